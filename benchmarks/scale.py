@@ -199,11 +199,10 @@ def check(arguments: argparse.Namespace) -> None:
         measure(max(1, arguments.pairs // len(devices)))  # compiles kernels, and warms the file cache
         known = measure(max(2, arguments.pairs // (4 * len(devices))))
         print(f"{len(devices)} tasks at once on {arguments.devices}; {arguments.pairs} pairs of {arguments.size},")
-        print(
-            f"{arguments.method}: start of a task {known.start_seconds:.2f} s, "
-            f"a pair {statistics.median(known.tile_seconds):.3f} s (median; "
-            f"{min(known.tile_seconds):.3f} to {max(known.tile_seconds):.3f})\n"
-        )
+        usual = statistics.median(known.tile_seconds)
+        print(f"{arguments.method}: start of a task {known.start_seconds:.2f} s, a pair {usual:.3f} s (median)")
+        parts = [f"{cut / usual:.2f}" for cut in statistics.quantiles(known.tile_seconds, n=10)]
+        print(f"deciles over the median: {', '.join(parts)}\n")
         print("| pairs a task | failures an hour | measured s | simulated s | difference |\n|--:|--:|--:|--:|--:|")
         chance = random.Random(0)
         tiles = chance.choices(known.tile_seconds, k=arguments.pairs)
@@ -218,6 +217,104 @@ def check(arguments: argparse.Namespace) -> None:
                 f"| {chunk} | {failures:g} | {measured:.2f} | {simulated:.2f} | {100 * (simulated / measured - 1):+.0f} % |",
                 flush=True,
             )
+
+
+# On paper.
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """Seconds for a pair of 12 megapixels and 256 disparities; docs/scale.md says how they were measured."""
+
+    name: str
+    gpu_seconds: float  # of an H100
+    core_seconds: float  # of a processor that matches without a GPU
+
+
+@dataclasses.dataclass(frozen=True)
+class Files:
+    """What reading a pair and writing its map take."""
+
+    name: str
+    read_bytes: float
+    written_bytes: float
+    core_seconds: float
+
+
+METHODS = (Method("bp", 0.0263, 3.2), Method("sgm", 0.0403, 5.8), Method("census fast", 0.0076, 1.0))
+FILES = (
+    Files("TIFF in, PFM out", 24.0e6, 48.0e6, 0.14),
+    Files("PNG in, PNG out", 11.5e6, 10.4e6, 0.40),
+    Files("JPEG in, PNG out", 6.8e6, 10.4e6, 0.25),
+)
+PAIRS = 1_000_000
+GPUS, CORES = 8, 128  # of a node
+STORAGE = 10e9  # bytes a second of the file system that all nodes share: assumed
+GPU_DOLLARS, CORE_DOLLARS = 3.0, 0.04  # an hour: assumed
+# Of a task on an H100, and of SLURM for each task.
+START_SECONDS, DISPATCH_SECONDS = 0.9, 0.05
+# Times of pairs over their median: the deciles of a real run.
+DECILES = (0.85, 0.90, 0.94, 0.97, 1.0, 1.04, 1.10, 1.20, 1.60)
+
+
+def print_pairs() -> None:
+    print(
+        "| 12 megapixels, 256 disparities | MB read | MB written | core seconds for files | cores for one GPU: bp | sgm | census fast |"
+    )
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    for files in FILES:
+        cores = " | ".join(f"{files.core_seconds / method.gpu_seconds:.0f}" for method in METHODS)
+        print(
+            f"| {files.name} | {files.read_bytes / 1e6:.1f} | {files.written_bytes / 1e6:.1f} "
+            f"| {files.core_seconds:.2f} | {cores} |"
+        )
+
+
+def print_nodes() -> None:
+    """The longest of the three hours bounds the job."""
+    print(
+        "\n| a million pairs, PNG in and out | nodes | hours: matching | files | storage at 10 GB/s | dollars a thousand pairs |"
+    )
+    print("|---|--:|--:|--:|--:|--:|")
+    files = FILES[1]
+    for method, on_gpus, nodes in [(m, True, n) for m in METHODS for n in (1, 10, 100)] + [
+        (METHODS[0], False, n) for n in (10, 100)
+    ]:
+        cores = files.core_seconds + (0.0 if on_gpus else method.core_seconds)
+        hours = [
+            PAIRS * method.gpu_seconds / (nodes * GPUS) / 3600 if on_gpus else 0.0,
+            PAIRS * cores / (nodes * CORES) / 3600,
+            PAIRS * (files.read_bytes + files.written_bytes) / STORAGE / 3600,
+        ]
+        price = CORES * CORE_DOLLARS + (GPUS * GPU_DOLLARS if on_gpus else 0.0)
+        dollars = max(hours) * nodes * price / (PAIRS / 1000)
+        cells = [f"**{time:.2f}**" if time == max(hours) else f"{time:.2f}" for time in hours]
+        if not on_gpus:
+            cells[0] = "–"
+        name = f"{method.name} on {'GPUs' if on_gpus else 'processors'}"
+        print(f"| {name} | {nodes} | {' | '.join(cells)} | {dollars:.3f} |")
+
+
+def print_queue() -> None:
+    """Belief propagation on ten nodes, a task on each GPU; the storage keeps up, so that the queue is what is seen."""
+    print("\n| pairs a task | tasks | minutes | with failures | with stragglers | with both |")
+    print("|--:|--:|--:|--:|--:|--:|")
+    chance = random.Random(0)
+    tiles = [METHODS[0].gpu_seconds * part for part in chance.choices(DECILES, k=PAIRS)]
+    usual = Cluster(10 * GPUS, DISPATCH_SECONDS, START_SECONDS)
+    failing = dataclasses.replace(usual, failures_per_hour=0.1, requeue_seconds=60.0)
+    straggling = dataclasses.replace(usual, slow_share=0.05, slow_factor=3.0)
+    both = dataclasses.replace(failing, slow_share=0.05, slow_factor=3.0)
+    for chunk in (10, 100, 1000, 4000, 12500):
+        times = [simulate(cluster, tiles, chunk).seconds / 60 for cluster in (usual, failing, straggling, both)]
+        cells = " | ".join(f"{minutes:.1f}" for minutes in times)
+        print(f"| {chunk} | {-(-PAIRS // chunk)} | {cells} |", flush=True)
+
+
+def tables(_: argparse.Namespace) -> None:
+    print_pairs()
+    print_nodes()
+    print_queue()
 
 
 def main() -> None:
@@ -235,6 +332,7 @@ def main() -> None:
     checking.add_argument("--failures", default=600.0, type=float, help="kills an hour of a task, in the last row")
     checking.add_argument("--repeats", default=3, type=int, help="runs of the last row")
     checking.set_defaults(run=check)
+    commands.add_parser("tables", help="a million pairs, on paper").set_defaults(run=tables)
     arguments = parser.parse_args()
     arguments.run(arguments)
 
