@@ -11,8 +11,7 @@ std::string text(const std::vector<Device>& devices) {
   return join(names);
 }
 
-void LostDeviceNotice::tell(const MatcherPool& pool) {
-  const std::vector<LostDevice> lost = pool.lost_devices();
+void LostDeviceNotice::tell(const std::vector<LostDevice>& lost) {
   for (; told_ < lost.size(); ++told_) {
     show_progress("");
     complain(lost[told_].device.text() +

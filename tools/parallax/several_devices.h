@@ -16,7 +16,7 @@ std::string text(const std::vector<Device>& devices);
 // Tells of each device that stopped working, once.
 class LostDeviceNotice {
  public:
-  void tell(const MatcherPool& pool);
+  void tell(const std::vector<LostDevice>& lost);
 
  private:
   std::size_t told_ = 0;
