@@ -40,6 +40,7 @@ inline int worse(int status, int other) {
 int run_program(int count, char** values, int (*command)(const Arguments& arguments));
 
 int match_command(const Arguments& arguments);
+int batch_command(const Arguments& arguments);
 int check_command(const Arguments& arguments);
 int eval_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);

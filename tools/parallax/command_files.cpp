@@ -57,23 +57,27 @@ std::string CommandFiles::identity(const std::string& path) {
   return (fs::path(folder->second) / file.filename()).string();
 }
 
-void CommandFiles::read(const std::string& path, bool may_be_pipe) {
-  if (path.empty()) return;
+void check_readable_twice(const std::string& path, bool may_be_pipe) {
   std::error_code unknown;
   const fs::file_status status = fs::status(path, unknown);
   const bool pipe = fs::is_fifo(status);
   if (fs::is_other(status) && !(pipe && may_be_pipe))
     throw Error(ErrorCategory::file,
                 path + " is a " + (pipe ? "pipe" : "device") + ": save its contents to a file first");
-  uses_.insert({identity(path), {path, "read"}});
 }
 
 void CommandFiles::reads(const std::string& path) {
-  read(path, false);
+  check_readable_twice(path);
+  reads_unchecked(path);
 }
 
 void CommandFiles::reads_once(const std::string& path) {
-  read(path, true);
+  check_readable_twice(path, true);
+  reads_unchecked(path);
+}
+
+void CommandFiles::reads_unchecked(const std::string& path) {
+  if (!path.empty()) uses_.insert({identity(path), {path, "read"}});
 }
 
 void CommandFiles::reads_pairs(const std::string& folder) {

@@ -11,16 +11,20 @@ namespace parallax::tool {
 // The file that writing to this path would replace: links are followed, dangling ones too.
 std::string behind_links(const std::string& path);
 
+// \throws Error (file) for a device or a pipe, which cannot be read twice, unless a pipe will do
+void check_readable_twice(const std::string& path, bool may_be_pipe = false);
+
 class CommandFiles {
  public:
   // Every command may read the file of remembered tuning.
   CommandFiles();
 
-  // Registers an input; an empty path is ignored.
-  // \throws Error (file) for a device or a pipe, which cannot be read twice
+  // Registers an input; an empty path is ignored. \throws Error (file) as check_readable_twice() does
   void reads(const std::string& path);
   // The same for a file that is read only once and may be a pipe.
   void reads_once(const std::string& path);
+  // The same for one of many files, which is checked when it is its turn.
+  void reads_unchecked(const std::string& path);
   // Registers the benchmark pairs in the subfolders of this folder.
   void reads_pairs(const std::string& folder);
   // \throws UsageError for a file that is already registered
@@ -33,7 +37,6 @@ class CommandFiles {
   };
 
   std::string identity(const std::string& path);
-  void read(const std::string& path, bool may_be_pipe);
 
   std::map<std::string, Use> uses_;             // by identity
   std::map<std::string, std::string> folders_;  // without links, by name

@@ -115,12 +115,16 @@ void MatchPlan::find_range(const PicturePair& pictures, const std::string& name)
   write_message("searching the range of " + name + ": " + range_options(report.range) + "\n");
 }
 
-void MatchPlan::make(const ImageFormat& format) {
+void MatchPlan::settle(const ImageFormat& format) {
   format_ = format;
   read_masks(format.size);
   if (!request_.calibration.empty()) check_calibration_fits(calibration_, request_.calibration, format.size);
   settle_range(request_, calibration_, format.size);
   costs_ = read_costs_of(request_, format.size);
+}
+
+void MatchPlan::make(const ImageFormat& format) {
+  settle(format);
   const CompilationNotice notice;
   matcher_.emplace(request_.parameters, device_, format,
                    PlanLimits{request_.max_memory, request_.configuration});

@@ -34,8 +34,10 @@ class MatchPlan {
   void find_range(const PicturePair& pictures, const std::string& name);
   // Reads the masks of pictures of this size. \throws Error (file)
   void read_masks(Size size);
-  // Settles the search range, reads masks and costs, and plans for pictures of this format.
+  // Settles the search range, and reads masks and costs, for pictures of this format.
   // \throws UsageError, Error
+  void settle(const ImageFormat& format);
+  // Does so, and plans. \throws UsageError, Error
   void make(const ImageFormat& format);
   bool is_made() const { return matcher_.has_value(); }
 

@@ -9,7 +9,6 @@
 
 #include "tools/parallax/depth_files.h"
 #include "tools/parallax/method_options.h"
-#include "tools/parallax/output_files.h"
 #include "tools/parallax/pictures/colour.h"
 #include "tools/parallax/repair.h"
 
@@ -110,8 +109,8 @@ OutputPaths output_paths(const MatchRequest& request) {
   return {request.output, request.confidence, request.image, request.depth, request.cloud, request.mesh};
 }
 
-void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,
-                   const MatchResult& result, bool on_disk) {
+std::vector<FileBytes> encode_outputs(const OutputPaths& paths, const MatchPlan& plan,
+                                      const PicturePair& pictures, const MatchResult& result) {
   const View<const float> disparity = result.disparity.view();
   std::vector<FileBytes> files;
   if (!paths.disparity.empty())
@@ -124,7 +123,12 @@ void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const Pictur
   if (!paths.cloud.empty())
     files.emplace_back(paths.cloud, depth.cloud(paths.cloud, disparity, pictures.left.view()));
   if (!paths.mesh.empty()) files.emplace_back(paths.mesh, depth.mesh(disparity, pictures.left.view()));
-  write_files(files, on_disk);
+  return files;
+}
+
+void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,
+                   const MatchResult& result, bool on_disk) {
+  write_files(encode_outputs(paths, plan, pictures, result), on_disk);
 }
 
 }  // namespace parallax::tool

@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "tools/parallax/match_plan.h"
+#include "tools/parallax/output_files.h"
 #include "tools/parallax/truth.h"
 
 namespace parallax::tool {
@@ -68,6 +69,9 @@ struct OutputPaths {
 // Those of a single pair.
 OutputPaths output_paths(const MatchRequest& request);
 
+// The files of one pair, for write_files().
+std::vector<FileBytes> encode_outputs(const OutputPaths& paths, const MatchPlan& plan,
+                                      const PicturePair& pictures, const MatchResult& result);
 // As write_files() does.
 void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,
                    const MatchResult& result, bool on_disk = true);

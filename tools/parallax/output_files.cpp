@@ -54,11 +54,28 @@ void free_slot(int index) {
   slot.taken = false;
 }
 
+std::atomic<bool> asks_first = false;
+std::atomic<int> asked_by = 0;
+
+void handle(int signal);
+
 // The default action is restored by now, and takes effect when the handler returns.
 extern "C" void remove_temporaries(int signal) {
+  if (asks_first.exchange(false)) {
+    asked_by = signal;
+    handle(signal);
+    return;
+  }
   for (const Slot& slot : slots)
     if (slot.filled) ::unlink(slot.path);
   ::raise(signal);
+}
+
+void handle(int signal) {
+  struct sigaction handled {};
+  handled.sa_handler = remove_temporaries;
+  handled.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+  ::sigaction(signal, &handled, nullptr);
 }
 
 std::string temporary_beside(const fs::path& path) {
@@ -92,14 +109,19 @@ void TemporaryFile::forget() {
 }
 
 void remove_temporaries_on_signals() {
-  struct sigaction handled {};
-  handled.sa_handler = remove_temporaries;
-  handled.sa_flags = static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
     ::sigaction(signal, nullptr, &before);
-    if (before.sa_handler != SIG_IGN) ::sigaction(signal, &handled, nullptr);
+    if (before.sa_handler != SIG_IGN) handle(signal);
   }
+}
+
+void stop_on_signals() {
+  asks_first = true;
+}
+
+int stop_signal() {
+  return asked_by;
 }
 
 OutputFile::OutputFile(const std::string& target)

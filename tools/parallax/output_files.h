@@ -33,6 +33,12 @@ class TemporaryFile {
 // Removes temporary files when SIGINT, SIGTERM or SIGHUP ends the program. Ignored signals stay ignored.
 void remove_temporaries_on_signals();
 
+// From now on, the first of these signals only makes stop_signal() return its number, so that a command can end what it has
+// begun. A second one ends the program.
+void stop_on_signals();
+// 0 = none came.
+int stop_signal();
+
 // A new file beside `target` (links are followed) that takes over its name and permissions.
 class OutputFile {
  public:

@@ -206,13 +206,8 @@ void check_names(const std::vector<ListedPair>& pairs, const std::vector<OutputP
                  CommandFiles& files) {
   for (const ListedPair& pair : pairs) {
     for (const std::string* path :
-         {&pair.left, &pair.right, &pair.truth, &pair.calibration, &pair.left_mask, &pair.right_mask}) {
-      try {
-        files.reads(*path);
-      } catch (const Error& error) {
-        if (error.category() != ErrorCategory::file) throw;
-      }
-    }
+         {&pair.left, &pair.right, &pair.truth, &pair.calibration, &pair.left_mask, &pair.right_mask})
+      files.reads_unchecked(*path);
   }
   // Names that are the same are found first: the message says why, and which pairs.
   for (const OutputPattern& output : outputs) {

@@ -46,8 +46,7 @@ class OutputPattern {
   std::string option_, text_;
 };
 
-// Registers the inputs and outputs of all pairs. An input that is a device or a pipe is not registered: it is refused when
-// it is read.
+// Registers the inputs and outputs of all pairs. Whether inputs are there is not checked.
 // \throws UsageError naming both when two outputs, or an output and an input, are one file
 void check_names(const std::vector<ListedPair>& pairs, const std::vector<OutputPattern>& outputs,
                  CommandFiles& files);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +13,7 @@
 #include "parallax/formats.h"
 
 #include "tools/parallax/command.h"
+#include "tools/parallax/file_errors.h"
 #include "tools/parallax/pictures/codecs.h"
 
 namespace parallax::tool {
@@ -107,6 +110,29 @@ Picture decode_picture(Bytes bytes, const std::string& path) {
   if (is_webp(bytes)) return decode_webp(bytes, path);
   if (is_netpbm(bytes)) return decode_netpbm(bytes, path);
   fail_picture(path, "is damaged or not a picture: give PNG, PGM, PPM, JPEG, WebP or TIFF");
+}
+
+ImageFormat read_picture_format(const std::string& path) {
+  const auto close = [](std::FILE* open) { std::fclose(open); };
+  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rbe"), close);
+  if (!file) fail_file("read", path, errno);
+  std::array<std::byte, 4096> bytes{};
+  const Bytes head(bytes.data(), std::fread(bytes.data(), 1, bytes.size(), file.get()));
+  try {
+    if (is_png(head)) return read_png_head(path)->format;
+    if (is_webp(head)) return webp_format(head, path);
+    if (is_netpbm(head)) return netpbm_format(head, path);
+    if (is_jpeg(head)) {
+      std::rewind(file.get());
+      return read_jpeg_format(file.get(), path);
+    }
+    if (is_tiff(head))
+      if (const std::optional<TiffReader> tiff = TiffReader::open(path)) return format_of(*tiff);
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::file) throw;
+  }
+  // Its beginning does not tell: finds out why.
+  return read_picture(path).view().format;
 }
 
 Picture read_picture(const std::string& path) {

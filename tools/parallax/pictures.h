@@ -21,6 +21,9 @@ Picture read_picture(const std::string& path);
 // The same of a file in memory that is no TIFF; `name` appears in errors.
 Picture decode_picture(Bytes file, const std::string& name);
 
+// The size and depth of a picture, before it is turned upright, from the beginning of the file. \throws Error (file)
+ImageFormat read_picture_format(const std::string& path);
+
 // Empty unless this is a TIFF of 8 or 16 bits that can be read by regions.
 std::optional<TiffReader> open_picture_tiff(const std::string& path);
 

@@ -4,6 +4,7 @@
 // profiles and gamma are ignored. All decoders throw Error (file) with `name` in the message.
 #pragma once
 
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct PictureHead {
   int channels = 1;
 };
 std::optional<PictureHead> read_png_head(const std::string& path);
+// The size, before it is turned upright, of a file that is a JPEG.
+ImageFormat read_jpeg_format(std::FILE* file, const std::string& name);
 std::vector<std::byte> encode_png(const ImageView& pixels);
 
 bool is_jpeg(Bytes bytes);
@@ -27,9 +30,12 @@ Picture decode_jpeg(Bytes bytes, const std::string& name);
 
 bool is_webp(Bytes bytes);
 Picture decode_webp(Bytes bytes, const std::string& name);
+// The same, from the first bytes.
+ImageFormat webp_format(Bytes head, const std::string& name);
 
 // PBM, PGM and PPM, text or binary. Values are not scaled by the maximum value of the file.
 bool is_netpbm(Bytes bytes);
 Picture decode_netpbm(Bytes bytes, const std::string& name);
+ImageFormat netpbm_format(Bytes head, const std::string& name);
 
 }  // namespace parallax::tool

@@ -51,13 +51,16 @@ class JpegReader {
   JpegReader& operator=(const JpegReader&) = delete;
   ~JpegReader() { jpeg_destroy_decompress(&info_); }
 
+  ImageFormat read_format(std::FILE* file) {
+    return format_after(start([=, this] { jpeg_stdio_src(&info_, file); }));
+  }
+
   Picture read(Bytes bytes) {
-    if (!start(bytes.data(), bytes.size())) fail_damaged(name_, errors_.message);
-    check_picture_size(info_.image_width, info_.image_height, name_);
+    const ImageFormat format = format_after(start([=, this] {
+      jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    }));
     const int channels = info_.num_components == 1 ? 1 : 3;
-    Picture picture(
-        {{static_cast<int>(info_.image_width), static_cast<int>(info_.image_height)}, Depth::bits8},
-        channels);
+    Picture picture(format, channels);
     std::vector<std::byte> four(info_.num_components == 4 ? info_.image_width * std::size_t{4} : 0);
     const int orientation = stored_orientation();  // before libjpeg discards it
     if (!decode(picture, four.data())) fail_damaged(name_, errors_.message);
@@ -65,13 +68,20 @@ class JpegReader {
   }
 
  private:
-  bool start(const std::byte* bytes, std::size_t count) {
+  template <class Source>
+  bool start(Source source) {
     if (setjmp(errors_.leave) != 0) return false;
     jpeg_create_decompress(&info_);
-    jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes), count);
+    source();
     jpeg_save_markers(&info_, exif_marker, 0xFFFF);
     jpeg_read_header(&info_, TRUE);
     return true;
+  }
+
+  ImageFormat format_after(bool started) const {
+    if (!started) fail_damaged(name_, errors_.message);
+    check_picture_size(info_.image_width, info_.image_height, name_);
+    return {{static_cast<int>(info_.image_width), static_cast<int>(info_.image_height)}, Depth::bits8};
   }
 
   // `four`: a row of four components, where the picture has these.
@@ -121,6 +131,10 @@ bool is_jpeg(Bytes bytes) {
 
 Picture decode_jpeg(Bytes bytes, const std::string& name) {
   return JpegReader(name).read(bytes);
+}
+
+ImageFormat read_jpeg_format(std::FILE* file, const std::string& name) {
+  return JpegReader(name).read_format(file);
 }
 
 }  // namespace parallax::tool

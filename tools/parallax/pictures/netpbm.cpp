@@ -12,27 +12,32 @@ class NetpbmReader {
  public:
   NetpbmReader(Bytes bytes, const std::string& name) : bytes_(bytes), name_(name) {}
 
+  ImageFormat read_format() {
+    const int kind = byte(1) - '0';
+    position_ = 2;
+    const unsigned width = number(), height = number();
+    greatest_ = kind == 1 || kind == 4 ? 1 : number();
+    if (greatest_ < 1 || greatest_ > 65535)
+      fail_picture(name_,
+                   "has a maximum value of " + std::to_string(greatest_) + ": it must be from 1 to 65535");
+    check_picture_size(width, height, name_);
+    return {{static_cast<int>(width), static_cast<int>(height)},
+            greatest_ > 255 ? Depth::bits16 : Depth::bits8};
+  }
+
   Picture read() {
     const int kind = byte(1) - '0';
     const bool is_bitmap = kind == 1 || kind == 4, is_text = kind <= 3;
-    position_ = 2;
-    const unsigned width = number(), height = number(), greatest = is_bitmap ? 1 : number();
-    if (greatest < 1 || greatest > 65535)
-      fail_picture(name_,
-                   "has a maximum value of " + std::to_string(greatest) + ": it must be from 1 to 65535");
-    check_picture_size(width, height, name_);
+    const ImageFormat format = read_format();
     // A pixel takes a bit at least.
-    if (static_cast<std::size_t>(width) * static_cast<std::size_t>(height) / 8 > bytes_.size())
-      fail_damaged(name_, "it is cut short");
-    Picture picture(
-        {{static_cast<int>(width), static_cast<int>(height)}, greatest > 255 ? Depth::bits16 : Depth::bits8},
-        kind == 3 || kind == 6 ? 3 : 1);
+    if (format.size.pixels() / 8 > bytes_.size()) fail_damaged(name_, "it is cut short");
+    Picture picture(format, kind == 3 || kind == 6 ? 3 : 1);
     if (!is_space(byte(position_++))) fail_damaged(name_, "its header does not end in white space");
     for (int y = 0; y < picture.size().height; ++y) {
       if (is_bitmap)
         is_text ? read_bits_as_text(picture, y) : read_bits(picture, y);
       else
-        is_text ? read_text(picture, y, greatest) : read_bytes(picture, y);
+        is_text ? read_text(picture, y, greatest_) : read_bytes(picture, y);
     }
     return picture;
   }
@@ -119,6 +124,7 @@ class NetpbmReader {
   Bytes bytes_;
   const std::string& name_;
   std::size_t position_ = 0;
+  unsigned greatest_ = 1;
 };
 
 }  // namespace
@@ -131,6 +137,10 @@ bool is_netpbm(Bytes bytes) {
 
 Picture decode_netpbm(Bytes bytes, const std::string& name) {
   return NetpbmReader(bytes, name).read();
+}
+
+ImageFormat netpbm_format(Bytes head, const std::string& name) {
+  return NetpbmReader(head, name).read_format();
 }
 
 }  // namespace parallax::tool

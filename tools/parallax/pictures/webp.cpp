@@ -37,16 +37,21 @@ bool is_webp(Bytes bytes) {
          std::memcmp(bytes.data() + 8, "WEBP", 4) == 0;
 }
 
-Picture decode_webp(Bytes bytes, const std::string& name) {
-  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+ImageFormat webp_format(Bytes head, const std::string& name) {
   WebPBitstreamFeatures features{};
-  if (::WebPGetFeatures(data, bytes.size(), &features) != VP8_STATUS_OK)
+  const auto* data = reinterpret_cast<const std::uint8_t*>(head.data());
+  if (::WebPGetFeatures(data, head.size(), &features) != VP8_STATUS_OK)
     fail_damaged(name, "its header cannot be read");
   if (features.has_animation != 0) fail_picture(name, "is an animation: give single pictures");
   check_picture_size(features.width, features.height, name);
-  Picture picture({{features.width, features.height}, Depth::bits8}, 3);
+  return {{features.width, features.height}, Depth::bits8};
+}
+
+Picture decode_webp(Bytes bytes, const std::string& name) {
+  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  Picture picture(webp_format(bytes, name), 3);
   const auto stride = static_cast<std::size_t>(picture.view().stride_bytes);
-  const std::size_t length = stride * static_cast<std::size_t>(features.height);
+  const std::size_t length = stride * static_cast<std::size_t>(picture.size().height);
   auto* to = reinterpret_cast<std::uint8_t*>(picture.row(0));
   if (::WebPDecodeRGBInto(data, bytes.size(), to, length, static_cast<int>(stride)) == nullptr)
     fail_damaged(name, "its pixels cannot be decoded");

@@ -199,9 +199,7 @@ static std::size_t bytes_of_pictures(const ImageFormat& format) {
   return 3 * 3 * static_cast<std::size_t>(format.depth) / 8 + 5;
 }
 
-std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& format) {
-  Device device = Device::parse(request.device);
-  device.threads = request.threads;
+std::size_t pair_bytes(const MatchRequest& request, const ImageFormat& format) {
   std::size_t bytes_of_pixel = bytes_of_pictures(format);
   const auto add = [&](const std::string& file, std::size_t bytes) {
     if (!file.empty()) bytes_of_pixel += bytes;
@@ -215,9 +213,15 @@ std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& fo
   add(request.depth, 16);
   add(request.cloud, 48);
   add(request.mesh, 128);
+  return bytes_of_pixel * format.size.pixels();
+}
+
+std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& format) {
+  Device device = Device::parse(request.device);
+  device.threads = request.threads;
   // Tuning must not decide whether a pair is matched in tiles.
   const ForcedTuning untuned(false);
-  return program_bytes(device) + bytes_of_pixel * format.size.pixels() +
+  return program_bytes(device) + pair_bytes(request, format) +
          estimate_memory_bytes(request.parameters, device, format, request.configuration);
 }
 

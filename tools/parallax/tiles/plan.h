@@ -11,6 +11,8 @@ namespace parallax::tool {
 
 // Memory that a match may use; the machine's if no limit is given.
 std::size_t memory_limit(const MatchRequest& request);
+// Memory of the pictures, maps and outputs of an untiled match.
+std::size_t pair_bytes(const MatchRequest& request, const ImageFormat& format);
 // Memory of an untiled match with pictures, maps and outputs. The search range must be settled.
 // \throws Error like the constructor of Matcher, except for memory
 std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& format);
