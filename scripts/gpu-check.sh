@@ -7,7 +7,7 @@
 #                                         that the other machine lacks, and in .pairs the pairs (DATA has papers/)
 #   scripts/gpu-check.sh [test|tables]    on the machine with the GPU, with both folders copied into the project
 #   scripts/gpu-check.sh papers FOLDER    there: writes the tables and plots of docs/papers.md to FOLDER
-#   scripts/gpu-check.sh pool [DEVICES]   there: prints the table of several devices of docs/batch.md; needs no .pairs
+#   scripts/gpu-check.sh pool [DEVICES]   there: prints the table of docs/several-devices.md; needs no .pairs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

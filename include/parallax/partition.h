@@ -95,6 +95,37 @@ class TileMatcher {
   Plane<std::uint8_t> status_;
 };
 
+/// Matches the tiles of a plan on several devices, each on whichever is free: a MatcherPool for tiles. All functions may be
+/// called from any thread.
+class TilePool {
+ public:
+  /// The devices take the place of the plan's; on each, a tile may take the memory of the plan, or if that is 0, what
+  /// there is.
+  /// \throws Error as TileMatcher and the constructor of MatcherPool do
+  TilePool(const TilePlan& plan, const std::vector<Device>& devices);
+  ~TilePool();                                    ///< as MatcherPool does
+  TilePool(const TilePool&) = delete;             ///< a pool cannot be copied
+  TilePool& operator=(const TilePool&) = delete;  ///< a pool cannot be copied
+
+  /// Takes a tile, as TileMatcher::run() does, and returns a number for it, counted from 0. Waits while as many tiles wait
+  /// as there are devices. Images and map must stay alive until the tile has been waited for.
+  /// \throws Error (argument) as TileMatcher::run() does
+  std::uint64_t submit(const Tile& tile, const StereoPair& around, const DisparityMap& inside);
+  /// As MatcherPool::wait().
+  MatchedPair wait(std::uint64_t number);
+  /// As MatcherPool::wait_any().
+  std::optional<MatchedPair> wait_any();
+
+  /// As MatcherPool::lost_devices().
+  std::vector<LostDevice> lost_devices() const;
+  /// Tiles that may be matched at once.
+  int matchers() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
 /// Callbacks with which stitch() reads its input and writes its result. While a strip is refined and written,
 /// read_tile() is called for the next one, possibly from another thread.
 struct Strips {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <condition_variable>
 #include <list>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "core/checks.h"
@@ -70,6 +72,16 @@ void check_no_confidence(const DisparityMap& map) {
   throw Error(ErrorCategory::argument, "tiles do not report confidence: leave out that map");
 }
 
+void check_tile(const Tile& tile, const std::vector<Tile>& tiles, const DisparityMap& inside) {
+  const auto number = static_cast<std::size_t>(tile.number);
+  if (number >= tiles.size() || tiles[number] != tile)
+    throw Error(ErrorCategory::argument,
+                "tile " + std::to_string(tile.number) + " is not in the plan: give one of its tiles");
+  check_view("disparity map", inside.disparity, tile.inside.size);
+  check_view("status map", inside.status, tile.inside.size);
+  check_no_confidence(inside);
+}
+
 void check_all(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map) {
   const auto check = [&](const char* which, const ImageView& image) {
     check_image(which, image);
@@ -100,16 +112,129 @@ TileMatcher::TileMatcher(const TilePlan& plan)
       status_(plan.tiles.front().around.size) {}
 
 void TileMatcher::run(const Tile& tile, const StereoPair& around, const DisparityMap& inside) {
-  const auto number = static_cast<std::size_t>(tile.number);
-  if (number >= tiles_.size() || tiles_[number] != tile)
-    throw Error(ErrorCategory::argument,
-                "tile " + std::to_string(tile.number) + " is not in the plan: give one of its tiles");
-  check_view("disparity map", inside.disparity, tile.inside.size);
-  check_view("status map", inside.status, tile.inside.size);
-  check_no_confidence(inside);
+  check_tile(tile, tiles_, inside);
   const DisparityMap map{disparity_.view(), status_.view()};
   matcher_.run(around, map);
   copy(part_of(map, inside_of(tile)), inside, Workers(threads_));
+}
+
+// Each tile is matched into a map of its surroundings, from which its part is copied.
+class TilePool::State {
+ public:
+  State(const TilePlan& plan, const std::vector<Device>& devices)
+      : format_(format_of_tiles(plan)),
+        tiles_(plan.tiles),
+        pool_(partition::tile_parameters(plan.parameters), devices, limits_of_pool(plan)) {}
+
+  std::uint64_t submit(const Tile& tile, const StereoPair& around, const DisparityMap& inside) {
+    check_tile(tile, tiles_, inside);
+    std::list<Running> running = take(tile, inside);
+    const std::uint64_t number = pool_.submit(around, running.front().map());
+    const std::lock_guard lock(mutex_);
+    running_[number] = std::move(running);
+    submitted_.notify_all();
+    return number;
+  }
+
+  MatchedPair finish(MatchedPair matched) {
+    std::list<Running> done = extract(matched.number);
+    Running& running = done.front();
+    copy(part_of(running.map(), inside_of(running.tile)), running.inside, Workers(1));
+    give_back(done);
+    return matched;
+  }
+
+  // Gives the memory of a tile that failed back, too.
+  template <class Wait>
+  auto wait(const Wait& wait) {
+    try {
+      return wait(pool_);
+    } catch (const PairError& error) {
+      std::list<Running> failed = extract(error.number());
+      give_back(failed);
+      throw;
+    }
+  }
+
+  std::vector<LostDevice> lost_devices() const { return pool_.lost_devices(); }
+  int matchers() const { return pool_.matchers(format_); }
+
+ private:
+  struct Running {
+    explicit Running(Size size) : disparity(size), status(size) {}
+    DisparityMap map() { return {disparity.view(), status.view()}; }
+    Plane<float> disparity;
+    Plane<std::uint8_t> status;
+    Tile tile;
+    DisparityMap inside;
+  };
+
+  // Tiles are as large as memory allows: one at a time on each device, and one that is ready when it gets free.
+  static PoolLimits limits_of_pool(const TilePlan& plan) {
+    const PlanLimits limits = limits_of_matcher(plan);
+    return {.max_memory_bytes = limits.max_memory_bytes,
+            .matchers_per_gpu = 1,
+            .configuration = limits.configuration};
+  }
+
+  std::list<Running> take(const Tile& tile, const DisparityMap& inside) {
+    std::list<Running> taken;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) taken.splice(taken.end(), free_, free_.begin());
+    }
+    if (taken.empty()) taken.emplace_back(format_.size);
+    taken.front().tile = tile;
+    taken.front().inside = inside;
+    return taken;
+  }
+
+  // It may have been matched before submit() has returned to another thread.
+  std::list<Running> extract(std::uint64_t number) {
+    std::unique_lock lock(mutex_);
+    submitted_.wait(lock, [&] { return running_.count(number) > 0; });
+    return std::move(running_.extract(number).mapped());
+  }
+
+  void give_back(std::list<Running>& done) {
+    const std::lock_guard lock(mutex_);
+    free_.splice(free_.end(), done);
+  }
+
+  ImageFormat format_;
+  std::vector<Tile> tiles_;
+  std::mutex mutex_;
+  std::condition_variable submitted_;
+  std::list<Running> free_;
+  std::map<std::uint64_t, std::list<Running>> running_;
+  MatcherPool pool_;  // destroyed before the maps that it writes
+};
+
+TilePool::TilePool(const TilePlan& plan, const std::vector<Device>& devices)
+    : state_(std::make_unique<State>(plan, devices)) {}
+
+TilePool::~TilePool() = default;
+
+std::uint64_t TilePool::submit(const Tile& tile, const StereoPair& around, const DisparityMap& inside) {
+  return state_->submit(tile, around, inside);
+}
+
+MatchedPair TilePool::wait(std::uint64_t number) {
+  return state_->finish(state_->wait([&](MatcherPool& pool) { return pool.wait(number); }));
+}
+
+std::optional<MatchedPair> TilePool::wait_any() {
+  std::optional<MatchedPair> matched = state_->wait([](MatcherPool& pool) { return pool.wait_any(); });
+  if (matched) matched = state_->finish(*std::move(matched));
+  return matched;
+}
+
+std::vector<LostDevice> TilePool::lost_devices() const {
+  return state_->lost_devices();
+}
+
+int TilePool::matchers() const {
+  return state_->matchers();
 }
 
 namespace {
@@ -132,78 +257,6 @@ void stitch_in_place(const TilePlan& plan, const StereoPair& pair, const Dispari
   stitch(plan, std::max(1, most_rows_to_stitch(plan, plan.tile_memory_bytes)), strips);
 }
 
-// Matches the tiles of a pair on several devices.
-class TilePool {
- public:
-  TilePool(const TilePlan& plan, const std::vector<Device>& devices, const StereoPair& pair,
-           const DisparityMap& map)
-      : plan_(plan),
-        pair_(pair),
-        map_(map),
-        pool_(partition::tile_parameters(plan.parameters), devices, limits_of_pool(plan)) {
-    // One for each that is being matched, and one that is ready when a device gets free.
-    const auto count = static_cast<std::size_t>(pool_.matchers(format_of_tiles(plan))) + 1;
-    for (std::size_t i = 0; i < std::min(count, plan.tiles.size()); ++i)
-      free_.emplace_back(plan.tiles.front().around.size);
-  }
-
-  void run(const TileProgress& progress) {
-    std::size_t done = 0;
-    const auto finish_one = [&] {
-      finish_any();
-      if (progress) progress(++done, plan_.tiles.size());
-    };
-    for (const Tile& tile : plan_.tiles) {
-      if (free_.empty()) finish_one();
-      begin(tile);
-    }
-    while (!running_.empty()) finish_one();
-  }
-
- private:
-  struct Buffer {
-    explicit Buffer(Size size) : disparity(size), status(size) {}
-    DisparityMap map() { return {disparity.view(), status.view()}; }
-    Plane<float> disparity;
-    Plane<std::uint8_t> status;
-  };
-  using Buffers = std::list<Buffer>;
-
-  static PoolLimits limits_of_pool(const TilePlan& plan) {
-    const PlanLimits limits = limits_of_matcher(plan);
-    return {.max_memory_bytes = limits.max_memory_bytes,
-            .matchers_per_gpu = 1,
-            .configuration = limits.configuration};
-  }
-
-  void begin(const Tile& tile) {
-    Buffers& buffer = running_[pool_.submit(part_of(pair_, tile.around), free_.front().map())];
-    buffer.splice(buffer.end(), free_, free_.begin());
-  }
-
-  // Pairs are numbered as tiles.
-  void finish_any() {
-    try {
-      const std::uint64_t number = pool_.wait_any().value().number;
-      const Tile& tile = plan_.tiles[number];
-      auto running = running_.extract(number);
-      Buffer& buffer = running.mapped().front();
-      copy(part_of(buffer.map(), inside_of(tile)), part_of(map_, tile.inside), Workers(1));
-      free_.splice(free_.end(), running.mapped());
-    } catch (const PairError& error) {
-      throw Error(error.category(), "tile " + std::to_string(error.number()) + ": " + error.reason(),
-                  error.may_pass());
-    }
-  }
-
-  const TilePlan& plan_;
-  const StereoPair& pair_;
-  const DisparityMap& map_;
-  Buffers free_;
-  std::map<std::uint64_t, Buffers> running_;
-  MatcherPool pool_;  // destroyed first
-};
-
 }  // namespace
 
 void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map,
@@ -222,9 +275,28 @@ void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const Disparit
 
 void match_in_tiles(const TilePlan& plan, const std::vector<Device>& devices, const StereoPair& pair,
                     const DisparityMap& map, const TileProgress& progress) {
-  partition::check_tiles(plan);
   check_all(plan, pair, map);
-  TilePool(plan, devices, pair, map).run(progress);
+  {
+    TilePool pool(plan, devices);
+    std::size_t begun = 0, done = 0;
+    const auto finish_one = [&] {
+      try {
+        pool.wait_any();
+      } catch (const PairError& error) {  // pairs are numbered as tiles
+        throw Error(error.category(), "tile " + std::to_string(error.number()) + ": " + error.reason(),
+                    error.may_pass());
+      }
+      ++done;
+      if (progress) progress(done, plan.tiles.size());
+    };
+    for (const Tile& tile : plan.tiles) {
+      // One more than are matched is ready when a device gets free.
+      if (begun > done + static_cast<std::size_t>(pool.matchers())) finish_one();
+      pool.submit(tile, part_of(pair, tile.around), part_of(map, tile.inside));
+      ++begun;
+    }
+    while (done < plan.tiles.size()) finish_one();
+  }
   stitch_in_place(plan, pair, map);
 }
 

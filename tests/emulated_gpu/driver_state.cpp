@@ -2,6 +2,7 @@
 #include "driver_state.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 #include <utility>
@@ -14,6 +15,17 @@ int number_from_environment(const char* name, int otherwise) {
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
+// "cuGraphLaunch,3,214": the third such call has that result.
+std::vector<PlannedFailure> failures_from_environment() {
+  const char* text = std::getenv("PARALLAX_EMULATED_FAIL_CALL");
+  char name[64] = {};
+  PlannedFailure failure;
+  if (text == nullptr || std::sscanf(text, "%63[^,],%d,%d", name, &failure.calls_until, &failure.result) != 3)
+    return {};
+  failure.name = name;
+  return {failure};
+}
+
 bool is_forbidden_during(const Capture& capture) {
   return capture.mode == CaptureMode::global ||
          (capture.mode == CaptureMode::thread_local_only && capture.thread == std::this_thread::get_id());
@@ -23,7 +35,8 @@ bool is_forbidden_during(const Capture& capture) {
 
 DriverState::DriverState()
     : version(number_from_environment("PARALLAX_EMULATED_DRIVER_VERSION", 13000)),
-      device_count(std::clamp(number_from_environment("PARALLAX_EMULATED_DEVICES", 2), 0, most_devices)) {
+      device_count(std::clamp(number_from_environment("PARALLAX_EMULATED_DEVICES", 2), 0, most_devices)),
+      planned_failures(failures_from_environment()) {
   for (int device = 0; device < most_devices; ++device) {
     contexts.push_back(std::make_unique<Context>());
     contexts.back()->device = device;

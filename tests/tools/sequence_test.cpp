@@ -22,6 +22,33 @@ TEST_F(SequenceTest, FoldersAndPatternsGiveTheSameAsSinglePairs) {
   expect_all_match("p", "p0");
 }
 
+TEST_F(SequenceTest, SeveralDevicesGiveTheSameAsSinglePairs) {
+  make_folders();
+  const Outcome outcome = run("match l r" + options + "--device reference,cpu -o d/ --image i/ --json");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.out, "\"device\": \"reference, cpu\"")) << outcome.out;
+  expect_all_match("d/", "i/");
+}
+
+#ifdef PARALLAX_EMULATED_GPU
+
+TEST_F(SequenceTest, FramesOfAGpuThatFailsGoToTheOthers) {
+  make_folders();
+  const Outcome outcome =
+      run("match l r" + options + "--device cuda:all,cpu -o d/ --image i/",
+          "LD_LIBRARY_PATH=" PARALLAX_EMULATED_GPU " XDG_CACHE_HOME=" PARALLAX_EMULATED_CACHE
+          " PARALLAX_EMULATED_FAIL_CALL=cuGraphLaunch,1,214 ");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const std::string lost = " is used no more, its pairs go to the other devices: CUDA: cuGraphLaunch failed";
+  const std::size_t at = outcome.err.find(lost);
+  ASSERT_NE(at, std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find(lost, at + 1), std::string::npos) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "matched 6 of 6 frames")) << outcome.err;
+  expect_all_match("d/", "i/");
+}
+
+#endif
+
 TEST_F(SequenceTest, MasksCalibrationAndPointCloudsAreThoseOfEveryFrame) {
   make_folders();
   save("mask.png",

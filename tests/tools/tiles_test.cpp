@@ -152,6 +152,12 @@ TEST_F(TilesTest, TiledIsUntiledByteForByte) {
                        "150x110");
 }
 
+TEST_F(TilesTest, SeveralDevicesGiveTheSameBytes) {
+  make_pair_of("300x200");
+  expect_same_in_tiles("pair/left.png pair/right.png",
+                       "--method block --disparities 16 --device cpu,reference --threads 1", "120x90");
+}
+
 TEST_F(TilesTest, SynthWritesTheSamePixelsInTiles) {
   make_pair_of("300x280");
   ASSERT_EQ(run("synth tiled --tiled --scene planes --disparities 16 --size 300x280").status, 0);

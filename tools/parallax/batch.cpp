@@ -5,14 +5,13 @@
 #include <filesystem>
 #include <set>
 
-#include "parallax/matcher_pool.h"
-
 #include "tools/parallax/command_files.h"
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/output_files.h"
 #include "tools/parallax/pictures.h"
 #include "tools/parallax/results_table.h"
+#include "tools/parallax/several_devices.h"
 
 namespace parallax::tool {
 namespace {
@@ -79,9 +78,7 @@ BatchRequest parse_batch(const Arguments& arguments) {
   match.range_given =
       match.range_given || options.given("--disparities") || searches_full_rows(match.parameters);
   match.parameters.validate();
-  request.devices = parallax::parse_devices(match.device);
-  for (Device& device : request.devices) device.threads = match.threads;
-  match.device = request.devices.front().text();
+  settle_devices(match);
   return request;
 }
 

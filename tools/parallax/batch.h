@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "parallax/device.h"
-
 #include "tools/parallax/match.h"
 #include "tools/parallax/match_report.h"
 #include "tools/parallax/pair_list.h"
@@ -17,7 +15,6 @@ struct BatchRequest {
   // What all pairs share; its files are those of none.
   MatchRequest match;
   std::string list, right;  // or LEFT and RIGHT
-  std::vector<Device> devices;
   std::string output, image, confidence;  // patterns
   std::string results;                    // the table
   bool stop_on_error = false;

@@ -30,6 +30,7 @@
 #include "tools/parallax/output_files.h"
 #include "tools/parallax/pipeline.h"
 #include "tools/parallax/results_table.h"
+#include "tools/parallax/several_devices.h"
 #include "tools/parallax/tiles/plan.h"
 
 namespace parallax::tool {
@@ -152,7 +153,7 @@ class Batch {
         table_(request.results, columns_of_results(), request.match.resume),
         // A quarter for pairs, the rest for matchers.
         share_(free_memory() / 4),
-        pool_(request.match.parameters, request.devices, limits()) {}
+        pool_(request.match.parameters, request.match.devices, limits()) {}
 
   int run();
 
@@ -176,7 +177,6 @@ class Batch {
   void finish(std::size_t position, Outcome outcome);
   void tell(const ListedPair& pair, Outcome& outcome);
   void tell_failure(const ListedPair& pair, const CommandFailure& failure);
-  void tell_lost_devices();
   void stop_with(std::exception_ptr error);
   void show();
   void tell_rest();
@@ -191,7 +191,6 @@ class Batch {
   double pairs_per_second() const;
   void report() const;
   ordered_json to_json() const;
-  std::string device_names() const;
 
   const BatchRequest& request_;
   const BatchOutputs& outputs_;
@@ -207,7 +206,7 @@ class Batch {
   std::atomic<bool> ends_ = false;
   std::exception_ptr error_;  // what ended the batch
   std::map<PairStatus, std::size_t> counts_;
-  std::size_t lost_devices_ = 0;
+  LostDeviceNotice lost_devices_;
   int exit_status_ = done;
   ordered_json failures_ = ordered_json::array();
   Clock::time_point start_ = Clock::now(), shown_;
@@ -217,7 +216,7 @@ class Batch {
 std::size_t Batch::free_memory() const {
   const std::size_t limit = memory_limit(request_.match);
   std::size_t program = 0;
-  for (const Device& device : request_.devices) program = std::max(program, program_bytes(device));
+  for (const Device& device : request_.match.devices) program = std::max(program, program_bytes(device));
   if (limit <= program)
     throw Error(ErrorCategory::memory, "the program itself needs " + memory_text(program) + ", and " +
                                            memory_text(limit) + " are allowed: raise --max-memory");
@@ -229,11 +228,11 @@ PoolLimits Batch::limits() const {
   PoolLimits limits;
   limits.configuration = request_.match.configuration;
   const auto on_host =
-      std::count_if(request_.devices.begin(), request_.devices.end(), [](const Device& device) {
+      std::count_if(request_.match.devices.begin(), request_.match.devices.end(), [](const Device& device) {
         return device.kind == DeviceKind::cpu || device.kind == DeviceKind::reference;
       });
   const auto sharing =
-      request_.match.max_memory > 0 ? request_.devices.size() : static_cast<std::size_t>(on_host);
+      request_.match.max_memory > 0 ? request_.match.devices.size() : static_cast<std::size_t>(on_host);
   if (sharing > 0) limits.max_memory_bytes = free_memory() / 4 * 3 / sharing;
   return limits;
 }
@@ -242,7 +241,7 @@ PoolLimits Batch::limits() const {
 std::size_t Batch::thread_count() const {
   constexpr std::size_t in_flight_of_gpu = 16;
   std::size_t count = pipeline_slots();
-  for (const Device& device : request_.devices)
+  for (const Device& device : request_.match.devices)
     if (device.kind == DeviceKind::cuda || device.kind == DeviceKind::opencl) count += in_flight_of_gpu;
   return std::min(count, pairs_.size());
 }
@@ -435,7 +434,7 @@ void Batch::tell(const ListedPair& pair, Outcome& outcome) {
     case PairStatus::dropped:
       break;
   }
-  tell_lost_devices();
+  lost_devices_.tell(pool_.lost_devices());
   show();
 }
 
@@ -447,30 +446,21 @@ void Batch::tell_failure(const ListedPair& pair, const CommandFailure& failure) 
   if (request_.stop_on_error) ends_ = true;
 }
 
-void Batch::tell_lost_devices() {
-  const std::vector<LostDevice> lost = pool_.lost_devices();
-  for (; lost_devices_ < lost.size(); ++lost_devices_) {
-    const LostDevice& device = lost[lost_devices_];
-    show_progress("");
-    complain(device.device.text() + " is used no more, its pairs go to the other devices: " + device.reason);
-  }
-}
-
 void Batch::show() {
   if (elapsed_milliseconds(shown_) < 100) return;
   shown_ = Clock::now();
   const double seconds = elapsed_milliseconds(start_) / 1000;
   // Those that were reused take hardly any time.
   const auto done_now = static_cast<double>(told_ - counts_[PairStatus::reused]);
-  std::ostringstream text;
-  text << "pair " << told_ << " of " << pairs_.size();
-  if (!failures_.empty()) text << ", " << failures_.size() << " failed";
+  std::ostringstream line;
+  line << "pair " << told_ << " of " << pairs_.size();
+  if (!failures_.empty()) line << ", " << failures_.size() << " failed";
   if (done_now > 0 && seconds > 0) {
     const double rate = done_now / seconds;
-    text << std::fixed << std::setprecision(1) << ", " << rate << " pairs/s, "
+    line << std::fixed << std::setprecision(1) << ", " << rate << " pairs/s, "
          << duration_text(static_cast<double>(pairs_.size() - told_) / rate) << " left";
   }
-  show_progress(text.str(), static_cast<double>(told_) / static_cast<double>(pairs_.size()));
+  show_progress(line.str(), static_cast<double>(told_) / static_cast<double>(pairs_.size()));
 }
 
 int Batch::run() {
@@ -521,12 +511,6 @@ void Batch::tell_stop() const {
            " of " + std::to_string(pairs_.size()) + " pairs are done" + advice());
 }
 
-std::string Batch::device_names() const {
-  std::vector<std::string> names;
-  for (const Device& device : request_.devices) names.push_back(device.text());
-  return join(names);
-}
-
 double Batch::pairs_per_second() const {
   return seconds_ > 0 ? static_cast<double>(count(PairStatus::matched)) / seconds_ : 0;
 }
@@ -536,18 +520,18 @@ void Batch::report() const {
     std::cout << to_json().dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
     return;
   }
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(1) << "matched " << count(PairStatus::matched) << " of "
-       << pairs_.size() << " pairs by " << request_.match.method << " on " << device_names();
-  if (count(PairStatus::reused) > 0) text << ", " << count(PairStatus::reused) << " were done before";
-  if (count(PairStatus::failed) > 0) text << ", " << count(PairStatus::failed) << " failed";
-  text << ": " << pairs_per_second() << " pairs/s\n";
-  write_message(text.str());
+  std::ostringstream line;
+  line << std::fixed << std::setprecision(1) << "matched " << count(PairStatus::matched) << " of "
+       << pairs_.size() << " pairs by " << request_.match.method << " on " << text(request_.match.devices);
+  if (count(PairStatus::reused) > 0) line << ", " << count(PairStatus::reused) << " were done before";
+  if (count(PairStatus::failed) > 0) line << ", " << count(PairStatus::failed) << " failed";
+  line << ": " << pairs_per_second() << " pairs/s\n";
+  write_message(line.str());
 }
 
 ordered_json Batch::to_json() const {
   ordered_json json{{"method", request_.match.method},
-                    {"device", device_names()},
+                    {"device", text(request_.match.devices)},
                     {"parameters", describe_parameters(request_.match.parameters)},
                     {"pairs", pairs_.size()},
                     {"matched", count(PairStatus::matched)},

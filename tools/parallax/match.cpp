@@ -10,6 +10,7 @@
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/pictures.h"
 #include "tools/parallax/repair.h"
+#include "tools/parallax/several_devices.h"
 #include "tools/parallax/video.h"
 
 namespace parallax::tool {
@@ -331,14 +332,6 @@ void check_request(const MatchRequest& request, const std::string& command) {
   request.parameters.validate();
 }
 
-void settle_devices(MatchRequest& request, const std::string& command) {
-  // Other commands use one.
-  if (command != "match") return static_cast<void>(Device::parse(request.device));
-  request.devices = parse_devices(request.device);
-  for (Device& device : request.devices) device.threads = request.threads;
-  request.device = request.devices.front().text();
-}
-
 }  // namespace
 
 void repair(MatchRequest& request, FrameSource* frames) {
@@ -407,7 +400,10 @@ MatchRequest parse_match(const Arguments& given, const std::string& command,
   check_automatic_range(options, request, command);
   check_rig(options, request);
   check_request(request, command);
-  settle_devices(request, command);
+  if (command == "match")
+    settle_devices(request);
+  else
+    Device::parse(request.device);
   return request;
 }
 

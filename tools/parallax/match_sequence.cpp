@@ -301,7 +301,7 @@ void Sequence::wait(Item& item) {
     throw Error(error.category(), "frame " + std::to_string(item.frame.number) + ": " + error.reason(),
                 error.may_pass());
   }
-  notice_.tell(*pool_);
+  notice_.tell(pool_->lost_devices());
 }
 
 void Sequence::write(Item& item) const {

@@ -8,15 +8,21 @@
 
 #include "parallax/matcher_pool.h"
 
+#include "tools/parallax/match.h"
+
 namespace parallax::tool {
 
 // "cuda:0, cuda:1"
 std::string text(const std::vector<Device>& devices);
 
+// Parses --device, which may name several.
+// \throws Error (argument), or Error (device) as parse_devices() does
+void settle_devices(MatchRequest& request);
+
 // Tells of each device that stopped working, once.
 class LostDeviceNotice {
  public:
-  void tell(const MatcherPool& pool);
+  void tell(const std::vector<LostDevice>& lost);
 
  private:
   std::size_t told_ = 0;

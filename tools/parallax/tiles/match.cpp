@@ -73,7 +73,8 @@ struct TileReport {
 }
 
 // Matches the tiles that are not done.
-void match_tiles(const std::shared_ptr<const PairJob>& pair, TileReport& report) {
+void match_tiles(const std::shared_ptr<const PairJob>& pair, const std::vector<Device>& devices,
+                 TileReport& report) {
   const PairJob& job = *pair;
   std::vector<const Tile*> tiles;
   for (const Tile& tile : job.plan().tiles)
@@ -91,7 +92,8 @@ void match_tiles(const std::shared_ptr<const PairJob>& pair, TileReport& report)
     show_progress(what, static_cast<double>(finished) / job.tiles());
   };
   show();
-  const TileRun run;
+  TileRun run;
+  run.devices = devices;
   auto next = tiles.begin();
   TileRunner(run, std::min(job.cut->at_once, static_cast<int>(tiles.size())), false)
       .run(
@@ -106,10 +108,10 @@ void match_tiles(const std::shared_ptr<const PairJob>& pair, TileReport& report)
   show_progress("");
 }
 
-TileReport match_and_stitch(const std::shared_ptr<const PairJob>& job) {
+TileReport match_and_stitch(const std::shared_ptr<const PairJob>& job, const std::vector<Device>& devices) {
   TileReport report;
   auto begin = Clock::now();
-  match_tiles(job, report);
+  match_tiles(job, devices, report);
   report.match_milliseconds = milliseconds_since(begin);
   begin = Clock::now();
   report.map = stitch_tiles(*job);
@@ -128,11 +130,11 @@ ordered_json finish(const MatchRequest& request, const StitchedMap& map) {
   return json;
 }
 
-ordered_json job_json(const PairJob& job, const TileReport& report) {
+ordered_json job_json(const PairJob& job, const std::vector<Device>& devices, const TileReport& report) {
   const TilePlan& plan = job.plan();
   const Size size = plan.format.size, tile = plan.tiles.front().around.size;
   return {{"method", job.head->request.method},
-          {"device", plan.device.text()},
+          {"device", text(devices)},
           {"size", {{"width", size.width}, {"height", size.height}}},
           {"disparities", plan.parameters.disparities()},
           {"parameters", describe_parameters(plan.parameters)},
@@ -154,10 +156,10 @@ ordered_json job_json(const PairJob& job, const TileReport& report) {
           {"status", to_json(report.map.shares)}};
 }
 
-void tell(const PairJob& job, const TileReport& report) {
+void tell(const PairJob& job, const std::vector<Device>& devices, const TileReport& report) {
   std::cerr << std::fixed << std::setprecision(1) << "matched " << text(job.plan().format.size) << " by "
-            << job.head->request.method << " on " << job.plan().device.text() << " in " << job.tiles()
-            << " tiles, " << (report.match_milliseconds + report.stitch_milliseconds) / 1000 << " s and "
+            << job.head->request.method << " on " << text(devices) << " in " << job.tiles() << " tiles, "
+            << (report.match_milliseconds + report.stitch_milliseconds) / 1000 << " s and "
             << memory_text(peak_memory_bytes()) << ", " << 100 * report.map.shares.valid
             << " % of pixels have a disparity\n";
 }
@@ -181,15 +183,15 @@ int match_by_tiles(const MatchRequest& request) {
   check_nothing_foreign(folder_of_tiles(settled));
   const JobFile file = open_job(settled);
   const auto job = std::make_shared<const PairJob>(file.pair(0));
-  const TileReport report = match_and_stitch(job);
+  const TileReport report = match_and_stitch(job, request.devices);
   const ordered_json finished = finish(settled.match, report.map);
   remove_tile_folder(job->head->folder);
   if (request.json) {
-    ordered_json json = job_json(*job, report);
+    ordered_json json = job_json(*job, request.devices, report);
     json.update(finished);
     std::cout << json.dump(2) << "\n";
   } else {
-    tell(*job, report);
+    tell(*job, request.devices, report);
   }
   return done;
 }

@@ -280,8 +280,10 @@ PairCut cut_in_tiles(const PairRequest& request) {
   Device device = Device::parse(match.device);
   device.threads = match.threads;
   PairCut cut;
-  cut.plan = Budget(match, device, request.inputs, 1).plan();
-  take_two_where_they_pay(match, device, request.inputs, cut);
+  // With several devices, one tile is read or written while each matches one.
+  if (match.devices.size() > 1) cut.at_once = static_cast<int>(match.devices.size()) + 1;
+  cut.plan = Budget(match, device, request.inputs, cut.at_once).plan();
+  if (match.devices.size() < 2) take_two_where_they_pay(match, device, request.inputs, cut);
   cut.held_bytes = request.inputs.held_bytes;
   cut.process_bytes = Budget(match, device, request.inputs, cut.at_once).total(cut.plan.tile_memory_bytes);
   return cut;

@@ -66,6 +66,7 @@ struct TileRunner::Item {
   Plane<std::uint8_t> status;
 
   const PairCut& cut() const { return *outcome.job->cut; }
+  StereoPair pair() const { return {left.view(), right.view(), mask_of(left_mask), mask_of(right_mask)}; }
   // As large as what the tile decides.
   DisparityMap map() {
     const Size size = outcome.tile->inside.size;
@@ -114,13 +115,11 @@ class TileRunner::Engine {
   void run(Item& item, const TileRun& run) {
     if (cut_ != item.outcome.job->cut) plan(item.outcome, run);
     item.outcome.device = device_;
-    const StereoPair pair{item.left.view(), item.right.view(), mask_of(item.left_mask),
-                          mask_of(item.right_mask)};
     try {
       if (tiles_)
-        tiles_->run(*item.outcome.tile, pair, item.map());
+        tiles_->run(*item.outcome.tile, item.pair(), item.map());
       else
-        untiled_->run(pair, item.map());
+        untiled_->run(item.pair(), item.map());
     } catch (...) {
       // A device that failed may be used again only by a new matcher.
       cut_.reset();
@@ -193,11 +192,13 @@ void TileRunner::run(const std::function<Next()>& next, const std::function<void
     item.outcome.milliseconds =
         std::chrono::duration<double, std::milli>(now - std::max(item.begin, last_end)).count();
     last_end = now;
+    if (pool_) notice_.tell(pool_->lost_devices());
     done(item.outcome);
   };
   run_pipeline(items_.size(), take,
                {stage(false, [this](Item& item, Engine&) { read(item); }),
-                stage(engines_.size() == 1, [this](Item& item, Engine& engine) { match(item, engine); }),
+                stage(engines_.size() == 1 && run_.devices.size() < 2,
+                      [this](Item& item, Engine& engine) { match(item, engine); }),
                 stage(false, [this](Item& item, Engine&) { write(item); }), PipelineStage{true, finish}});
 }
 
@@ -228,7 +229,30 @@ void TileRunner::match(Item& item, Engine& engine) {
     item.disparity = Plane<float>(size);
     item.status = Plane<std::uint8_t>(size);
   }
-  engine.run(item, run_);
+  if (run_.devices.size() > 1)
+    match_in_pool(item);
+  else
+    engine.run(item, run_);
+}
+
+void TileRunner::match_in_pool(Item& item) {
+  TilePool& pool = pool_of(*item.outcome.job);
+  try {
+    item.outcome.device = pool.wait(pool.submit(*item.outcome.tile, item.pair(), item.map())).device.text();
+  } catch (const PairError& error) {
+    throw Error(error.category(), error.reason(), error.may_pass());
+  }
+}
+
+TilePool& TileRunner::pool_of(const PairJob& job) {
+  const std::lock_guard lock(planning_);
+  if (!pool_) {
+    TilePlan plan = job.plan();
+    // Planned for the first device: others may need more, unless the user limits them.
+    if (job.head->request.max_memory == 0) plan.tile_memory_bytes = 0;
+    pool_.emplace(plan, run_.devices);
+  }
+  return *pool_;
 }
 
 void TileRunner::write(Item& item) {

@@ -12,16 +12,18 @@
 
 #include "tools/parallax/command.h"
 #include "tools/parallax/pictures.h"
+#include "tools/parallax/several_devices.h"
 #include "tools/parallax/tiles/job.h"
 
 namespace parallax::tool {
 
 // Where tiles are matched.
 struct TileRun {
-  std::string device;          // empty = as the plan says
-  int threads = 0;             // 0 = as the plan says, but not more than there are cores
-  std::size_t max_memory = 0;  // of the process; 0 = as the plan says
-  bool verify = false;         // compares the contents of pictures with the plan's hashes
+  std::string device;           // empty = as the plan says
+  std::vector<Device> devices;  // several: the tiles of one pair go to whichever is free
+  int threads = 0;              // 0 = as the plan says, but not more than there are cores
+  std::size_t max_memory = 0;   // of the process; 0 = as the plan says
+  bool verify = false;          // compares the contents of pictures with the plan's hashes
 };
 
 // A tile that was matched, and is on the disk, or failed.
@@ -56,6 +58,8 @@ class TileRunner {
 
   void read(Item& item);
   void match(Item& item, Engine& engine);
+  void match_in_pool(Item& item);
+  TilePool& pool_of(const PairJob& job);
   void write(Item& item);
 
   const TileRun& run_;
@@ -63,6 +67,9 @@ class TileRunner {
   std::vector<std::unique_ptr<Engine>> engines_;
   std::mutex opening_;
   std::unique_ptr<OpenPair> open_;
+  std::mutex planning_;
+  std::optional<TilePool> pool_;  // of several devices
+  LostDeviceNotice notice_;
 };
 
 }  // namespace parallax::tool
