@@ -5,8 +5,6 @@
 #include <new>
 #include <utility>
 
-#include "core/device_failure.h"
-
 namespace parallax::detail {
 namespace {
 
@@ -19,11 +17,11 @@ Attempt describe_error() {
   using Result = Attempt::Result;
   try {
     throw;
-  } catch (const DeviceFailure& error) {
-    return failed(Result::lost, error);
   } catch (const Error& error) {
-    const bool elsewhere =
-        error.category() == ErrorCategory::memory || error.category() == ErrorCategory::device;
+    const bool by_device = error.category() == ErrorCategory::device;
+    // A device that lacks something always will; one that failed may work another time.
+    if (by_device && error.may_pass()) return failed(Result::lost, error);
+    const bool elsewhere = by_device || error.category() == ErrorCategory::memory;
     return failed(elsewhere ? Result::refused : Result::failed, error);
   } catch (const std::bad_alloc&) {
     return failed(Result::refused, Error(ErrorCategory::memory, "memory ran out: free some memory", true));

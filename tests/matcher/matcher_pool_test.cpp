@@ -11,7 +11,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/device_failure.h"
 #include "matcher/scripted.h"
 #include "support.h"
 
@@ -216,7 +215,7 @@ TEST_F(MatcherPoolTest, PairsOfADeviceThatFailsGoToTheOthers) {
     if (device.kind != DeviceKind::reference) return gate.pass();
     if (++runs_of_lost < 3) return;
     gate.open();
-    throw DeviceFailure("it fell off");
+    throw Error(ErrorCategory::device, "it fell off", true);
   };
   MatcherPool pool(parameters_, {reference, cpu(1), cpu(2)});
   std::vector<Job> jobs = make_jobs(50);
@@ -236,7 +235,7 @@ TEST_F(MatcherPoolTest, PairsOfADeviceThatFailsGoToTheOthers) {
 TEST_F(MatcherPoolTest, WhenAllDevicesFailEveryPairFails) {
   std::atomic<int> runs = 0;
   script.on_run = [&](const Device& device, const ImageFormat&) {
-    if (++runs > 10) throw DeviceFailure(device.text() + " fell off");
+    if (++runs > 10) throw Error(ErrorCategory::device, device.text() + " fell off", true);
   };
   MatcherPool pool(parameters_, {reference, cpu(1)});
   std::vector<Job> jobs = make_jobs(30);

@@ -8,8 +8,6 @@
 
 #include <dlfcn.h>
 
-#include "core/device_failure.h"
-
 namespace parallax::cuda {
 namespace {
 
@@ -125,7 +123,7 @@ void check(Result result, std::string_view call) {
                     ": free GPU memory (nvidia-smi shows what uses it), search "
                     "fewer disparities or match a smaller image",
                 true);
-  throw DeviceFailure(message + ": if it happens again, run it under compute-sanitizer");
+  throw Error(ErrorCategory::device, message + ": if it happens again, run it under compute-sanitizer", true);
 }
 
 }  // namespace parallax::cuda

@@ -6,8 +6,6 @@
 
 #include <dlfcn.h>
 
-#include "core/device_failure.h"
-
 namespace parallax::opencl {
 namespace {
 
@@ -80,7 +78,8 @@ void check(cl_int result, std::string_view call) {
     throw Error(ErrorCategory::memory,
                 message + ": free memory of the device, search fewer disparities or match a smaller image",
                 true);
-  throw DeviceFailure(message + ": if it happens again, choose another device, and report it");
+  throw Error(ErrorCategory::device, message + ": if it happens again, choose another device, and report it",
+              true);
 }
 
 }  // namespace parallax::opencl
