@@ -164,8 +164,11 @@ void check_mask(const PictureParts& mask, const std::string& path, Size size) {
 }
 
 Inputs examine_inputs(const MatchRequest& request, bool decode) {
-  const std::size_t limit = memory_limit(request), program = program_bytes(Device::parse(request.device));
-  const std::size_t room = limit > program ? limit - program : 0;
+  std::size_t room = 0;  // for decoding
+  if (decode) {
+    const std::size_t limit = memory_limit(request), program = program_bytes(Device::parse(request.device));
+    room = limit > program ? limit - program : 0;
+  }
   Inputs inputs;
   // Each picture is opened while the earlier ones are held.
   const auto look_at = [&](const std::string& path, const auto& check) {
