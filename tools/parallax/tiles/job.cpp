@@ -515,6 +515,8 @@ int JobFile::pair_of(int tile) const {
     const int middle = first + (end - first) / 2;
     (first_tile(middle) <= tile ? first : end) = middle;
   }
+  if (tile < first_tile(first) || tile >= first_tile(first + 1))
+    fail_plan(path_, "is not a readable tile plan (tile " + std::to_string(tile) + " is of no pair)");
   return first;
 }
 
