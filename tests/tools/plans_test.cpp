@@ -161,7 +161,7 @@ TEST_F(PlansTest, AFolderMayMoveWithItsPlan) {
   plan(block_ + "--tile-size 150x150");
   ASSERT_EQ(match("0").status, 0);
   fs::create_directory(folder_ / "moved");
-  for (const char* name : {"p0", "p1", "plan.json", "plan.json.tiles"})
+  for (const char* name : {"p0", "p1", "maps", "plan.json", "plan.json.tiles"})
     fs::rename(folder_ / name, folder_ / "moved" / name);
   const std::string path = "moved/plan.json",
                     last = std::to_string(
@@ -298,7 +298,7 @@ TEST_F(PlansTest, TwoProcessesOnOneTileDoNoHarm) {
 }
 
 TEST_F(PlansTest, KilledInTheMiddleItGoesOn) {
-  make_pairs({"500x300", "96x64"});
+  make_pairs({"500x300"});
   const std::string bp = "--method bp --disparities 16 --padding 8 ";
   plan(bp + "--tile-size 150x110");
   const int count = tiles();
@@ -343,7 +343,7 @@ TEST_F(PlansTest, StatusTellsWhatIsMissingAndDamaged) {
   now = status(0);
   EXPECT_EQ(now["done"], count);
   EXPECT_EQ(now["pairs_done"], 2);
-  EXPECT_EQ(now["pairs_written"], 0);
+  EXPECT_EQ(now["pairs_written"], 1);
   EXPECT_GT(now["milliseconds_per_tile"], 0);
   EXPECT_EQ(now["devices"], json::array({"cpu"}));
   // A few pixels: only all of the file tells.
@@ -367,13 +367,30 @@ TEST_F(PlansTest, StatusTellsWhatIsMissingAndDamaged) {
   EXPECT_EQ(status(1)["pairs_done"], 1);
 }
 
+// With the same names of results and maps.
+TEST_F(PlansTest, ANewPlanTakesNothingFromAnEarlierOne) {
+  make_pairs({"96x64", "200x150"});
+  plan(block_ + "--tile-size 120x150");
+  ASSERT_EQ(match("0-2").status, 0);
+  ASSERT_EQ(run("merge plan.json --keep").status, 0);
+  plan(block_ + "--tile-size 120x150 --window 5");
+  json now = status(1);
+  EXPECT_EQ(now["done"], 0);
+  EXPECT_EQ(now["damaged"], json::array({"1-2"}));
+  EXPECT_EQ(now["milliseconds_per_tile"], nullptr);
+  ASSERT_EQ(match("0-2").status, 0);
+  ASSERT_EQ(run("merge plan.json").status, 0);
+  for (const char* name : {"p0", "p1"}) expect_map(name, block_ + "--window 5");
+}
+
 TEST_F(PlansTest, LinesOfLogsThatAreCutAreSkipped) {
   make_pairs({"96x64"});
   plan(block_);
   ASSERT_EQ(match("0").status, 0);
+  const std::string plan = "\"plan\":" + head()["fingerprint"].dump() + "}";
   write(folder_ / "plan.json.tiles/log-other-7.jsonl",
-        "{\"tile\":0,\"error\":\"x\",\"start\":\"1\"}\n[1]\n{\"tile\":\"x\"}\n{\"output_hash\":1}\n{\"tile\":"
-        "0,\"err");
+        "[1]\n{\"tile\":\"x\"," + plan + "\n{\"output_hash\":1," + plan +
+            "\n{\"tile\":0,\"start\":\"1\",\"error\":\"x\"," + plan + "\n{\"tile\":0,\"err");
   EXPECT_EQ(status(0)["done"], 1);
 }
 
