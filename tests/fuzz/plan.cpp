@@ -1,19 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
+
+#include <nlohmann/json.hpp>
 
 #include "parallax/error.h"
 
 #include "file_in_memory.h"
 #include "tools/parallax/command.h"
+#include "tools/parallax/content_hash.h"
 #include "tools/parallax/tiles/job.h"
 
-// Tile plans. Their file ends with a fingerprint, which few inputs pass.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const parallax::test::FileInMemory file(data, size);
+namespace {
+
+// Plans have a fingerprint, which hardly any input passes: it is made right where the head can be read.
+std::string with_fingerprint(const std::uint8_t* data, std::size_t size) {
+  using parallax::tool::content_hash;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  nlohmann::ordered_json head = nlohmann::ordered_json::parse(text.substr(0, end), nullptr, false);
+  if (!head.is_object()) return text;
+  head.erase("fingerprint");
+  const std::string rest = text.substr(std::min(end + 1, text.size()));
   try {
-    const parallax::tool::TileJob job = parallax::tool::read_job(file.path());
-    if (job.count() < 1) std::abort();
+    head["fingerprint"] = content_hash(content_hash(head.dump()) + content_hash(rest));
+    return head.dump() + "\n" + rest;
+  } catch (const nlohmann::json::exception&) {
+    return text;
+  }
+}
+
+}  // namespace
+
+// Tile plans: the head, and every pair with its cut.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text = with_fingerprint(data, size);
+  const parallax::test::FileInMemory file(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+  try {
+    const parallax::tool::JobFile job(file.path(), {{"/a", "/b"}});
+    for (int number = 0; number < job.head().pairs; ++number) {
+      const parallax::tool::PairJob pair = job.pair(number), same = job.pair(job.pair_of(pair.first_tile));
+      const int tile = pair.first_tile - same.first_tile;
+      if (pair.plan().tiles.empty() || tile < 0 || tile >= same.tiles()) std::abort();
+    }
   } catch (const parallax::tool::UsageError&) {
   } catch (const parallax::Error&) {
   }

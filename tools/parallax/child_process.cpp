@@ -19,9 +19,8 @@
 namespace parallax::tool {
 namespace {
 
-[[noreturn]] void fail(const std::string& program, int reason) {
-  if (reason == ENOENT)
-    throw Error(ErrorCategory::file, program + " is not installed: install it (Debian: apt install ffmpeg)");
+[[noreturn]] void fail(const std::string& program, int reason, const std::string& remedy) {
+  if (reason == ENOENT) throw Error(ErrorCategory::file, program + " is not installed: " + remedy);
   throw Error(ErrorCategory::internal, "cannot start " + program + ": " + std::strerror(reason));
 }
 
@@ -59,14 +58,15 @@ class FileActions {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& words, const std::vector<Stream>& streams)
+ChildProcess::ChildProcess(const std::vector<std::string>& words, const std::vector<Stream>& streams,
+                           const std::string& remedy)
     : kept_(streams.size()) {
   FileActions actions;
   const auto check = [&](int reason) {
     if (reason == 0) return;
     for (int& end : ends_) close_end(end);
     close_end(messages_);
-    fail(words.front(), reason);
+    fail(words.front(), reason, remedy);
   };
   messages_ = ::memfd_create("messages", MFD_CLOEXEC);
   check(messages_ < 0 ? errno : 0);
@@ -146,17 +146,30 @@ void ChildProcess::close(std::size_t stream) {
   close_end(ends_[stream]);
 }
 
+std::string ChildProcess::read_available(std::size_t stream) {
+  std::string text(1 << 16, '\0');
+  ssize_t count;
+  do count = ::read(ends_[stream], text.data(), text.size());
+  while (count < 0 && errno == EINTR);
+  text.resize(static_cast<std::size_t>(std::max(ssize_t{0}, count)));
+  return text;
+}
+
+void ChildProcess::terminate() {
+  if (id_ > 0) ::kill(id_, SIGTERM);
+}
+
 bool ChildProcess::wait() {
   for (int& end : ends_) close_end(end);
-  if (id_ <= 0) return has_succeeded_;
+  if (id_ <= 0) return exit_status_ == 0;
   int status = 0;
   while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) continue;
   id_ = 0;
-  has_succeeded_ = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  return has_succeeded_;
+  exit_status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return exit_status_ == 0;
 }
 
-std::string ChildProcess::complaint() const {
+std::string ChildProcess::messages() const {
   constexpr off_t most = 4096;
   const off_t length = ::lseek(messages_, 0, SEEK_END);
   std::string text(static_cast<std::size_t>(std::clamp(length, off_t{0}, most)), '\0');
@@ -164,6 +177,11 @@ std::string ChildProcess::complaint() const {
                                 std::max(off_t{0}, length - static_cast<off_t>(text.size())));
   text.resize(static_cast<std::size_t>(std::max(ssize_t{0}, count)));
   while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+std::string ChildProcess::complaint() const {
+  const std::string text = messages();
   return text.substr(text.rfind('\n') + 1);
 }
 

@@ -20,8 +20,9 @@ class ChildProcess {
   };
 
   // Starts the program words[0], searched for in PATH. Its standard error is captured.
-  // \throws Error (file) when there is no such program, (internal) when it cannot be started
-  ChildProcess(const std::vector<std::string>& words, const std::vector<Stream>& streams);
+  // \throws Error (file) with the remedy when there is no such program, (internal) when it cannot be started
+  ChildProcess(const std::vector<std::string>& words, const std::vector<Stream>& streams,
+               const std::string& remedy = "install it");
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   // Kills the program if it is still running.
@@ -34,15 +35,25 @@ class ChildProcess {
   // Returns whether the program accepted all bytes.
   bool write(std::size_t stream, std::span<const std::byte> bytes);
   void close(std::size_t stream);
+  // Of a stream from the program, to wait for several programs by poll().
+  int descriptor(std::size_t stream) const { return ends_[stream]; }
+  // What there is, after a wait if there is nothing yet; nothing at the end of the stream.
+  std::string read_available(std::size_t stream);
 
+  // Asks the program to end: SIGTERM.
+  void terminate();
   // Waits until the program ends and returns whether it succeeded.
   bool wait();
-  // The last line of its standard error.
+  // Of a program that has ended, as a shell tells it: 128 more than the number of the signal that killed it.
+  int exit_status() const { return exit_status_; }
+  // Its standard error, or the end of it where that is long.
+  std::string messages() const;
+  // The last line of it.
   std::string complaint() const;
 
  private:
   pid_t id_ = 0;  // 0 = it has ended
-  bool has_succeeded_ = false;
+  int exit_status_ = -1;
   int messages_ = -1;
   void wait_for(std::size_t stream);
 

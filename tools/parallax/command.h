@@ -49,6 +49,7 @@ int synth_command(const Arguments& arguments);
 int plan_command(const Arguments& arguments);
 int status_command(const Arguments& arguments);
 int merge_command(const Arguments& arguments);
+int submit_command(const Arguments& arguments);
 int rig_command(const Arguments& arguments);
 int rectify_command(const Arguments& arguments);
 int view_command(const Arguments& arguments);

@@ -22,6 +22,7 @@ constexpr Command commands[] = {
     {"tune", tune_command, "find the fastest configuration for this machine, and remember it"},
     {"synth", synth_command, "render a synthetic pair with exact truth"},
     {"plan", plan_command, "plan the match of many pairs, or of one larger than memory, for any scheduler"},
+    {"submit", submit_command, "match the tiles of a plan as a job of SLURM, or in several processes here"},
     {"status", status_command, "show which tiles of a plan are done, missing or failed"},
     {"merge", merge_command, "merge the matched tiles of a plan into maps"},
     {"rectify", rectify_command, "turn the pictures of two calibrated cameras into a rectified pair"},

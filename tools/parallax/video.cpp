@@ -18,6 +18,8 @@
 namespace parallax::tool {
 namespace {
 
+constexpr const char* installation = "install it (Debian: apt install ffmpeg)";
+
 // A longer gap does not count as missing frames.
 constexpr std::size_t most_broken = 1000;
 
@@ -74,7 +76,7 @@ VideoDescription probe(const std::string& path) {
       {"ffprobe", "-v", "error", "-protocol_whitelist", "file", "-select_streams", "v:0", "-show_entries",
        "stream=nb_frames,avg_frame_rate,r_frame_rate,start_time:format=start_time", "-of", "json",
        as_file(path)},
-      {{1, false}});
+      {{1, false}}, installation);
   const std::string text = ffprobe.read_all(0);
   const bool has_succeeded = ffprobe.wait();
   try {
@@ -140,7 +142,7 @@ void VideoReader::start(const std::vector<std::string>& input, const std::string
   words.insert(words.end(), input.begin(), input.end());
   words.insert(words.end(), outputs.begin(), outputs.end());
   decoder_ = std::make_unique<ChildProcess>(
-      words, std::vector<ChildProcess::Stream>{{times_of_child, false}, {1, false}});
+      words, std::vector<ChildProcess::Stream>{{times_of_child, false}, {1, false}}, installation);
   // Reads the header and the line of the first frame.
   decoded_ = next_number();
   if (!decoded_ || size_.width < 1 || size_.height < 1) {
@@ -247,7 +249,8 @@ VideoWriter::VideoWriter(const std::string& path, double frames_per_second, Size
                    : std::vector<std::string>{"-c:v", "mpeg4", "-pix_fmt", "yuv420p", "-f", "mp4"};
   words.insert(words.end(), format.begin(), format.end());
   words.push_back(as_file(file_.temporary()));
-  encoder_ = std::make_unique<ChildProcess>(words, std::vector<ChildProcess::Stream>{{0, true}});
+  encoder_ =
+      std::make_unique<ChildProcess>(words, std::vector<ChildProcess::Stream>{{0, true}}, installation);
 }
 
 VideoWriter::~VideoWriter() = default;

@@ -464,7 +464,7 @@ std::string JobFile::place(const std::string& stored) const {
   const fs::path path(stored);
   if (stored.empty() || stored.find('\0') != std::string::npos ||
       (path.is_relative() && (path.lexically_normal() != path || *path.begin() == "..")))
-    throw std::out_of_range("'" + stored + "' is not the path of a file");
+    throw std::out_of_range(ordered_json(stored).dump() + " is not the path of a file");
   const std::string absolute = (fs::path(base_) / path).string();
   const std::pair<std::string, std::string>* longest = nullptr;
   for (const auto& map : maps_) {
@@ -515,6 +515,8 @@ int JobFile::pair_of(int tile) const {
     const int middle = first + (end - first) / 2;
     (first_tile(middle) <= tile ? first : end) = middle;
   }
+  if (tile < first_tile(first) || tile >= first_tile(first + 1))
+    fail_plan(path_, "is not a readable tile plan (tile " + std::to_string(tile) + " is of no pair)");
   return first;
 }
 

@@ -105,7 +105,7 @@ class JobFile {
   const JobHead& head() const { return *head_; }
   // \throws Error (file)
   PairJob pair(int number) const;
-  // The pair of a tile. \throws Error (file)
+  // The pair that has a tile. \throws Error (file)
   int pair_of(int tile) const;
 
  private:

@@ -35,10 +35,11 @@ void keep(std::map<int, Record>& records, int number, Record record) {
   if (!is_new && there->second.start <= record.start) there->second = std::move(record);
 }
 
-void read_line(std::string_view text, JobRecords& records) {
+void read_line(std::string_view text, const std::string& fingerprint, JobRecords& records) {
   const json line = json::parse(text, nullptr, false);
   if (!line.is_object()) return;
   try {
+    if (line.value("plan", "") != fingerprint) return;
     const std::string start = line.value("start", "");
     if (line.contains("tile"))
       keep(records.tiles, line.at("tile").get<int>(),
@@ -82,14 +83,16 @@ std::string time_text() {
   return text.data();
 }
 
-JobLog::JobLog(const std::string& folder)
-    : path_((fs::path(folder) / ("log-" + process_name() + ".jsonl")).string()) {}
+JobLog::JobLog(const JobHead& head)
+    : path_((fs::path(head.folder) / ("log-" + process_name() + ".jsonl")).string()),
+      fingerprint_(head.fingerprint) {}
 
 JobLog::~JobLog() {
   if (file_ >= 0) ::close(file_);
 }
 
-void JobLog::add(const nlohmann::ordered_json& line) {
+void JobLog::add(nlohmann::ordered_json line) {
+  line["plan"] = fingerprint_;
   const std::string text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   if (file_ < 0) file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file_ >= 0 && ::write(file_, text.data(), text.size()) == static_cast<ssize_t>(text.size())) return;
@@ -98,13 +101,13 @@ void JobLog::add(const nlohmann::ordered_json& line) {
   complained_ = true;
 }
 
-JobRecords read_logs(const std::string& folder) {
+JobRecords read_logs(const JobHead& head) {
   JobRecords records;
-  for (const std::string& path : list_logs(folder)) {
+  for (const std::string& path : list_logs(head.folder)) {
     const std::vector<std::byte> bytes = read_file(path);
     std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     for (std::size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
-      read_line(text.substr(0, end), records);
+      read_line(text.substr(0, end), head.fingerprint, records);
   }
   return records;
 }

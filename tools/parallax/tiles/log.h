@@ -10,6 +10,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "tools/parallax/tiles/job.h"
+
 namespace parallax::tool {
 
 // "HOST-PID": in names of files that processes of several machines must not share.
@@ -20,16 +22,16 @@ std::string time_text();
 
 class JobLog {
  public:
-  explicit JobLog(const std::string& folder);
+  explicit JobLog(const JobHead& head);
   JobLog(const JobLog&) = delete;
   JobLog& operator=(const JobLog&) = delete;
   ~JobLog();
 
   // A line is written at once. The result that it tells of is on the disk, so a failure is only complained of, once.
-  void add(const nlohmann::ordered_json& line);
+  void add(nlohmann::ordered_json line);
 
  private:
-  std::string path_;
+  std::string path_, fingerprint_;
   int file_ = -1;
   bool complained_ = false;
 };
@@ -54,7 +56,7 @@ struct JobRecords {
   std::map<int, MapRecord> maps;  // by pair
 };
 
-// Reads all logs of a folder; lines that are not complete are skipped. \throws Error (file)
-JobRecords read_logs(const std::string& folder);
+// Reads all logs of a job; lines of other plans and those that are not complete are skipped. \throws Error (file)
+JobRecords read_logs(const JobHead& head);
 
 }  // namespace parallax::tool

@@ -189,8 +189,7 @@ void check_files(const PairJob& job) {
 
 class Merge {
  public:
-  Merge(const JobFile& file, bool keep)
-      : file_(file), results_(file.head()), log_(file.head().folder), keep_(keep) {
+  Merge(const JobFile& file, bool keep) : file_(file), results_(file.head()), log_(file.head()), keep_(keep) {
     // Without a folder all tiles are missing.
     if (fs::is_directory(file.head().folder)) lock_.emplace(file.head().folder, TileFolderLock::Use::shared);
   }

@@ -164,8 +164,11 @@ void check_mask(const PictureParts& mask, const std::string& path, Size size) {
 }
 
 Inputs examine_inputs(const MatchRequest& request, bool decode) {
-  const std::size_t limit = memory_limit(request), program = program_bytes(Device::parse(request.device));
-  const std::size_t room = limit > program ? limit - program : 0;
+  std::size_t room = 0;  // for decoding
+  if (decode) {
+    const std::size_t limit = memory_limit(request), program = program_bytes(Device::parse(request.device));
+    room = limit > program ? limit - program : 0;
+  }
   Inputs inputs;
   // Each picture is opened while the earlier ones are held.
   const auto look_at = [&](const std::string& path, const auto& check) {
@@ -309,15 +312,17 @@ int pairs_at_once(std::size_t bytes_of_pair, std::size_t room) {
   return static_cast<int>(std::clamp<std::size_t>(room / bytes_of_pair, 0, many - 1) + 1);
 }
 
-// Where the pair fits and no tiles are asked for, in one piece.
+// Where the pair fits, in one piece.
 PairCut cut_pair(const PairRequest& request) {
   const MatchRequest& match = request.match;
   const ImageFormat& format = request.inputs.format;
   Device device = Device::parse(match.device);
   device.threads = match.threads;
   const std::size_t limit = memory_limit(match), whole = whole_match_bytes(match, format);
-  if (match.largest_tile != Size{} || whole > limit || !fits_device(match, device, format))
-    return cut_in_tiles(request);
+  const Size most = match.largest_tile;
+  const bool larger = (most.width > 0 && format.size.width > most.width) ||
+                      (most.height > 0 && format.size.height > most.height);
+  if (larger || whole > limit || !fits_device(match, device, format)) return cut_in_tiles(request);
   PairCut cut;
   cut.untiled = true;
   cut.plan.parameters = match.parameters;
@@ -432,6 +437,9 @@ class ListPlanner {
     try {
       item.settled = settle_request(request_of(request_, pair, output_.of(pair)), !request_.no_hash, false);
       check_no_input_inside(item.settled->match, folder_);
+      // A pair is opened while the matcher of the one before is there.
+      Inputs& inputs = item.settled->inputs;
+      inputs.held_bytes = std::max(inputs.held_bytes, inputs.opening_bytes);
     } catch (...) {
       item.failure = current_failure();
     }

@@ -27,7 +27,7 @@ std::vector<std::pair<int, int>> runs_of(const std::vector<int>& numbers) {
 }  // namespace
 
 const JobRecords& JobResults::records() {
-  if (!records_) records_ = read_logs(folder_);
+  if (!records_) records_ = read_logs(head_);
   return *records_;
 }
 

@@ -18,7 +18,7 @@ namespace parallax::tool {
 
 class JobResults {
  public:
-  explicit JobResults(const JobHead& head) : folder_(head.folder) {}
+  explicit JobResults(const JobHead& head) : head_(head) {}
 
   // Whether the map of a pair is as this job wrote it: by its size, and, with `content`, by its hash.
   // \throws Error (file)
@@ -29,7 +29,7 @@ class JobResults {
   const JobRecords& records();
 
  private:
-  std::string folder_;
+  const JobHead& head_;
   std::optional<JobRecords> records_;
 };
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -29,20 +30,21 @@ using nlohmann::ordered_json;
 class PlannedTiles {
  public:
   PlannedTiles(const JobFile& file, const TileRun& run)
-      : file_(file), run_(run), results_(file.head()), log_(file.head().folder) {}
+      : file_(file), run_(run), results_(file.head()), log_(file.head()) {}
 
   // Tiles of one kind follow each other, for one matcher. Returns an exit status.
   int run(const std::string& ranges) {
-    std::vector<std::pair<const PairCut*, int>> tiles;
+    std::map<const PairCut*, std::size_t> kinds;
+    std::vector<std::vector<int>> tiles;
     int at_once = static_cast<int>(pipeline_slots());
     for (const int tile : parse_ranges(ranges, file_.head().tiles)) {
-      const std::shared_ptr<const PairJob> job = pair_with(tile);
-      at_once = std::min(at_once, job->cut->at_once);
-      tiles.emplace_back(job->cut.get(), tile);
+      const PairCut& cut = *pair_with(tile)->cut;
+      at_once = std::min(at_once, cut.at_once);
+      const auto [kind, is_new] = kinds.try_emplace(&cut, tiles.size());
+      if (is_new) tiles.emplace_back();
+      tiles[kind->second].push_back(tile);
     }
-    std::stable_sort(tiles.begin(), tiles.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& [cut, tile] : tiles) waiting_.push_back(tile);
+    for (const std::vector<int>& kind : tiles) waiting_.insert(waiting_.end(), kind.begin(), kind.end());
     return match(at_once, [] { return false; });
   }
 
@@ -162,8 +164,7 @@ int match_planned_tiles(const Arguments& arguments) {
 
   const JobFile file(path, parse_path_maps(maps));
   if (ranges != "-") parse_ranges(ranges, file.head().tiles);
-  OutputFolders folders;
-  folders.make(file.head().folder);
+  make_folder_of((std::filesystem::path(file.head().folder) / "log").string());
   const TileFolderLock lock(file.head().folder, TileFolderLock::Use::shared);
   PlannedTiles tiles(file, run);
   return ranges == "-" ? tiles.run_lines(std::cin) : tiles.run(ranges);
