@@ -280,6 +280,22 @@ TEST_F(PlansTest, AFullDiskMayPass) {
   EXPECT_EQ(status(1)["done"], 1);
 }
 
+TEST_F(PlansTest, NoPictureIsOverwritten) {
+  make_pairs({"96x64", "200x150"});
+  plan(block_ + "--tile-size 120x150");
+  fs::create_directory(folder_ / "maps");
+  std::map<std::string, std::string> before;
+  for (const std::string name : {"p0", "p1"}) {
+    fs::create_symlink("../" + name + "/left.png", folder_ / "maps" / (name + ".pfm"));
+    before[name] = contents(folder_ / name / "left.png");
+  }
+  const Outcome outcome = match("0-2");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_TRUE(contains(outcome.err, "would overwrite")) << outcome.err;
+  EXPECT_NE(run("merge plan.json").status, 0);
+  for (const auto& [name, text] : before) EXPECT_TRUE(contents(folder_ / name / "left.png") == text) << name;
+}
+
 TEST_F(PlansTest, TwoProcessesOnOneTileDoNoHarm) {
   make_pairs({"96x64", "200x150"});
   plan(block_ + "--tile-size 90x64");

@@ -202,10 +202,6 @@ void remove_tile_folder(const std::string& folder) {
   ::rmdir(folder.c_str());
 }
 
-void remove_maps(const std::string& folder) {
-  for (const fs::path& file : find_files(folder, maps, true)) remove_file(file.string());
-}
-
 void remove_leftovers(const std::string& folder) {
   for (const fs::path& file : find_files(folder, any_of({maps, parts}), true)) remove_file(file.string());
 }

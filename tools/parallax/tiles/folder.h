@@ -35,15 +35,13 @@ void check_nothing_foreign(const std::string& folder);
 
 // Removes the folder and all files of a match in tiles; other files stay. \throws Error (file)
 void remove_tile_folder(const std::string& folder);
-// Removes partial maps left by killed processes. \throws Error (file)
-void remove_maps(const std::string& folder);
 // Removes the results of tiles of a pair, and files that killed processes left. Others must not work there.
 // \throws Error (file)
 void remove_tiles(const PairJob& job);
 void remove_leftovers(const std::string& folder);
 
-// Whether the folder, where it exists, has results of tiles, by their numbers: one look at the folder instead of one at each
-// file. \throws Error (file)
+// The numbers of tiles that have a result: one look at the folder, where it exists, instead of one at each file.
+// \throws Error (file)
 std::vector<int> list_tiles(const std::string& folder);
 // The paths of the logs. \throws Error (file)
 std::vector<std::string> list_logs(const std::string& folder);

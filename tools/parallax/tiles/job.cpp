@@ -14,6 +14,7 @@
 #include "parallax/formats.h"
 #include "parallax/version.h"
 
+#include "tools/parallax/command_files.h"
 #include "tools/parallax/content_hash.h"
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/method_options.h"
@@ -383,6 +384,13 @@ PathMaps parse_path_maps(const std::vector<std::string>& texts) {
 void PairJob::check_inputs(bool verify) const {
   for (const PlannedFile* file : {&left, &right, &left_mask, &right_mask})
     check_unchanged(*file, head->path, verify);
+}
+
+void PairJob::check_names() const {
+  CommandFiles files;
+  for (const PlannedFile* file : {&left, &right, &left_mask, &right_mask}) files.reads(file->path);
+  files.reads_once(head->path);
+  files.writes(output);
 }
 
 JobFile::JobFile(const std::string& path, PathMaps maps)

@@ -94,7 +94,10 @@ struct PairJob {
   const TilePlan& plan() const { return cut->plan; }
   int tiles() const { return cut->tiles(); }
   int number_of(const Tile& tile) const { return first_tile + tile.number; }
+  // As check_unchanged() does.
   void check_inputs(bool verify) const;
+  // Paths may have become the same file since the plan was made. \throws UsageError if the output is a file that is read
+  void check_names() const;
 };
 
 class JobFile {

@@ -178,15 +178,6 @@ void pass_permissions_on(const std::string& target, const std::string& path) {
   if (exists && ::chmod(path.c_str(), about.st_mode & 07777) != 0) fail_file("write", path, errno);
 }
 
-// Paths in a plan may have become the same file since.
-void check_files(const PairJob& job) {
-  CommandFiles files;
-  for (const PlannedFile* file : {&job.left, &job.right, &job.left_mask, &job.right_mask})
-    files.reads(file->path);
-  files.reads_once(job.head->path);
-  files.writes(job.output);
-}
-
 class Merge {
  public:
   Merge(const JobFile& file, bool keep) : file_(file), results_(file.head()), log_(file.head()), keep_(keep) {
@@ -201,22 +192,27 @@ class Merge {
         merge(file_.pair(number));
       } catch (...) {
         const CommandFailure failure = current_failure();
-        show_progress("");
-        complain((file_.head().pairs > 1 ? "pair " + std::to_string(number) + ": " : "") + failure.message);
         status_ = worse(status_, failure.status);
+        show_progress("");
+        if (++undone_ > most_named) continue;
+        complain((file_.head().pairs > 1 ? "pair " + std::to_string(number) + ": " : "") + failure.message);
       }
     }
+    if (undone_ > most_named) complain("and " + std::to_string(undone_ - most_named) + " more pairs");
     remove_results();
     return status_;
   }
 
  private:
+  static constexpr int most_named = 20;
+
   void merge(const PairJob& job) {
-    check_files(job);
-    if (results_.is_written(job, true)) {
+    // The map of an untiled pair is not this command's.
+    if (results_.is_written(job, !job.cut->untiled)) {
       written_.push_back(job.number);
       return;
     }
+    job.check_names();
     check_all_done(job);
     make_folder_of(job.output);
     const std::string start = time_text();
@@ -259,7 +255,7 @@ class Merge {
   bool keep_;
   std::optional<TileFolderLock> lock_;
   std::vector<int> written_;
-  int status_ = done;
+  int status_ = done, undone_ = 0;
 };
 
 // Two processes may merge the same tiles: each writes its own file. In the folder of the tiles where that is the output's own;

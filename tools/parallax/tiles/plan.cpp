@@ -126,8 +126,8 @@ void check_is_file(const std::string& output) {
 }
 
 // Whether two tiles at once may be faster than one: one is matched while the other is read or written, which
-// is a third of the time of block and census matching on a processor. In a match of this process, which has a
-// matcher for each, not with a given number of threads, which is the total.
+// is a third of the time of block and census matching on a processor. Tiles of a plan share a matcher; others have one each,
+// and so not a given number of threads in all.
 bool two_may_pay(const MatchRequest& request, const Device& device) {
   if (!request.plan.empty()) return true;
   return device.kind == DeviceKind::cpu && !capabilities(request.method).approximate_tiles &&
@@ -163,6 +163,11 @@ void check_mask(const PictureParts& mask, const std::string& path, Size size) {
                                          text(size) + ": give a mask of the size of the pair");
 }
 
+// Of a pixel: both pictures, the map, and one further copy while decoding or encoding.
+std::size_t bytes_of_pictures(const ImageFormat& format) {
+  return 3 * 3 * static_cast<std::size_t>(format.depth) / 8 + 5;
+}
+
 Inputs examine_inputs(const MatchRequest& request, bool decode) {
   std::size_t room = 0;  // for decoding
   if (decode) {
@@ -195,11 +200,6 @@ Inputs examine_inputs(const MatchRequest& request, bool decode) {
 std::size_t memory_limit(const MatchRequest& request) {
   // Leaves an eighth to the system and other programs.
   return request.max_memory > 0 ? request.max_memory : whole_memory() / 8 * 7;
-}
-
-// Both pictures, the map, and one further copy while decoding or encoding.
-static std::size_t bytes_of_pictures(const ImageFormat& format) {
-  return 3 * 3 * static_cast<std::size_t>(format.depth) / 8 + 5;
 }
 
 std::size_t pair_bytes(const MatchRequest& request, const ImageFormat& format) {

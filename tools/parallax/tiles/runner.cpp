@@ -205,6 +205,7 @@ void TileRunner::run(const std::function<Next()>& next, const std::function<void
 void TileRunner::read(Item& item) {
   const PairJob& job = *item.outcome.job;
   if (item.cut().untiled) {
+    job.check_names();
     job.check_inputs(run_.verify);
     item.left = read_picture(job.left.path);
     item.right = read_picture(job.right.path);
