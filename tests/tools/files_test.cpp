@@ -117,17 +117,6 @@ TEST_F(FilesTest, WhatIsMeasuredOnIsNotWrittenOver) {
   expect_refused(tool::tune_command, {"--suite", "papers", "--data", at("data"), "--json", picture});
 }
 
-TEST_F(FilesTest, APlanIsNotMergedOverWhatItReads) {
-  tool::synth_command({at("pair"), "--size", "96x64", "--disparities", "16"});
-  const std::string left = at("pair/left.png");
-  tool::plan_command(
-      {left, at("pair/right.png"), "--disparities", "16", "-o", at("d.png"), "--plan", at("p.json")});
-  fs::create_symlink("pair/left.png", folder_ / "d.png");
-  const std::string before = contents(left);
-  expect_refused(tool::merge_command, {at("p.json")});
-  EXPECT_EQ(contents(left), before);
-}
-
 template <class Call>
 void expect_file_error(const Call& call, const std::string& word) {
   expect_error(error_of(call), ErrorCategory::file, {word});

@@ -292,7 +292,9 @@ TEST_F(PlansTest, NoPictureIsOverwritten) {
   const Outcome outcome = match("0-2");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_TRUE(contains(outcome.err, "would overwrite")) << outcome.err;
-  EXPECT_NE(run("merge plan.json").status, 0);
+  const Outcome merge = run("merge plan.json");
+  EXPECT_EQ(merge.status, 2);
+  EXPECT_TRUE(contains(merge.err, "pair 1: ") && contains(merge.err, "p1/left.png")) << merge.err;
   for (const auto& [name, text] : before) EXPECT_TRUE(contents(folder_ / name / "left.png") == text) << name;
 }
 
