@@ -25,7 +25,8 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), "parallax-view-"));
   run("synth", "pair", "--size", "480x360", ...range, "--scene", "layers", "--seed", "4");
   const known = ["--calib", "pair/calib.txt", "--truth", "pair/disp0GT.pfm"];
-  [browser, server] = await Promise.all([launch(), serve(...pair, ...known, "--method", "census", "--device", "cpu")]);
+  server = await serve(...pair, ...known, "--method", "census", "--device", "cpu");
+  browser = await launch();
 });
 after(async () => {
   await page?.close();

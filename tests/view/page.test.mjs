@@ -9,7 +9,8 @@ let server;
 let page;
 
 before(async () => {
-  [browser, server] = await Promise.all([launch(), startMock("--size", "320x240")]);
+  server = await startMock("--size", "320x240");
+  browser = await launch();
 });
 after(async () => {
   await browser?.close();

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import threading
 import time
+import zlib
 
 import numpy as np
 import pytest
@@ -201,12 +202,67 @@ def test_a_map_is_what_its_command_line_writes(page, folder):
         assert value["status"] == page.server.state["statuses"][planes["status"][y, x]]
 
 
-def test_its_python_matches_the_same(page, folder):
-    pytest.importorskip("parallax_stereo")
+CAMERA_OF_RIG = {
+    "size": [160, 120],
+    "focal": [150, 150],
+    "centre": [80, 60],
+    "model": "radial-tangential",
+    "distortion": [-0.05, 0, 0, 0],
+}
+RIG = {
+    "left": CAMERA_OF_RIG,
+    "right": CAMERA_OF_RIG,
+    "rotation": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "translation": [-0.1, 0, 0],
+}
+
+
+def write_gray(path, picture):
+    """Writes a PNG of 8 bits."""
+    height, width = picture.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in picture)
+    parts = (
+        (b"IHDR", struct.pack(">2I5B", width, height, 8, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(rows)),
+        (b"IEND", b""),
+    )
+    content = b"".join(struct.pack(">I", len(b)) + a + b + struct.pack(">I", zlib.crc32(a + b)) for a, b in parts)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + content)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        ("pair/left.png", "pair/right.png", "--threads", "1"),
+        ("pair/left.png", "pair/right.png", "--left-mask", "mask.png"),
+        ("both.png", "--side-by-side"),
+        ("pair/left.png", "pair/right.png", "--rig", "rig.json", "--alpha", "1", "--zoom", "0.75"),
+        ("left", "right"),
+    ],
+    ids=["pair", "mask", "both", "rig", "folders"],
+)
+def test_its_code_makes_the_same_map(serve, folder, inputs):
+    mask = np.full((120, 160), 255, np.uint8)
+    mask[:, 60:] = 0
+    write_gray(folder / "mask.png", mask)
+    write_gray(folder / "both.png", np.random.default_rng(1).integers(0, 255, (120, 320)).astype(np.uint8))
+    (folder / "rig.json").write_text(json.dumps(RIG))
+    make_sequence(folder)
+    page = Page(serve(*inputs, "--method", "census", "--device", "cpu", "--disparities", "24"))
     message, _ = page.match(1, window=7, sub_pixel="none")
+    expected = page.export("disparity.pfm")
+    command = message["commands"]["command_line"].replace("parallax", COMMAND, 1)
+    subprocess.run(command, shell=True, cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    is_sequence = inputs == ("left", "right")
+    assert (folder / ("disparity_0000.pfm" if is_sequence else "disparity.pfm")).read_bytes() == expected
+    pytest.importorskip("parallax_stereo")
     code = message["commands"]["python"] + "result.save('python.pfm')\n"
+    if is_sequence:
+        assert "# left, right: " in code
+        code = code.replace("# left", "left, right = px.read('left/0.png'), px.read('right/0.png')  #")
     subprocess.run([os.sys.executable, "-c", code], cwd=folder, check=True)
-    assert (folder / "python.pfm").read_bytes() == page.export("disparity.pfm")
+    assert (folder / "python.pfm").read_bytes() == expected
+    page.close()
 
 
 def test_the_errors_are_those_of_eval(page, folder):
