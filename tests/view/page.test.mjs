@@ -244,8 +244,19 @@ for (const [name, viewport] of [["a phone", { width: 390, height: 844 }], ["a sm
         .map((one) => one.outerHTML.slice(0, 90)),
     );
     assert.deepEqual(cut, []);
+    const beyond = await page.evaluate(() => {
+      const right = document.querySelector("#panel").getBoundingClientRect().right;
+      return [...document.querySelectorAll("#panel :is(input, select, button, pre)")]
+        .filter((one) => one.checkVisibility() && one.getBoundingClientRect().right > right)
+        .map((one) => one.id);
+    });
+    assert.deepEqual(beyond, []);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     assert.ok(wide <= 0, `the page is ${wide} px too wide`);
+    // Two scales.
+    await page.selectOption("#first-layer", "error-A");
+    await page.waitForFunction(() => document.querySelectorAll("#legends .legend").length === 2);
+    assert.ok(await page.evaluate(() => document.querySelector("#legends").scrollHeight <= document.querySelector("#legends").clientHeight));
     const area = await page.locator("#picture .area").boundingBox();
     assert.ok(area.height >= 90 && area.width >= viewport.width / 2);
   });

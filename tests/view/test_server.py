@@ -382,20 +382,61 @@ def test_others_are_refused(server):
     assert server.ask("GET", "/state", headers={**own, "Host": f"example.com:{server.port}"})[0] == 421
     assert server.ask("GET", "/state", headers={**own, "Origin": "http://example.com"})[0] == 403
     assert server.ask("GET", "/state", headers={**own, "Origin": f"http://127.0.0.1:{server.port}"})[0] == 200
+    assert server.ask("GET", "/state", headers={**own, "Origin": f"http://localhost:{server.port}"})[0] == 403
     for path in "/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/pages/../state/x":
         assert server.ask("GET", path)[0] == 404
     assert server.ask("GET", "/pages/0123/value?slot=A&x=0&y=0")[0] == 404
 
 
+def test_other_machines_need_the_token(folder):
+    words = [
+        COMMAND,
+        "view",
+        "pair/left.png",
+        "pair/right.png",
+        "--disparities",
+        "24",
+        "--no-open",
+        "--host",
+        "0.0.0.0",
+    ]
+    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True)
+    port, token = re.fullmatch(r"http://0\.0\.0\.0:(\d+)/\?token=(\w{32})", process.stdout.readline().strip()).groups()
+
+    def status(path, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        answer.read()
+        connection.close()
+        return answer.status
+
+    try:
+        assert status("/") == status("/?token=" + "0" * 32) == status("/state") == 403
+        assert status("/?token=" + token) == 200
+        own = {"X-Parallax-Token": token, "Host": f"machine:{port}"}
+        assert status("/state", **own) == 200
+        assert status("/state", **own, Origin=f"http://example.com:{port}") == 403
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
 def test_a_large_body_is_refused(server):
     page = Page(server)
     try:
-        status, _ = server.ask("POST", page.path + "/settings", b" " * 100_000_000)
-        assert status == 413
+        status, content = server.ask("POST", page.path + "/settings", b" " * 100_000_000)
+        assert status == 413 and json.loads(content)["error"] == "the body is larger than 64 KiB"
     except (BrokenPipeError, ConnectionResetError):
         pass  # the server did not wait for all of it
     endless = {**server.headers, "Transfer-Encoding": "chunked"}
     assert server.ask("POST", page.path + "/settings", b"2\r\n{}\r\n0\r\n\r\n", endless)[0] == 411
+    for method in "POST", "PUT", "PATCH", "DELETE":  # until the connection closes
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            head = f"{method} {page.path}/settings HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+            connection.sendall(f"{head}X-Parallax-Token: {server.headers['X-Parallax-Token']}\r\n\r\n".encode())
+            assert connection.recv(20).startswith(b"HTTP/1.1 411")
     assert server.json("GET", "/state")["version"]
     page.close()
 
