@@ -307,6 +307,20 @@ test("fetches full resolution where the view is close", async () => {
     const changes = colours.filter((colour, i) => i > 0 && colour !== colours[i - 1]).length;
     // Of the small picture, three neighbours each have one colour.
     assert.ok(changes > 20, `${changes} changes`);
+    // No gap between tiles, wherever they are on the screen.
+    await page.waitForFunction(() => window.parallax.view.detail.asked.size === 0);
+    for (const shift of [0, 0.3, 0.5, 0.7]) {
+      const gaps = await page.evaluate((by) => {
+        const { view } = window.parallax;
+        view.viewport.pan(by, by);
+        view.drawNow();
+        const { width, height } = view.canvas;
+        const pixels = new Uint8Array(4 * width * height);
+        view.gl.readPixels(0, 0, width, height, view.gl.RGBA, view.gl.UNSIGNED_BYTE, pixels);
+        return pixels.filter((value, i) => i % 4 === 3 && value < 255).length;
+      }, shift);
+      assert.equal(gaps, 0, `shifted by ${shift}`);
+    }
     quiet();
   } finally {
     await large.stop();
