@@ -265,6 +265,15 @@ def test_its_code_makes_the_same_map(serve, folder, inputs):
     page.close()
 
 
+def test_files_may_have_any_name(serve, folder):
+    name = os.fsdecode(b'it\'s \xff\r\nX: "y".png')
+    shutil.copy(folder / "pair/left.png", folder / name)
+    page = Page(serve(name, "pair/right.png", "--method", "block", "--device", "cpu", "--disparities", "24"))
+    message, _ = page.match(1)
+    assert "X: " in message["commands"]["python"]
+    page.close()
+
+
 def test_the_errors_are_those_of_eval(page, folder):
     message, _ = page.match(1)
     (folder / "map.pfm").write_bytes(page.export("disparity.pfm"))
@@ -389,17 +398,7 @@ def test_others_are_refused(server):
 
 
 def test_other_machines_need_the_token(folder):
-    words = [
-        COMMAND,
-        "view",
-        "pair/left.png",
-        "pair/right.png",
-        "--disparities",
-        "24",
-        "--no-open",
-        "--host",
-        "0.0.0.0",
-    ]
+    words = [COMMAND, *"view pair/left.png pair/right.png --disparities 24 --no-open --host 0.0.0.0".split()]
     process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True)
     port, token = re.fullmatch(r"http://0\.0\.0\.0:(\d+)/\?token=(\w{32})", process.stdout.readline().strip()).groups()
 

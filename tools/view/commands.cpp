@@ -46,9 +46,9 @@ std::string quoted_for_shell(const std::string& word) {
   return quoted + "'";
 }
 
-// As Python and C++ write it.
+// As Python and C++ write it. Names of files may hold bytes that are no UTF-8.
 std::string quoted(const std::string& text) {
-  return Json(text).dump();
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string text_of(double number) {

@@ -15,8 +15,8 @@ interface Choice {
   cost: number;
 }
 
-// What the method minimises has its minimum here, and the least of its other local minima there.
-export function choices(curve: CostCurve): { least: Choice | null; rival: Choice | null } {
+// The minimum of what the method minimises, and the least of its other local minima.
+function choices(curve: CostCurve): { least: Choice | null; rival: Choice | null } {
   const costs = (curve.totals.length > 0 ? curve.totals : curve.data_costs).map((cost) => cost ?? Infinity);
   // The first label of each valley, which may be flat.
   const isMinimum = (cost: number, i: number) =>
