@@ -25,7 +25,8 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), "parallax-view-"));
   run("synth", "pair", "--size", "480x360", ...range, "--scene", "layers", "--seed", "4");
   const known = ["--calib", "pair/calib.txt", "--truth", "pair/disp0GT.pfm"];
-  [browser, server] = await Promise.all([launch(), serve(...pair, ...known, "--method", "census", "--device", "cpu")]);
+  server = await serve(...pair, ...known, "--method", "census", "--device", "cpu");
+  browser = await launch();
 });
 after(async () => {
   await page?.close();
@@ -81,6 +82,23 @@ test("the value under the pointer is that of the file", async () => {
     else assert.equal(disparity, null);
   }
   await picture("wipe");
+  assert.deepEqual(page.problems, []);
+});
+
+test("the cost curve names its minimum and the rival", async () => {
+  await visit();
+  await page.locator("summary", { hasText: "Cost curve" }).click();
+  await pointAt(page, 200, 100);
+  await page.locator("#curve canvas").waitFor();
+  const curve = await page.evaluate(() => window.parallax.server.curve("A", 200, 100));
+  const costs = (curve.totals.length > 0 ? curve.totals : curve.data_costs).map((cost) => cost ?? Infinity);
+  const least = curve.min_disparity + costs.indexOf(Math.min(...costs));
+  const said = await page.locator("#curve").innerText();
+  assert.match(said, new RegExp(`least: [\\d.]+ at ${least}\\b`));
+  const rival = said.match(/rival: [\d.]+ at (\d+)/);
+  assert.ok(rival, said);
+  const label = Number(rival[1]) - curve.min_disparity;
+  assert.ok(Number(rival[1]) !== least && costs[label] < costs[label - 1]);
   assert.deepEqual(page.problems, []);
 });
 

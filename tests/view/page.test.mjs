@@ -9,7 +9,8 @@ let server;
 let page;
 
 before(async () => {
-  [browser, server] = await Promise.all([launch(), startMock("--size", "320x240")]);
+  server = await startMock("--size", "320x240");
+  browser = await launch();
 });
 after(async () => {
   await browser?.close();
@@ -243,8 +244,19 @@ for (const [name, viewport] of [["a phone", { width: 390, height: 844 }], ["a sm
         .map((one) => one.outerHTML.slice(0, 90)),
     );
     assert.deepEqual(cut, []);
+    const beyond = await page.evaluate(() => {
+      const right = document.querySelector("#panel").getBoundingClientRect().right;
+      return [...document.querySelectorAll("#panel :is(input, select, button, pre)")]
+        .filter((one) => one.checkVisibility() && one.getBoundingClientRect().right > right)
+        .map((one) => one.id);
+    });
+    assert.deepEqual(beyond, []);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     assert.ok(wide <= 0, `the page is ${wide} px too wide`);
+    // Two scales.
+    await page.selectOption("#first-layer", "error-A");
+    await page.waitForFunction(() => document.querySelectorAll("#legends .legend").length === 2);
+    assert.ok(await page.evaluate(() => document.querySelector("#legends").scrollHeight <= document.querySelector("#legends").clientHeight));
     const area = await page.locator("#picture .area").boundingBox();
     assert.ok(area.height >= 90 && area.width >= viewport.width / 2);
   });
@@ -295,6 +307,20 @@ test("fetches full resolution where the view is close", async () => {
     const changes = colours.filter((colour, i) => i > 0 && colour !== colours[i - 1]).length;
     // Of the small picture, three neighbours each have one colour.
     assert.ok(changes > 20, `${changes} changes`);
+    // No gap between tiles, wherever they are on the screen.
+    await page.waitForFunction(() => window.parallax.view.detail.asked.size === 0);
+    for (const shift of [0, 0.3, 0.5, 0.7]) {
+      const gaps = await page.evaluate((by) => {
+        const { view } = window.parallax;
+        view.viewport.pan(by, by);
+        view.drawNow();
+        const { width, height } = view.canvas;
+        const pixels = new Uint8Array(4 * width * height);
+        view.gl.readPixels(0, 0, width, height, view.gl.RGBA, view.gl.UNSIGNED_BYTE, pixels);
+        return pixels.filter((value, i) => i % 4 === 3 && value < 255).length;
+      }, shift);
+      assert.equal(gaps, 0, `shifted by ${shift}`);
+    }
     quiet();
   } finally {
     await large.stop();

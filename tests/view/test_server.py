@@ -13,6 +13,7 @@ import struct
 import subprocess
 import threading
 import time
+import zlib
 
 import numpy as np
 import pytest
@@ -201,12 +202,76 @@ def test_a_map_is_what_its_command_line_writes(page, folder):
         assert value["status"] == page.server.state["statuses"][planes["status"][y, x]]
 
 
-def test_its_python_matches_the_same(page, folder):
-    pytest.importorskip("parallax_stereo")
+CAMERA_OF_RIG = {
+    "size": [160, 120],
+    "focal": [150, 150],
+    "centre": [80, 60],
+    "model": "radial-tangential",
+    "distortion": [-0.05, 0, 0, 0],
+}
+RIG = {
+    "left": CAMERA_OF_RIG,
+    "right": CAMERA_OF_RIG,
+    "rotation": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "translation": [-0.1, 0, 0],
+}
+
+
+def write_gray(path, picture):
+    """Writes a PNG of 8 bits."""
+    height, width = picture.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in picture)
+    parts = (
+        (b"IHDR", struct.pack(">2I5B", width, height, 8, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(rows)),
+        (b"IEND", b""),
+    )
+    content = b"".join(struct.pack(">I", len(b)) + a + b + struct.pack(">I", zlib.crc32(a + b)) for a, b in parts)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + content)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        ("pair/left.png", "pair/right.png", "--threads", "1"),
+        ("pair/left.png", "pair/right.png", "--left-mask", "mask.png"),
+        ("both.png", "--side-by-side"),
+        ("pair/left.png", "pair/right.png", "--rig", "rig.json", "--alpha", "1", "--zoom", "0.75"),
+        ("left", "right"),
+    ],
+    ids=["pair", "mask", "both", "rig", "folders"],
+)
+def test_its_code_makes_the_same_map(serve, folder, inputs):
+    mask = np.full((120, 160), 255, np.uint8)
+    mask[:, 60:] = 0
+    write_gray(folder / "mask.png", mask)
+    write_gray(folder / "both.png", np.random.default_rng(1).integers(0, 255, (120, 320)).astype(np.uint8))
+    (folder / "rig.json").write_text(json.dumps(RIG))
+    make_sequence(folder)
+    page = Page(serve(*inputs, "--method", "census", "--device", "cpu", "--disparities", "24"))
     message, _ = page.match(1, window=7, sub_pixel="none")
+    expected = page.export("disparity.pfm")
+    command = message["commands"]["command_line"].replace("parallax", COMMAND, 1)
+    subprocess.run(command, shell=True, cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    is_sequence = inputs == ("left", "right")
+    assert (folder / ("disparity_0000.pfm" if is_sequence else "disparity.pfm")).read_bytes() == expected
+    pytest.importorskip("parallax_stereo")
     code = message["commands"]["python"] + "result.save('python.pfm')\n"
+    if is_sequence:
+        assert "# left, right: " in code
+        code = code.replace("# left", "left, right = px.read('left/0.png'), px.read('right/0.png')  #")
     subprocess.run([os.sys.executable, "-c", code], cwd=folder, check=True)
-    assert (folder / "python.pfm").read_bytes() == page.export("disparity.pfm")
+    assert (folder / "python.pfm").read_bytes() == expected
+    page.close()
+
+
+def test_files_may_have_any_name(serve, folder):
+    name = os.fsdecode(b'it\'s \xff\r\nX: "y".png')
+    shutil.copy(folder / "pair/left.png", folder / name)
+    page = Page(serve(name, "pair/right.png", "--method", "block", "--device", "cpu", "--disparities", "24"))
+    message, _ = page.match(1)
+    assert "X: " in message["commands"]["python"]
+    page.close()
 
 
 def test_the_errors_are_those_of_eval(page, folder):
@@ -326,20 +391,51 @@ def test_others_are_refused(server):
     assert server.ask("GET", "/state", headers={**own, "Host": f"example.com:{server.port}"})[0] == 421
     assert server.ask("GET", "/state", headers={**own, "Origin": "http://example.com"})[0] == 403
     assert server.ask("GET", "/state", headers={**own, "Origin": f"http://127.0.0.1:{server.port}"})[0] == 200
+    assert server.ask("GET", "/state", headers={**own, "Origin": f"http://localhost:{server.port}"})[0] == 403
     for path in "/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/pages/../state/x":
         assert server.ask("GET", path)[0] == 404
     assert server.ask("GET", "/pages/0123/value?slot=A&x=0&y=0")[0] == 404
 
 
+def test_other_machines_need_the_token(folder):
+    words = [COMMAND, *"view pair/left.png pair/right.png --disparities 24 --no-open --host 0.0.0.0".split()]
+    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True)
+    port, token = re.fullmatch(r"http://0\.0\.0\.0:(\d+)/\?token=(\w{32})", process.stdout.readline().strip()).groups()
+
+    def status(path, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        answer.read()
+        connection.close()
+        return answer.status
+
+    try:
+        assert status("/") == status("/?token=" + "0" * 32) == status("/state") == 403
+        assert status("/?token=" + token) == 200
+        own = {"X-Parallax-Token": token, "Host": f"machine:{port}"}
+        assert status("/state", **own) == 200
+        assert status("/state", **own, Origin=f"http://example.com:{port}") == 403
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
 def test_a_large_body_is_refused(server):
     page = Page(server)
     try:
-        status, _ = server.ask("POST", page.path + "/settings", b" " * 100_000_000)
-        assert status == 413
+        status, content = server.ask("POST", page.path + "/settings", b" " * 100_000_000)
+        assert status == 413 and json.loads(content)["error"] == "the body is larger than 64 KiB"
     except (BrokenPipeError, ConnectionResetError):
         pass  # the server did not wait for all of it
     endless = {**server.headers, "Transfer-Encoding": "chunked"}
     assert server.ask("POST", page.path + "/settings", b"2\r\n{}\r\n0\r\n\r\n", endless)[0] == 411
+    for method in "POST", "PUT", "PATCH", "DELETE":  # until the connection closes
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            head = f"{method} {page.path}/settings HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+            connection.sendall(f"{head}X-Parallax-Token: {server.headers['X-Parallax-Token']}\r\n\r\n".encode())
+            assert connection.recv(20).startswith(b"HTTP/1.1 411")
     assert server.json("GET", "/state")["version"]
     page.close()
 
@@ -582,6 +678,7 @@ def test_cameras_are_named_as_they_should_be(folder):
         (["pair/left.png", "--camera", "0,1"], "leave out pair/left.png"),
         (["--camera", "/dev/nothing", "--side-by-side"], "/dev/nothing"),
         ([], "LEFT is required"),
+        (["pair/left.png"], "RIGHT is required; see 'parallax view --help'"),
     ):
         words = [COMMAND, "view", *arguments, "--no-open"]
         outcome = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)

@@ -281,16 +281,16 @@ bool check_cameras(const MatchRequest& request, const std::string& command) {
   if (!request.left.empty())
     throw UsageError("--camera takes both views from cameras: leave out " + request.left);
   if (request.cameras.size() != (request.side_by_side ? 1 : 2))
-    throw UsageError("--camera names " + std::to_string(request.cameras.size()) +
-                     " cameras: give two, or one that has both views, with --side-by-side");
+    throw UsageError("--camera has " + std::to_string(request.cameras.size()) +
+                     " names: give two cameras, or one that has both views, with --side-by-side");
   return true;
 }
 
-void check_views(const MatchRequest& request) {
+void check_views(const MatchRequest& request, const std::string& command) {
   if (request.side_by_side && !request.right.empty())
     throw UsageError("--side-by-side takes both views from " + request.left + ": leave out " + request.right);
   if (!request.side_by_side && request.right.empty())
-    throw UsageError("RIGHT is required; see 'parallax match --help'");
+    throw UsageError("RIGHT is required; see 'parallax " + command + " --help'");
 }
 
 void check_video(const MatchRequest& request) {
@@ -319,7 +319,7 @@ void check_rig(const Options& options, const MatchRequest& request) {
 }
 
 void check_request(const MatchRequest& request, const std::string& command) {
-  if (!check_cameras(request, command)) check_views(request);
+  if (!check_cameras(request, command)) check_views(request, command);
   check_depth_options(request);
   if (!request.output.empty() && !names_folder(request.output)) check_disparity_path(request.output);
   if (!request.image.empty() && !names_folder(request.image) && !is_picture_for_people(request.image))

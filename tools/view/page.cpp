@@ -6,6 +6,7 @@
 #include <future>
 
 #include "tools/parallax/match_report.h"
+#include "tools/view/commands.h"
 #include "tools/view/message.h"
 #include "tools/view/planes.h"
 

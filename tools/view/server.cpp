@@ -82,6 +82,22 @@ Json body_of(const Request& request) {
   return json;
 }
 
+// What httplib refuses by itself.
+std::string why_refused(int status) {
+  switch (status) {
+    case 404:
+      return "there is nothing here";
+    case 413:
+      return "the body is larger than " + std::to_string(most_body_bytes / 1024) + " KiB";
+    case 414:
+      return "the address is too long";
+    case 416:
+      return "a part of a file cannot be asked for";
+    default:
+      return "this request cannot be understood";
+  }
+}
+
 // Names of files may hold bytes that are no UTF-8.
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -241,7 +257,7 @@ class Server::Routes {
     });
     server_.set_error_handler([](const Request&, Response& response) {
       if (response.body.empty() && response.content_length_ == 0)
-        refuse(response, {response.status, "there is nothing here"});
+        refuse(response, {response.status, why_refused(response.status)});
     });
     add_files();
     add_routes();
@@ -310,11 +326,14 @@ class Server::Routes {
   // A page of another site may send requests here: its browser says so in Origin, and a name that it had resolved to
   // this machine is in Host.
   std::optional<Refusal> refusal_of(const Request& request) const {
-    if (!is_own_host(request.get_header_value("Host"))) return Refusal{421, "this server has another name"};
-    // Such a body could be endless.
-    if (request.has_header("Transfer-Encoding")) return Refusal{411, "the length of the body is missing"};
+    const std::string host = request.get_header_value("Host");
+    if (!is_own_host(host)) return Refusal{421, "this server has another name"};
+    // Without a length, a body could be endless.
+    const bool has_no_body = request.method == "GET" || request.method == "HEAD";
+    if (request.has_header("Transfer-Encoding") || !(has_no_body || request.has_header("Content-Length")))
+      return Refusal{411, "the length of the body is missing"};
     const std::string origin = request.get_header_value("Origin");
-    if (!origin.empty() && !(origin.starts_with("http://") && is_own_host(origin.substr(7))))
+    if (!origin.empty() && origin != "http://" + host)
       return Refusal{403, "requests from other sites are refused"};
     const bool is_own = request.get_header_value("X-Parallax-Token") == token_;
     if (is_own) return std::nullopt;

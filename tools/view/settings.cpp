@@ -95,101 +95,6 @@ Json describe_calibration(const std::optional<Calibration>& calibration) {
           {"baseline", calibration->baseline}};
 }
 
-// Names and values, as text, of the parameters that differ from a preset.
-using Changes = std::vector<std::pair<std::string, std::string>>;
-
-Changes changes_from(const MatcherParameters& preset, const MatcherParameters& parameters) {
-  Changes changes;
-  for (const ParameterInfo& parameter : list_parameters(method_name(parameters))) {
-    const std::string value = get_parameter(parameters, parameter.name);
-    if (value != get_parameter(preset, parameter.name)) changes.emplace_back(parameter.name, value);
-  }
-  return changes;
-}
-
-struct Nearest {
-  std::string preset;
-  Changes changes;
-};
-
-// The preset with the fewest changes.
-Nearest nearest_preset(const MatcherParameters& parameters) {
-  Nearest nearest;
-  for (const std::string& name : list_presets(method_name(parameters))) {
-    Changes changes = changes_from(preset(parameters, name), parameters);
-    if (nearest.preset.empty() || changes.size() < nearest.changes.size())
-      nearest = {name, std::move(changes)};
-  }
-  return nearest;
-}
-
-std::string quoted_for_shell(const std::string& word) {
-  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return quoted + "'";
-}
-
-// As Python and C++ write it.
-std::string quoted(const std::string& text) {
-  return Json(text).dump();
-}
-
-std::string command_line(const tool::MatchRequest& request, const Settings& settings,
-                         const Nearest& nearest) {
-  std::vector<std::string> words{"parallax", "match", request.left};
-  if (request.side_by_side)
-    words.push_back("--side-by-side");
-  else
-    words.push_back(request.right);
-  const auto add = [&](const char* option, const std::string& value) {
-    if (!value.empty()) words.insert(words.end(), {option, value});
-  };
-  for (const std::string& file : request.rig) add("--rig", file);
-  add("--calib", request.calibration);
-  add("--left-mask", request.left_mask);
-  add("--right-mask", request.right_mask);
-  add("--method", method_name(*settings.parameters));
-  if (nearest.preset != "default") add("--preset", nearest.preset);
-  add("--device", settings.device.text());
-  if (settings.device.threads > 0) add("--threads", std::to_string(settings.device.threads));
-  for (const auto& [name, value] : nearest.changes)
-    for (const std::string& word :
-         tool::option_words(describe_parameter(method_name(*settings.parameters), name), value))
-      words.push_back(word);
-  add("-o", "disparity.pfm");
-  for (std::string& word : words) word = quoted_for_shell(word);
-  return tool::join(words, " ");
-}
-
-std::string python_value(const ParameterInfo& parameter, const std::string& value) {
-  if (value == "none" && parameter.optional) return "None";
-  if (parameter.kind == ParameterKind::flag) return value == "true" ? "True" : "False";
-  return parameter.kind == ParameterKind::choice ? quoted(value) : value;
-}
-
-std::string python(const tool::MatchRequest& request, const Settings& settings, const Nearest& nearest) {
-  const std::string method = method_name(*settings.parameters);
-  std::string text =
-      "import parallax_stereo as px\n\nleft, right = px.read(" + quoted(request.left) + "), px.read(" +
-      quoted(request.right) + ")\nresult = px.match(\n    left,\n    right,\n    method=" + quoted(method) +
-      ",\n    preset=" + quoted(nearest.preset) + ",\n    device=" + quoted(settings.device.text()) + ",\n";
-  for (const auto& [name, value] : nearest.changes)
-    text += "    " + name + "=" + python_value(describe_parameter(method, name), value) + ",\n";
-  return text + ")\n";
-}
-
-std::string cpp(const Settings& settings, const Nearest& nearest) {
-  std::string text = "parallax::MatcherParameters parameters = parallax::preset(" +
-                     quoted(method_name(*settings.parameters)) + ", " + quoted(nearest.preset) + ");\n";
-  for (const auto& [name, value] : nearest.changes)
-    text += "parallax::set_parameter(parameters, " + quoted(name) + ", " + quoted(value) + ");\n";
-  return text + "parallax::Matcher matcher(parameters, parallax::Device::parse(" +
-         quoted(settings.device.text()) +
-         "), left.format);\nmatcher.run({left, right}, {disparity, status});\n";
-}
-
 std::string text_at(const Json& json, const char* key, const std::string& otherwise) {
   const auto found = json.find(key);
   if (found == json.end()) return otherwise;
@@ -261,13 +166,6 @@ Json describe_scene(const Scene& scene) {
             {"device", request.device},
             {"threads", request.threads},
             {"values", values_of(scene.parameters())}}}};
-}
-
-Json describe_commands(const Scene& scene, const Settings& settings) {
-  const Nearest nearest = nearest_preset(*settings.parameters);
-  return {{"command_line", command_line(scene.request(), settings, nearest)},
-          {"python", python(scene.request(), settings, nearest)},
-          {"cpp", cpp(settings, nearest)}};
 }
 
 }  // namespace parallax::view

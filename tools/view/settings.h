@@ -32,7 +32,4 @@ Settings parse_settings(const nlohmann::ordered_json& json);
 // What does not change while the server runs.
 nlohmann::ordered_json describe_scene(const Scene& scene);
 
-// How to get the same map elsewhere: "command_line", "python", "cpp".
-nlohmann::ordered_json describe_commands(const Scene& scene, const Settings& settings);
-
 }  // namespace parallax::view

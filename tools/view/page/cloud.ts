@@ -360,7 +360,8 @@ export class Cloud {
   private openCamera(): void {
     const { camera, calibration, map } = this;
     const { width, height } = map?.size ?? { width: 1, height: 1 };
-    const half = Math.max(height, width / camera.aspect) / 2;
+    const { centre_x, centre_y } = calibration;
+    const half = Math.max(centre_y, height - centre_y, Math.max(centre_x, width - centre_x) / camera.aspect);
     camera.fov = Math.min(120, (2 * Math.atan(half / calibration.focal) * 180) / Math.PI);
     camera.updateProjectionMatrix();
   }

@@ -10,6 +10,24 @@ import { on, state } from "./state";
 const height = 110;
 const axisHeight = 16;
 
+interface Choice {
+  disparity: number;
+  cost: number;
+}
+
+// The minimum of what the method minimises, and the least of its other local minima.
+function choices(curve: CostCurve): { least: Choice | null; rival: Choice | null } {
+  const costs = (curve.totals.length > 0 ? curve.totals : curve.data_costs).map((cost) => cost ?? Infinity);
+  // The first label of each valley, which may be flat.
+  const isMinimum = (cost: number, i: number) =>
+    cost < (costs[i - 1] ?? Infinity) && cost < (costs.slice(i + 1).find((other) => other !== cost) ?? Infinity);
+  const minima = costs
+    .map((cost, i) => ({ cost, disparity: curve.min_disparity + i }))
+    .filter(({ cost }, i) => isMinimum(cost, i))
+    .sort((a, b) => a.cost - b.cost);
+  return { least: minima[0] ?? null, rival: minima[1] ?? null };
+}
+
 export class Curve {
   private readonly section = find<HTMLDetailsElement>("curve-section");
   private readonly box = find("curve");
@@ -46,7 +64,10 @@ export class Curve {
 
   private show(curve: CostCurve, at: { x: number; y: number }): void {
     const key = (kind: string, text: string) => make("li", {}, make("i", { class: `swatch ${kind}` }), ` ${text}`);
+    const { least, rival } = choices(curve);
     const entries = [key("data", "data cost"), ...(curve.totals.length > 0 ? [key("total", "total")] : []), key("chosen", "disparity of the map")];
+    if (least) entries.push(key("least", `least: ${short(least.cost)} at ${least.disparity}`));
+    if (least) entries.push(rival ? key("rival", `rival: ${short(rival.cost)} at ${rival.disparity}`) : make("li", {}, "no rival"));
     const place = make("p", { class: "hint" }, `At ${at.x}, ${at.y}; lower is better`);
     this.box.replaceChildren(place, this.canvas, make("ul", { class: "statuses curve-key" }, ...entries));
     this.draw(curve, at);
@@ -68,8 +89,16 @@ export class Curve {
       context.fillStyle = colour("--b");
       context.fillRect(xOf(disparity) - 1, 0, 2, height - axisHeight);
     }
-    this.line(context, curve.data_costs, curve, xOf, colour("--quiet"));
-    this.line(context, curve.totals, curve, xOf, colour("--accent"));
+    const yOfData = this.line(context, curve.data_costs, curve, xOf, colour("--quiet"));
+    const yOfTotal = this.line(context, curve.totals, curve, xOf, colour("--accent"));
+    const { least, rival } = choices(curve);
+    for (const [choice, name] of [[least, "--good"], [rival, "--bad"]] as const) {
+      if (choice === null) continue;
+      context.beginPath();
+      context.arc(xOf(choice.disparity), (yOfTotal ?? yOfData)!(choice.cost), 4, 0, 2 * Math.PI);
+      context.fillStyle = colour(name);
+      context.fill();
+    }
     context.fillStyle = colour("--quiet");
     context.font = "11px system-ui, sans-serif";
     const highest = curve.min_disparity + last;
@@ -81,24 +110,26 @@ export class Curve {
     this.canvas.setAttribute("aria-label", `Cost curve at ${at.x}, ${at.y}; the map has ${disparity === null ? "no disparity" : short(disparity)}`);
   }
 
-  // Each curve over its own range of costs, with gaps where labels are not considered.
+  // Each curve over its own range of costs, with gaps where labels are not considered. Returns the height of a cost; null
+  // where there is no curve.
   private line(
     context: CanvasRenderingContext2D,
     costs: (number | null)[],
     curve: CostCurve,
     xOf: (disparity: number) => number,
     colour: string,
-  ): void {
+  ): ((cost: number) => number) | null {
     const known = costs.filter((cost) => cost !== null);
-    if (known.length === 0) return;
+    if (known.length === 0) return null;
     const low = Math.min(...known);
     const span = Math.max(...known) - low || 1;
-    const bottom = height - axisHeight - 3;
+    const bottom = height - axisHeight - 5;
+    const yOf = (cost: number) => bottom - ((cost - low) / span) * (bottom - 5);
     context.beginPath();
     let joined = false;
     costs.forEach((cost, i) => {
       if (cost === null) return void (joined = false);
-      const [x, y] = [xOf(curve.min_disparity + i), bottom - ((cost - low) / span) * (bottom - 4)];
+      const [x, y] = [xOf(curve.min_disparity + i), yOf(cost)];
       if (joined) context.lineTo(x, y);
       else context.moveTo(x, y);
       if (!joined) context.lineTo(x + 0.5, y);
@@ -107,5 +138,6 @@ export class Curve {
     context.strokeStyle = colour;
     context.lineWidth = 1.5;
     context.stroke();
+    return yOf;
   }
 }

@@ -10,8 +10,24 @@ function decoder(coding: { lowest: number; steps: number }): (code: number) => n
   return (code) => (code === 0 ? NaN : coding.lowest + (code - 1) / coding.steps);
 }
 
-// The values of a layer by pixel; null where its planes are missing.
-function valuesOf(layer: Layer): { count: number; at: (i: number) => number } | null {
+// As the shader has it: the mean over the channels of what is left of the left pixel i.
+function residual(left: Plane, right: Plane, i: number, shift: number): number {
+  const { width, channels } = left;
+  const x = (i % width) - shift;
+  if (!(x >= 0 && x <= width - 1)) return NaN;
+  const here = channels * (i - (i % width) + Math.floor(x));
+  const next = channels * (i - (i % width) + Math.min(Math.floor(x) + 1, width - 1));
+  const share = x - Math.floor(x);
+  let sum = 0;
+  for (let c = 0; c < channels; ++c) {
+    const found = right.data[here + c]! * (1 - share) + right.data[next + c]! * share;
+    sum += Math.abs(left.data[channels * i + c]! - found);
+  }
+  return sum / channels;
+}
+
+// The values of a layer by pixel, NaN where there is none; null where its planes are missing.
+export function valuesOf(layer: Layer): { count: number; at: (i: number) => number } | null {
   const { pictures, results } = state;
   const map = results[layer.slot].map;
   const truth = pictures?.truth ?? null;
@@ -29,6 +45,10 @@ function valuesOf(layer: Layer): { count: number; at: (i: number) => number } | 
   if (layer.kind === "error" && truth && truth.plane.data.length === codes.length) {
     const expected = decoder(truth);
     return of(map.disparity, (i) => Math.abs(decode(codes[i]!) - expected(truth.plane.data[i]!)));
+  }
+  if (layer.kind === "residual" && pictures?.right && pictures.left.data.length === pictures.right.data.length) {
+    const { left, right } = pictures;
+    return of(map.disparity, (i) => residual(left, right, i, decode(codes[i]!) / map.scale));
   }
   const other = results.B.map;
   if (layer.kind === "difference" && other && other.disparity.data.length === codes.length) {

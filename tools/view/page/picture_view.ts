@@ -228,18 +228,18 @@ export class PictureView {
     const { gl, density, viewport, canvas } = this;
     const pixel = viewport.zoom * density * scale;
     const samples = pixel < 0.6 ? 2 : 1;
-    // Only where the part is: drawing costs as many pixels as it covers.
-    const [x0, x1] = [region[0], region[2]].map((x) => viewport.toPane(x, 0).x * density) as [number, number];
-    const [y0, y1] = [region[1], region[3]].map((y) => viewport.toPane(0, y).y * density) as [number, number];
-    const left = Math.round(pane.left * density) + Math.max(0, Math.floor(x0));
-    const right = Math.min((pane.left + pane.width) * density, pane.left * density + Math.ceil(x1));
-    const [top, bottom] = [Math.max(0, Math.floor(y0)), Math.min(canvas.height, Math.ceil(y1))];
+    // Only pixels whose middle lies in the part, so that parts beside each other neither overlap nor leave a gap.
+    const [x0, x1] = [region[0], region[2]].map((x) => Math.ceil((pane.left + viewport.toPane(x, 0).x) * density - 0.5)) as [number, number];
+    const [y0, y1] = [region[1], region[3]].map((y) => Math.ceil(viewport.toPane(0, y).y * density - 0.5)) as [number, number];
+    const left = Math.max(Math.round(pane.left * density), x0);
+    const right = Math.min(Math.round((pane.left + pane.width) * density), x1);
+    const [top, bottom] = [Math.max(0, y0), Math.min(canvas.height, y1)];
     if (right <= left || bottom <= top) return;
     const mixture = pane.layers.length === 1 ? "one" : state.view.combination === "wipe" ? "wipe" : "blend";
     const lod = Math.max(0, Math.log2(1 / (pixel * samples)));
     const program = this.program(pane.layers, mixture, { samples, smooth: lod > 0 });
     this.setPane(program, pane);
-    gl.scissor(left, canvas.height - bottom, Math.round(right - left), bottom - top);
+    gl.scissor(left, canvas.height - bottom, right - left, bottom - top);
     planes.bind(program, lod > 0.5);
     const { A, B, truth } = planes.codings;
     gl.uniform2f(program.at("codingA"), A.lowest, A.steps);

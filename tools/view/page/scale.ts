@@ -2,10 +2,9 @@
 // The colour bars under the pictures: which colour means which value, how often it occurs, and where the cursor's is.
 import { colourAt, css, tableSize } from "./colours";
 import { find, make, oncePerFrame, percent, short, words } from "./dom";
-import { binCount, histogram } from "./histogram";
+import { binCount, histogram, valuesOf } from "./histogram";
 import type { Layer, Scale } from "./layers";
 import { comparing, depthOf, layer, scaleOf, shownLayers } from "./layers";
-import { approximate } from "./readout";
 import { on, state } from "./state";
 
 const histogramHeight = 26;
@@ -75,7 +74,8 @@ class Bar {
 
   private count(scale: Scale): void {
     const map = state.results[this.shown.slot].map;
-    const key = `${scale.low},${scale.high},${map?.milliseconds},${map?.frame},${state.results.B.map?.milliseconds}`;
+    const { truth, right } = state.pictures ?? {};
+    const key = `${scale.low},${scale.high},${map?.request},${map?.frame},${state.results.B.map?.request},${!!truth},${!!right}`;
     const now = performance.now();
     if (key === this.binsFor || now - this.counted < milliseconds) return;
     this.binsFor = key;
@@ -100,16 +100,13 @@ class Bar {
     context.globalAlpha = 1;
   }
 
-  private cursorValue({ kind, slot }: Layer): number | null {
-    const { cursor } = state;
-    const map = state.results[slot].map;
-    if (cursor === null || map === null) return null;
-    const { disparity = null, truth = null, confidence = null } = approximate(map, cursor.x, cursor.y);
-    if (kind === "disparity") return disparity;
-    if (kind === "truth") return truth;
-    if (kind === "confidence") return confidence;
-    if (kind === "error") return disparity === null || truth === null ? null : Math.abs(disparity - truth);
-    return null;
+  private cursorValue(shown: Layer): number | null {
+    const { cursor, pictures } = state;
+    const values = valuesOf(shown);
+    if (cursor === null || pictures === null || values === null) return null;
+    const { scale, left } = pictures;
+    const value = values.at(Math.floor(cursor.y / scale) * left.width + Math.floor(cursor.x / scale));
+    return Number.isFinite(value) ? value : null;
   }
 
   private drawCursor(context: CanvasRenderingContext2D, shown: Layer, scale: Scale, width: number): void {

@@ -116,8 +116,9 @@ export function fragmentShader(shown: Layer[], mixture: Mixture, { samples, smoo
   );
   return `${head}${functions.join("")}
 vec4 combined(vec2 p, vec2 screen) {
-  if (any(lessThan(p, region.xy)) || any(greaterThanEqual(p, region.zw))) return vec4(0.0);
-  ivec2 at = ivec2(floor((p - region.xy) / planeScale));
+  // Only pixels whose middle lies in the region are drawn; other samples of them may lie beside it.
+  ivec2 last = ivec2(ceil((region.zw - region.xy) / planeScale)) - 1;
+  ivec2 at = clamp(ivec2(floor((p - region.xy) / planeScale)), ivec2(0), last);
   return ${mixtures[mixture]};
 }
 

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/view/commands.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tools/parallax/method_options.h"
+
+namespace parallax::view {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Names and values, as text, of the parameters that differ from a preset.
+using Changes = std::vector<std::pair<std::string, std::string>>;
+
+Changes changes_from(const MatcherParameters& preset, const MatcherParameters& parameters) {
+  Changes changes;
+  for (const ParameterInfo& parameter : list_parameters(method_name(parameters))) {
+    const std::string value = get_parameter(parameters, parameter.name);
+    if (value != get_parameter(preset, parameter.name)) changes.emplace_back(parameter.name, value);
+  }
+  return changes;
+}
+
+struct Nearest {
+  std::string preset;
+  Changes changes;
+};
+
+// The preset with the fewest changes.
+Nearest nearest_preset(const MatcherParameters& parameters) {
+  Nearest nearest;
+  for (const std::string& name : list_presets(method_name(parameters))) {
+    Changes changes = changes_from(preset(parameters, name), parameters);
+    if (nearest.preset.empty() || changes.size() < nearest.changes.size())
+      nearest = {name, std::move(changes)};
+  }
+  return nearest;
+}
+
+std::string quoted_for_shell(const std::string& word) {
+  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return quoted + "'";
+}
+
+// As Python and C++ write it. Names of files may hold bytes that are no UTF-8.
+std::string quoted(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string text_of(double number) {
+  return Json(number).dump();
+}
+
+// Pictures of a camera have to be saved before another program can match them.
+std::vector<std::string> inputs(const tool::MatchRequest& request) {
+  const bool is_camera = !request.cameras.empty();
+  if (request.side_by_side) return {is_camera ? "both.png" : request.left, "--side-by-side"};
+  if (is_camera) return {"left.png", "right.png"};
+  return {request.left, request.right};
+}
+
+std::string command_line(const Scene& scene, const Settings& settings, const Nearest& nearest) {
+  const tool::MatchRequest& request = scene.request();
+  std::vector<std::string> words{"parallax", "match"};
+  for (const std::string& word : inputs(request)) words.push_back(word);
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  for (const std::string& file : request.rig) add("--rig", file);
+  if (request.rectify.alpha != 0) add("--alpha", text_of(request.rectify.alpha));
+  if (request.rectify.zoom != 1) add("--zoom", text_of(request.rectify.zoom));
+  add("--calib", request.calibration);
+  add("--left-mask", request.left_mask);
+  add("--right-mask", request.right_mask);
+  add("--method", method_name(*settings.parameters));
+  if (nearest.preset != "default") add("--preset", nearest.preset);
+  add("--device", settings.device.text());
+  if (settings.device.threads > 0) add("--threads", std::to_string(settings.device.threads));
+  for (const auto& [name, value] : nearest.changes)
+    for (const std::string& word :
+         tool::option_words(describe_parameter(method_name(*settings.parameters), name), value))
+      words.push_back(word);
+  add("-o", scene.is_sequence() && !scene.is_live() ? "disparity_%04d.pfm" : "disparity.pfm");
+  for (std::string& word : words) word = quoted_for_shell(word);
+  return tool::join(words, " ");
+}
+
+std::string python_value(const ParameterInfo& parameter, const std::string& value) {
+  if (value == "none" && parameter.optional) return "None";
+  if (parameter.kind == ParameterKind::flag) return value == "true" ? "True" : "False";
+  return parameter.kind == ParameterKind::choice ? quoted(value) : value;
+}
+
+std::string python_read(const std::string& file) {
+  return "px.read(" + quoted(file) + ")";
+}
+
+// Lines that make `left` and `right`.
+std::string python_pictures(const Scene& scene) {
+  const tool::MatchRequest& request = scene.request();
+  if (scene.is_sequence()) return "# left, right: the pictures of one frame, as NumPy arrays\n";
+  if (request.side_by_side)
+    return "both = " + python_read(request.left) +
+           "\nleft, right = both[:, : both.shape[1] // 2], both[:, both.shape[1] // 2 :]\n";
+  return "left, right = " + python_read(request.left) + ", " + python_read(request.right) + "\n";
+}
+
+std::string python_rectified(const tool::MatchRequest& request) {
+  if (request.rig.empty()) return "";
+  const bool is_own_format = request.rig.size() == 1 && request.rig.front().ends_with(".json");
+  const std::string rig = is_own_format ? request.rig.front() : "rig.json";
+  std::string text;
+  if (!is_own_format) text = "# parallax rig convert " + tool::join(request.rig, " ") + " -o rig.json\n";
+  text += "rectifier = px.Rectifier(px.Rig.read(" + quoted(rig) + "), dtype=left.dtype";
+  if (request.rectify.alpha != 0) text += ", alpha=" + text_of(request.rectify.alpha);
+  if (request.rectify.zoom != 1) text += ", zoom=" + text_of(request.rectify.zoom);
+  return text + ")\nleft, right, left_mask, right_mask = rectifier(left, right)\n";
+}
+
+std::string python(const Scene& scene, const Settings& settings, const Nearest& nearest) {
+  const tool::MatchRequest& request = scene.request();
+  const std::string method = method_name(*settings.parameters);
+  std::string text = "import parallax_stereo as px\n\n" + python_pictures(scene) + python_rectified(request) +
+                     "result = px.match(\n    left,\n    right,\n";
+  const auto add = [&](const std::string& name, const std::string& value) {
+    text += "    " + name + "=" + value + ",\n";
+  };
+  add("method", quoted(method));
+  add("preset", quoted(nearest.preset));
+  add("device", quoted(settings.device.text()));
+  if (settings.device.threads > 0) add("threads", std::to_string(settings.device.threads));
+  const auto add_mask = [&](const char* name, const std::string& file) {
+    if (!request.rig.empty())
+      add(name, name);
+    else if (!file.empty())
+      add(name, python_read(file));
+  };
+  add_mask("left_mask", request.left_mask);
+  add_mask("right_mask", request.right_mask);
+  for (const auto& [name, value] : nearest.changes)
+    add(name, python_value(describe_parameter(method, name), value));
+  return text + ")\n";
+}
+
+// Uses what the program has: the views left, right, disparity, status, and masks or a rig where the match has them.
+std::string cpp(const tool::MatchRequest& request, const Settings& settings, const Nearest& nearest) {
+  std::string text = "parallax::MatcherParameters parameters = parallax::preset(" +
+                     quoted(method_name(*settings.parameters)) + ", " + quoted(nearest.preset) + ");\n";
+  for (const auto& [name, value] : nearest.changes)
+    text += "parallax::set_parameter(parameters, " + quoted(name) + ", " + quoted(value) + ");\n";
+  text += "parallax::Device device = parallax::Device::parse(" + quoted(settings.device.text()) + ");\n";
+  if (settings.device.threads > 0)
+    text += "device.threads = " + std::to_string(settings.device.threads) + ";\n";
+  if (!request.rig.empty())
+    return text + "const parallax::RectifyParameters rectify{.alpha = " + text_of(request.rectify.alpha) +
+           ", .zoom = " + text_of(request.rectify.zoom) +
+           "};\nparallax::RectifiedMatcher matcher(parameters, device, rig, rectify, left.format.depth);\n"
+           "matcher.run(left, right, {disparity, status});\n";
+  text += "parallax::Matcher matcher(parameters, device, left.format);\nmatcher.run({left, right";
+  if (!request.left_mask.empty() || !request.right_mask.empty())
+    text += request.left_mask.empty() ? ", {}" : ", left_mask";
+  if (!request.right_mask.empty()) text += ", right_mask";
+  return text + "}, {disparity, status});\n";
+}
+
+}  // namespace
+
+Json describe_commands(const Scene& scene, const Settings& settings) {
+  const Nearest nearest = nearest_preset(*settings.parameters);
+  return {{"command_line", command_line(scene, settings, nearest)},
+          {"python", python(scene, settings, nearest)},
+          {"cpp", cpp(scene.request(), settings, nearest)}};
+}
+
+}  // namespace parallax::view
