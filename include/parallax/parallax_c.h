@@ -278,7 +278,7 @@ typedef struct parallax_margins {
   int32_t top;            /**< rows above it */
   int32_t bottom;         /**< rows below it */
   int32_t alignment;      /**< a tile with its margins begins at multiples of this many columns and rows */
-  int32_t exact;          /**< whether tiles equal the untiled map: 0 or 1; 0 for belief propagation */
+  int32_t exact;          /**< whether tiles equal the untiled map: 0 or 1 */
   int32_t halo;           /**< rows above and below a strip */
   int32_t halo_alignment; /**< a strip with its halo begins at a multiple of this many rows */
 } parallax_margins;

@@ -39,6 +39,7 @@ from ._maps import (
 )
 from ._matcher import STATUS, Matcher, Result, match
 from ._rig import Camera, Rectification, RectifiedMatcher, Rectifier, Rig, rectify
+from ._tiles import Margins, margins
 from ._view import Viewer
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "Exposure",
     "FileError",
     "InternalError",
+    "Margins",
     "Matcher",
     "Metrics",
     "OutOfMemoryError",
@@ -73,6 +75,7 @@ __all__ = [
     "depth_uncertainty",
     "devices",
     "evaluate",
+    "margins",
     "match",
     "mesh",
     "methods",

@@ -128,6 +128,8 @@ class _Matchers:
 
 
 _matchers = _Matchers()
+# Strips of a process take turns, as tiles do with their matcher.
+_one_strip = threading.Lock()
 
 
 @contextlib.contextmanager
@@ -188,7 +190,9 @@ def _match_pair(job: _Job, auto: bool, confidence: bool, name: str, pair: Pair) 
     with _named(_title(name, pair)):
         values = _values(pair)
         images = {side: values.pop(side, None) for side in ("left", "right", "left_mask", "right_mask", "costs")}
-        arrays = {side: None if image is None else _on_host(image, side) for side, image in images.items()}
+        arrays: Dict[str, Any] = {
+            side: None if image is None else _on_host(image, side) for side, image in images.items()
+        }
         parameters = {**dict(job.parameters), **values}
         if auto and "disparities" not in values:
             masks = arrays["left_mask"], arrays["right_mask"]
@@ -427,10 +431,10 @@ def _pixel_bytes(image: Any) -> int:
 
 def _strip_cut(settings: _Settings, needed: Margins, images: Mapping[str, Any], max_memory: int) -> Cut:
     """The highest strips that are allowed; not higher than pays, because workers share them."""
-    height, width = images["left"].shape[:2]
+    height, width = (int(side) for side in images["left"].shape[:2])
     possible = cuts(height, needed.halo, needed.halo, needed.halo_alignment)
-    enough = 2 * needed.halo + max(_STRIP_ROWS, 4 * needed.halo)
-    pixel = 3 * _MAP.itemsize + _pixel_bytes(images["left"])
+    enough = 2 * needed.halo + _STRIP_ROWS
+    pixel: int = 3 * _MAP.itemsize + _pixel_bytes(images["left"])
 
     def bytes_of(cut: Cut) -> int:
         return strip_memory(settings, width, cut.length) + width * cut.length * pixel
@@ -452,7 +456,7 @@ def _match_tile(
     y, x = block_id[:2]
     (top, bottom), (first, last) = rows.place(y), columns.place(x)
     with _named(f"tile ({y}, {x}), rows {top} to {bottom} and columns {first} to {last}"):
-        images = {name: _without_channel(array) for name, array in zip(names, arrays)}
+        images: Dict[str, Any] = {name: _without_channel(array) for name, array in zip(names, arrays)}
         result = _matchers.get(job, images["left"], tiles=True)(**images)
     inside = rows.inside(y), columns.inside(x)
     return _packed(result.disparity[inside], result.status[inside])
@@ -463,7 +467,8 @@ def _refine_strip(tiles: Array, left: Array, *, job: _Job, strips: Cut, block_id
     disparity, status = (np.ascontiguousarray(tiles[:, :, 0][name]) for name in ("disparity", "status"))
     first, last = strips.place(y)
     with _named(f"strip {y}, rows {first} to {last}"):
-        refine_strip(job.settings(), _without_channel(left), disparity, status)
+        with _one_strip:
+            refine_strip(job.settings(), _without_channel(left), disparity, status)
     inside = strips.inside(y)
     return _packed(disparity[inside], status[inside])
 
@@ -489,19 +494,19 @@ def store(arrays: Sequence[Any], paths: Sequence[PathLike], compute: bool = True
     All workers must see the folders. What is written is called NAME.part until all of it is there; a path that exists is
     refused. compute=False returns a delayed object instead, whose computation writes the files.
     """
-    paths = [Path(os.path.abspath(path)) for path in paths]
-    if len(arrays) != len(paths):
-        raise ArgumentError(f"{len(arrays)} arrays are given, and {len(paths)} paths: give a path for each array")
-    for path in paths:
+    files = [Path(os.path.abspath(path)) for path in paths]
+    if len(arrays) != len(files):
+        raise ArgumentError(f"{len(arrays)} arrays are given, and {len(files)} paths: give a path for each array")
+    for path in files:
         if path.suffix.lower() not in (".zarr", ".tif", ".tiff"):
             raise ArgumentError(f"cannot write {path}: choose the suffix .zarr, .tif or .tiff")
-        if path.exists() or paths.count(path) > 1:
+        if path.exists() or files.count(path) > 1:
             raise FileError(f"cannot write {path}: it is already there, or named twice; choose another name")
-    targets = [_target(array, path) for array, path in zip(arrays, paths)]
+    targets = [_target(array, path) for array, path in zip(arrays, files)]
     # Blocks of full rows that share no chunk of the file.
     blocks = [array.rechunk({0: _STORED_SIDE, **{axis: -1 for axis in range(1, array.ndim)}}) for array in arrays]
     written = da.store(blocks, targets, lock=False, compute=False)
-    finished = dask.delayed(_rename)(written, paths)
+    finished = dask.delayed(_rename)(written, files)
     return finished.compute() if compute else finished
 
 
