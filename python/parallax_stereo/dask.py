@@ -49,11 +49,13 @@ from ._tiles import (
 
 # The memory of a tile, and the rows of a strip beside its halo, if nothing else is said.
 _TILE_BYTES = 512 << 20
-_STRIP_ROWS = 1024
+_STRIP_ROWS = 2048
 # Matchers that a process keeps, in bytes, beside the one that was used last.
 _KEPT_BYTES = 1 << 30
-# A pixel of the map between tiles and strips.
+# A pixel of the map between tiles and strips; it travels as bytes without fields, which NumPy copies ten times as fast.
 _MAP = np.dtype([("disparity", np.float32), ("status", np.uint8)])
+_FIELDS = ("disparity", "status")
+_PIXEL = np.dtype((np.void, _MAP.itemsize))
 # Zarr arrays are stored in squares.
 _STORED_SIDE = 1024
 
@@ -283,10 +285,10 @@ def match_tiles(
         job=job,
         rows=rows,
         columns=columns,
-        dtype=_MAP,
+        dtype=_PIXEL,
         chunks=(rows.chunks, columns.chunks),
         drop_axis=2,
-        meta=np.empty((0, 0), _MAP),
+        meta=np.empty((0, 0), _PIXEL),
     )
     width = Cut((images["left"].shape[1],))
     refined = da.map_blocks(
@@ -295,12 +297,15 @@ def match_tiles(
         _overlapped(images["left"], strips, width),
         job=job,
         strips=strips,
-        dtype=_MAP,
+        dtype=_PIXEL,
         chunks=(strips.chunks, width.chunks),
         drop_axis=2,
-        meta=np.empty((0, 0), _MAP),
+        meta=np.empty((0, 0), _PIXEL),
     )
-    return refined["disparity"], refined["status"]
+    disparity, status = (
+        refined.map_blocks(_field, name, dtype=_MAP[name], meta=np.empty((0, 0), _MAP[name])) for name in _FIELDS
+    )
+    return disparity, status
 
 
 class _File:
@@ -464,7 +469,7 @@ def _match_tile(
 
 def _refine_strip(tiles: Array, left: Array, *, job: _Job, strips: Cut, block_id: Tuple[int, ...]) -> Array:
     y = block_id[0]
-    disparity, status = (np.ascontiguousarray(tiles[:, :, 0][name]) for name in ("disparity", "status"))
+    disparity, status = (_field(tiles[:, :, 0], name) for name in _FIELDS)
     first, last = strips.place(y)
     with _named(f"strip {y}, rows {first} to {last}"):
         with _one_strip:
@@ -480,7 +485,11 @@ def _without_channel(array: Array) -> Array:
 def _packed(disparity: Array, status: Array) -> Array:
     packed = np.empty(disparity.shape, _MAP)
     packed["disparity"], packed["status"] = disparity, status
-    return packed
+    return packed.view(_PIXEL)
+
+
+def _field(packed: Array, name: str) -> Array:
+    return np.ascontiguousarray(packed.view(_MAP)[name])
 
 
 # Files.

@@ -31,9 +31,15 @@ import parallax_stereo.dask as px_dask  # noqa: E402
 WIDTH, HEIGHT, LABELS = 433, 2003, 24
 
 
+@pytest.fixture(autouse=True)
+def short_strips(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a small image has several."""
+    monkeypatch.setattr(px_dask, "_STRIP_ROWS", 500)
+
+
 @pytest.fixture(scope="module")
 def images() -> Tuple[Any, Any]:
-    """High enough for several strips; odd sizes."""
+    """Of odd sizes."""
     left, right, _ = px.synthesize((WIDTH, HEIGHT), LABELS)
     return left, right
 
