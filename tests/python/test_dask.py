@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable, Iterator, Tuple
+from typing import Any, Callable, Dict, Iterator, Tuple
 
 import numpy as np
 import pytest
@@ -426,6 +426,25 @@ def test_matchers_are_kept_by_settings_and_shape(images: Tuple[Any, Any], monkey
     kept.get(job, left[:49])
     assert kept.get(job, left) is first  # used last before
     assert kept.get(job, left[:50]) is not others[0]
+
+
+def test_examples_of_the_page(client: Any, images: Tuple[Any, Any], tmp_path: Path, monkeypatch: Any) -> None:
+    pillow = pytest.importorskip("PIL.Image")
+    monkeypatch.chdir(tmp_path)
+    client.run(os.chdir, str(tmp_path))
+    for name, image in zip(("left", "right"), images):
+        zarr.save_array(f"{name}.zarr", image)
+        pillow.fromarray(image[:100]).save(f"{name}.png")
+    page = Path(__file__).parents[2] / "docs" / "dask.md"
+    examples = re.findall(r"(<!-- not run -->\n)?```python\n(.*?)```", page.read_text(), re.DOTALL)
+    names: Dict[str, Any] = {}
+    for skipped, text in examples:
+        if not skipped:
+            exec(compile(text, str(page), "exec"), names)
+    untiled = px.match(*images, 64, "census")
+    assert np.array_equal(tifffile.imread("disparity.tiff"), untiled.disparity)
+    assert names["near"] == (px.match(images[0][200:], images[1][200:], 64, "census").disparity > 20).mean()
+    assert len(names["shares"]) == 8 and Path("map1.pfm").exists()
 
 
 def test_the_package_does_not_need_dask() -> None:
