@@ -31,10 +31,10 @@ except ImportError as missing:
         "parallax_stereo.dask needs Dask: install python3-distributed, or dask[distributed] from PyPI"
     ) from missing
 
-from ._arrays import Array, is_on_gpu
+from ._arrays import Array, integer, is_on_gpu
 from ._library import ArgumentError, DeviceError, Error, FileError, OutOfMemoryError
 from ._maps import PathLike, read
-from ._matcher import Matcher, Result, _image_type, _range, _Settings
+from ._matcher import Matcher, Result, _checked_size, _image_type, _range, _Settings
 from ._tiles import (
     Cut,
     Margins,
@@ -71,11 +71,16 @@ class _Job(NamedTuple):
     configure: Tuple[Tuple[str, Any], ...]
     parameters: Tuple[Tuple[str, Any], ...]
 
+    def threads_here(self) -> int:
+        """Tasks of a process take turns with a matcher, so each turn gets all threads of the worker."""
+        return self.threads or _threads_of_worker()
+
     def settings(self) -> _Settings:
-        """The same for the library. Tasks of a process take turns with a matcher, so each turn gets all threads."""
-        threads = self.threads or _threads_of_worker()
+        """The same for the library."""
         configure, parameters = dict(self.configure), dict(self.parameters)
-        return _Settings(self.method, self.preset, self.device, threads, self.max_memory, configure, parameters)
+        return _Settings(
+            self.method, self.preset, self.device, self.threads_here(), self.max_memory, configure, parameters
+        )
 
 
 def _job(
@@ -108,7 +113,7 @@ def _threads_of_worker() -> int:
 
 
 class _Matchers:
-    """The matchers of this process, in the order of their last use. A key that is used again finds its matcher."""
+    """The matchers of this process, in the order of their last use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -116,7 +121,7 @@ class _Matchers:
 
     def get(self, job: _Job, image: Array, tiles: bool = False) -> Matcher:
         size = (image.shape[1], image.shape[0])
-        key = (job, _threads_of_worker(), size, image.dtype, tiles)
+        key = (repr(job), job.threads_here(), size, image.dtype, tiles)
         with self._lock:
             matcher = self._made.pop(key, None) or self._new(job, size, image.dtype, tiles)
             self._made[key] = matcher
@@ -143,8 +148,6 @@ def _named(what: str) -> Iterator[None]:
 
 
 # Pairs.
-
-Pair = Union[Sequence[Any], Mapping[str, Any]]
 
 
 def match_pairs(
@@ -184,11 +187,11 @@ def match_pairs(
     return [dask.delayed(run)(f"pair {index}", pair) for index, pair in enumerate(pairs)]
 
 
-def _match_part(run: Any, index: int, pairs: Iterable[Pair]) -> List[Result]:
+def _match_part(run: Any, index: int, pairs: Iterable[Any]) -> List[Result]:
     return [run(f"pair {number} of partition {index}", pair) for number, pair in enumerate(pairs)]
 
 
-def _match_pair(job: _Job, auto: bool, confidence: bool, name: str, pair: Pair) -> Result:
+def _match_pair(job: _Job, auto: bool, confidence: bool, name: str, pair: Any) -> Result:
     with _named(_title(name, pair)):
         values = _values(pair)
         images = {side: values.pop(side, None) for side in ("left", "right", "left_mask", "right_mask", "costs")}
@@ -198,31 +201,36 @@ def _match_pair(job: _Job, auto: bool, confidence: bool, name: str, pair: Pair) 
         parameters = {**dict(job.parameters), **values}
         if auto and "disparities" not in values:
             masks = arrays["left_mask"], arrays["right_mask"]
-            parameters.update(_range(arrays["left"], arrays["right"], *masks, job.threads, parameters))
+            parameters.update(_range(arrays["left"], arrays["right"], *masks, job.threads_here(), parameters))
         matcher = _matchers.get(job._replace(parameters=_items(parameters)), arrays["left"])
         result = matcher(**arrays, confidence=confidence)
         for side in ("left", "right"):
-            if isinstance(images[side], (str, os.PathLike)):
+            if _is_name(images[side]):
                 # The name travels, not the picture.
                 setattr(result, f"_{side}", functools.partial(read, images[side]))
         return result
 
 
 def _title(name: str, pair: Any) -> str:
-    sides = [pair.get("left"), pair.get("right")] if isinstance(pair, Mapping) else list(pair)
-    files = [str(side) for side in sides if isinstance(side, (str, os.PathLike))]
+    sides = [pair.get("left"), pair.get("right")] if isinstance(pair, Mapping) else pair
+    files = [str(side) for side in sides if _is_name(side)] if isinstance(sides, (list, tuple)) else []
     return f"{name} ({', '.join(files)})" if files else name
 
 
 def _values(pair: Any) -> Dict[str, Any]:
-    values = dict(pair) if isinstance(pair, Mapping) else dict(zip(("left", "right"), pair))
-    if "left" not in values or "right" not in values or len(values) != len(pair):
-        raise ArgumentError('a pair is (left, right), or a dictionary with "left", "right" and other arguments')
-    return values
+    if isinstance(pair, Mapping) and "left" in pair and "right" in pair:
+        return dict(pair)
+    if isinstance(pair, (list, tuple)) and len(pair) == 2:
+        return {"left": pair[0], "right": pair[1]}
+    raise ArgumentError('a pair is (left, right), or a dictionary with "left", "right" and other arguments')
+
+
+def _is_name(image: Any) -> bool:
+    return isinstance(image, (str, os.PathLike))
 
 
 def _on_host(image: Any, name: str) -> Array:
-    if isinstance(image, (str, os.PathLike)):
+    if _is_name(image):
         return read(Path(image))
     if is_on_gpu(image):
         raise ArgumentError(f"{name} is on a GPU: give arrays of NumPy, and device= for a match on a GPU")
@@ -264,19 +272,21 @@ def match_tiles(
     padding: pixels of overlap around each tile for methods that are not exact; 0 = 80.
     threads: CPU threads of a match; 0 = as many as the worker has. Tiles of one worker process take turns.
 
-    Arrays are cut anew into tiles with the margins of the method, by map_overlap; the steps after the left-right check run
-    over strips of full rows. The other arguments are those of match(), without confidence. Compute both arrays in one call,
+    Arrays are cut anew into tiles that get the margins of the method, as by map_overlap; the steps after the left-right
+    check run over strips of full rows. The other arguments are those of match(), without confidence. Compute both arrays in one call,
     or each is matched by itself. An error names its tile.
     """
     if disparities is not None:
         parameters["disparities"] = disparities
     job = _job(method, preset, device, threads, 0, configure, parameters)
+    largest = None if tile_size is None else _checked_size(tile_size)
+    most = integer(max_memory, "max_memory", 0, 2**63)
     images = {"left": _source(left, "left"), "right": _source(right, "right")}
     for name, mask in (("left_mask", left_mask), ("right_mask", right_mask)):
         if mask is not None:
             images[name] = _source(mask, name)
     _check_sources(images)
-    rows, columns, strips = _layout(job, images, tile_size, max_memory, padding)
+    rows, columns, strips = _layout(job, images, largest, most, padding)
     overlapped = [_overlapped(image, rows, columns) for image in images.values()]
     tiles = da.map_blocks(
         _match_tile,
@@ -342,7 +352,7 @@ class _File:
 
 
 def _source(image: Any, name: str) -> Any:
-    if isinstance(image, (str, os.PathLike)):
+    if _is_name(image):
         return _File(Path(image))
     return image if isinstance(image, da.Array) else _on_host(image, name)
 
@@ -552,9 +562,12 @@ class _Tiff:
 
     def __setitem__(self, key: Tuple[slice, ...], rows: Array) -> None:
         # Written, not mapped: workers of other machines may write what lies on the same page.
-        with open(self._path, "r+b") as file:
-            file.seek(self._offset + key[0].start * self._row_bytes)
-            file.write(np.ascontiguousarray(rows).tobytes())
+        try:
+            with open(self._path, "r+b") as file:
+                file.seek(self._offset + key[0].start * self._row_bytes)
+                file.write(np.ascontiguousarray(rows).data)
+        except OSError as error:
+            raise FileError(f"cannot write {self._path}: {error.strerror}") from error
 
 
 def _rename(_written: Any, paths: Sequence[Path]) -> None:

@@ -232,6 +232,10 @@ def test_files_are_refused_by_name(images: Tuple[Any, Any], tmp_path: Path) -> N
             px_dask.store(maps, [tmp_path / name for name in names])
     assert (tmp_path / "there.tif").read_text() == "mine"
     (tmp_path / "torn.tif").write_bytes(b"II*\0")
+    target = px_dask._Tiff(maps[0], tmp_path / "gone.tif")
+    (tmp_path / "gone.tif").unlink()
+    with pytest.raises(px.FileError, match="cannot write .*gone.tif: No such file"):
+        target[slice(0, 1), slice(0, 90)] = np.zeros((1, 90), np.float32)
     for name in ("missing.zarr", "torn.tif"):
         with pytest.raises(px.FileError, match=f"cannot read .*{name}"):
             px_dask.match_tiles(tmp_path / name, tmp_path / name)
@@ -318,7 +322,9 @@ def test_errors_name_their_pair_or_tile(client: Any, images: Tuple[Any, Any], tm
     missing = tmp_path / "r.npy"
     assert refusal(pairs((left, right), (left, missing))).startswith(f"FileError: pair 1 ({missing}): cannot read")
     assert "ArgumentError: pair 1: right" in refusal(pairs((left, right), (left, right[:9])))
-    assert "ArgumentError: pair 0: a pair is (left, right)" in refusal(pairs((left,)))
+    for wrong in ((left,), {"left": left}, "lr", 5):
+        assert "ArgumentError: pair 0: a pair is (left, right)" in refusal(pairs(wrong))
+    assert "pair 0: the parameters" in refusal(pairs({"left": left, "right": right, "window": left}))
     assert "ArgumentError: pair 0: left has shape (60,)" in refusal(pairs((left[:, 0, 0], right)))
     assert "pair 0: parameter is labels" in refusal(pairs({"left": left, "right": right, "labels": 3}))
     bag = db.from_sequence([(left, right)] * 3 + [(left, right[:9])], npartitions=2)
@@ -341,6 +347,8 @@ def test_arguments_are_refused_at_once(images: Tuple[Any, Any]) -> None:
     assert "left has shape (60, 90, 2)" in refusal(tiles(left[:, :, :2], right))
     assert "left_mask has shape (60, 90, 3)" in refusal(tiles(left_mask=left))
     assert "left has dtype float32" in refusal(tiles(left.astype(np.float32), right))
+    assert "size is 5: give (width, height)" in refusal(tiles(tile_size=5))
+    assert "max_memory is '2G'" in refusal(tiles(max_memory="2G"))
     assert "leaves no room within the margins: allow" in refusal(tiles(*images, tile_size=(50, 50)))
     assert "labels" in refusal(lambda: px_dask.match_pairs([], LABELS, labels=5))
 
