@@ -39,7 +39,7 @@ from ._maps import (
 )
 from ._matcher import STATUS, Matcher, Result, match
 from ._rig import Camera, Rectification, RectifiedMatcher, Rectifier, Rig, rectify
-from ._tiles import Margins, margins
+from ._tiles import TileMargins, margins
 from ._view import Viewer
 
 __all__ = [
@@ -54,7 +54,6 @@ __all__ = [
     "Exposure",
     "FileError",
     "InternalError",
-    "Margins",
     "Matcher",
     "Metrics",
     "OutOfMemoryError",
@@ -67,6 +66,7 @@ __all__ = [
     "Rig",
     "RowModel",
     "STATUS",
+    "TileMargins",
     "Viewer",
     "__version__",
     "check",

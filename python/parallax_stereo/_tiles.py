@@ -15,7 +15,7 @@ from ._matcher import Matcher, _checked_size, _image_type, _map, _Settings
 
 
 @dataclass(frozen=True)
-class Margins:
+class TileMargins:
     """The surroundings that tiles and strips of a pair need, in pixels; they end where the image ends."""
 
     left: int  #: columns to the left of a tile, in both images
@@ -36,18 +36,18 @@ def margins(
     preset: str = "default",
     padding: int = 0,
     **parameters: Any,
-) -> Margins:
+) -> TileMargins:
     """The margins that a method declares for images of this size and type. `padding` is for methods that are not exact,
     as in match(). Other keywords are the parameters of the method."""
     return margins_of(_Settings(method, preset, "auto", 0, 0, {}, parameters), size, dtype, padding)
 
 
-def margins_of(settings: _Settings, size: Tuple[int, int], dtype: Any, padding: int) -> Margins:
+def margins_of(settings: _Settings, size: Tuple[int, int], dtype: Any, padding: int) -> TileMargins:
     values = MarginValues()
     width, height = _checked_size(size)
     function("matcher_margins")(settings.handle, width, height, _image_type(dtype), integer(padding, "padding"), values)
-    found = {name: getattr(values, name) for name in Margins.__dataclass_fields__}
-    return Margins(**{**found, "exact": bool(values.exact)})
+    found = {name: getattr(values, name) for name in TileMargins.__dataclass_fields__}
+    return TileMargins(**{**found, "exact": bool(values.exact)})
 
 
 def for_tiles(settings: _Settings) -> _Settings:
@@ -94,6 +94,11 @@ class Cut:
     def work(self) -> int:
         """Columns or rows in all, overlaps included."""
         return self.length * len(self.chunks)
+
+    def around(self, index: int) -> slice:
+        """A chunk with its overlap."""
+        begin = sum(self.chunks[:index]) - (self.before if index > 0 else 0)
+        return slice(begin, begin + self.length)
 
     def inside(self, index: int) -> slice:
         """Where a chunk lies within itself and its overlap."""

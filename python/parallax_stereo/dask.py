@@ -37,7 +37,7 @@ from ._maps import PathLike, read
 from ._matcher import Matcher, Result, _checked_size, _image_type, _range, _Settings
 from ._tiles import (
     Cut,
-    Margins,
+    TileMargins,
     PlannedMatcher,
     best_cuts,
     cuts,
@@ -300,15 +300,14 @@ def match_tiles(
         drop_axis=2,
         meta=np.empty((0, 0), _PIXEL),
     )
-    width = Cut((images["left"].shape[1],))
     refined = da.map_blocks(
         _refine_strip,
-        _overlapped(tiles, strips, width),
-        _overlapped(images["left"], strips, width),
+        _strips_of(tiles, strips),
+        _strips_of(images["left"], strips),
         job=job,
         strips=strips,
         dtype=_PIXEL,
-        chunks=(strips.chunks, width.chunks),
+        chunks=(strips.chunks, (images["left"].shape[1],)),
         drop_axis=2,
         meta=np.empty((0, 0), _PIXEL),
     )
@@ -327,7 +326,7 @@ class _File:
             self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
         self.ndim = len(self.shape)
 
-    def __getitem__(self, key: Any) -> Array:
+    def __getitem__(self, key: Tuple[slice, slice]) -> Array:
         with self._opened() as array:
             part: Array = np.asarray(array[key])
             return part
@@ -369,17 +368,47 @@ def _check_sources(images: Mapping[str, Any]) -> None:
 
 def _overlapped(image: Any, rows: Cut, columns: Cut) -> Any:
     """Blocks of these chunks with their overlap, (height, width, channels)."""
-    chunks: Tuple[Any, ...] = (rows.chunks, columns.chunks)
-    if image.ndim == 3:
-        chunks += (image.shape[2],)
-    if isinstance(image, da.Array):
-        array = image.rechunk(chunks)
-    else:
-        array = da.from_array(image, chunks, asarray=True, fancy=False, meta=np.empty((0,) * image.ndim, image.dtype))
-    if image.ndim == 2:
-        array = array[:, :, None]
+    if isinstance(image, _File):
+        return _read_overlapped(image, rows, columns)
+    array = _with_channels(image).rechunk((rows.chunks, columns.chunks, -1))
     depth = {0: (rows.before, rows.after), 1: (columns.before, columns.after), 2: 0}
     return da.overlap.overlap(array, depth, "none")
+
+
+def _strips_of(image: Any, rows: Cut) -> Any:
+    """The same in full rows; each strip is put together once."""
+    if isinstance(image, _File):
+        return _read_overlapped(image, rows, Cut((image.shape[1],)))
+    array = _with_channels(image)
+    return da.concatenate([array[rows.around(index)].rechunk(-1) for index in range(len(rows.chunks))])
+
+
+def _read_overlapped(image: _File, rows: Cut, columns: Cut) -> Any:
+    """Each block is read where it is needed."""
+    lengths = [(cut.length,) * len(cut.chunks) for cut in (rows, columns)]
+    return da.map_blocks(
+        _read_block,
+        image=image,
+        rows=rows,
+        columns=columns,
+        dtype=image.dtype,
+        chunks=(*lengths, (_channels(image),)),
+        meta=np.empty((0, 0, 0), image.dtype),
+    )
+
+
+def _read_block(*, image: _File, rows: Cut, columns: Cut, block_id: Tuple[int, ...]) -> Array:
+    part = image[rows.around(block_id[0]), columns.around(block_id[1])]
+    return part.reshape(*part.shape[:2], -1)
+
+
+def _with_channels(image: Any) -> Any:
+    array = image if isinstance(image, da.Array) else da.from_array(image)
+    return array[:, :, None] if array.ndim == 2 else array
+
+
+def _channels(image: Any) -> int:
+    return int(image.shape[2]) if image.ndim == 3 else 1
 
 
 def _layout(
@@ -440,11 +469,10 @@ class _Fits:
 
 
 def _pixel_bytes(image: Any) -> int:
-    channels = image.shape[2] if image.ndim == 3 else 1
-    return int(channels * image.dtype.itemsize)
+    return _channels(image) * int(image.dtype.itemsize)
 
 
-def _strip_cut(settings: _Settings, needed: Margins, images: Mapping[str, Any], max_memory: int) -> Cut:
+def _strip_cut(settings: _Settings, needed: TileMargins, images: Mapping[str, Any], max_memory: int) -> Cut:
     """The highest strips that are allowed; not higher than pays, because workers share them."""
     height, width = (int(side) for side in images["left"].shape[:2])
     possible = cuts(height, needed.halo, needed.halo, needed.halo_alignment)
@@ -522,8 +550,8 @@ def store(arrays: Sequence[Any], paths: Sequence[PathLike], compute: bool = True
         if path.exists() or files.count(path) > 1:
             raise FileError(f"cannot write {path}: it is already there, or named twice; choose another name")
     targets = [_target(array, path) for array, path in zip(arrays, files)]
-    # Blocks of full rows that share no chunk of the file.
-    blocks = [array.rechunk({0: _STORED_SIDE, **{axis: -1 for axis in range(1, array.ndim)}}) for array in arrays]
+    # Full rows; blocks that share no chunk of a Zarr array.
+    blocks = [array.rechunk({0: _STORED_SIDE, **dict.fromkeys(range(1, array.ndim), -1)}) for array in arrays]
     written = da.store(blocks, targets, lock=False, compute=False)
     finished = dask.delayed(_rename)(written, files)
     return finished.compute() if compute else finished

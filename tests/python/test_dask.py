@@ -80,7 +80,7 @@ def tiles_of(array: Any, name: str = "_match_tile") -> int:
 
 def test_margins_are_those_of_the_method() -> None:
     margins = px.margins("census", (640, 480), disparities=64)
-    assert margins == px.Margins(105, 105, 37, 37, 4, True, 434, 32)  # docs/partition.md
+    assert margins == px.TileMargins(105, 105, 37, 37, 4, True, 434, 32)  # docs/partition.md
     assert px.margins("census", (640, 480), disparities=64, left_right_check=False).right < 105
     assert px.margins("census", (30, 480), disparities=64).left < 105  # the image is not wide enough
     assert not px.margins("bp", disparities=64).exact
@@ -107,7 +107,7 @@ def test_cuts_cover_the_axis_with_blocks_of_one_length() -> None:
             for index, chunk in enumerate(cut.chunks):
                 first, last = cut.place(index)
                 begin, end = max(0, first - cut.before), min(extent, last + 1 + cut.after)
-                assert begin % alignment == 0 and end - begin == cut.length
+                assert begin % alignment == 0 and end - begin == cut.length and cut.around(index) == slice(begin, end)
                 assert cut.inside(index) == slice(first - begin, last + 1 - begin)
     assert several > 100
 
