@@ -127,6 +127,10 @@ class _Matchers:
             self._made[key] = matcher
         return matcher
 
+    def clear(self) -> None:
+        with self._lock:
+            self._made.clear()
+
     def _new(self, job: _Job, size: Tuple[int, int], dtype: Any, tiles: bool) -> Matcher:
         while sum(matcher.memory for matcher in self._made.values()) > _KEPT_BYTES:
             self._made.popitem(last=False)
@@ -135,8 +139,8 @@ class _Matchers:
 
 
 _matchers = _Matchers()
-# Strips of a process take turns, as tiles do with their matcher.
-_one_strip = threading.Lock()
+# Tiles and strips of a process take turns, so that only one of them takes memory.
+_turn = threading.Lock()
 
 
 @contextlib.contextmanager
@@ -500,7 +504,8 @@ def _match_tile(
     (top, bottom), (first, last) = rows.place(y), columns.place(x)
     with _named(f"tile ({y}, {x}), rows {top} to {bottom} and columns {first} to {last}"):
         images: Dict[str, Any] = {name: _without_channel(array) for name, array in zip(names, arrays)}
-        result = _matchers.get(job, images["left"], tiles=True)(**images)
+        with _turn:
+            result = _matchers.get(job, images["left"], tiles=True)(**images)
     inside = rows.inside(y), columns.inside(x)
     return _packed(result.disparity[inside], result.status[inside])
 
@@ -510,7 +515,8 @@ def _refine_strip(tiles: Array, left: Array, *, job: _Job, strips: Cut, block_id
     disparity, status = (_field(tiles[:, :, 0], name) for name in _FIELDS)
     first, last = strips.place(y)
     with _named(f"strip {y}, rows {first} to {last}"):
-        with _one_strip:
+        with _turn:
+            _matchers.clear()
             refine_strip(job.settings(), _without_channel(left), disparity, status)
     inside = strips.inside(y)
     return _packed(disparity[inside], status[inside])
