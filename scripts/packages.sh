@@ -5,7 +5,8 @@ build_packages=(g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libspng-d
 test_packages=(libgtest-dev ocl-icd-libopencl1 pocl-opencl-icd python3-numpy python3-pil python3-pytest)
 # For sanitizers and fuzz targets, and the programs that scripts and some tests use.
 check_packages=(abigail-tools black chromium git clang libclang-rt-14-dev clang-format doxygen ffmpeg fish munge mypy
-  python3-ipykernel python3-matplotlib python3-nbclient python3-opencv python3-venv slurm-wlm zsh)
+  python3-distributed python3-ipykernel python3-matplotlib python3-nbclient python3-opencv python3-tifffile python3-venv
+  python3-zarr slurm-wlm zsh)
 # The page of 'parallax view' is tested in chromium, which npm's packages drive. Debian's npm does not go with a nodejs from
 # elsewhere, which has one of its own.
 command -v npm >/dev/null || check_packages+=(nodejs npm)

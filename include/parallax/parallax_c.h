@@ -265,6 +265,43 @@ PARALLAX_API parallax_code parallax_matcher_run_in_tiles(parallax_matcher* match
                                                          const parallax_map* map, int32_t padding,
                                                          parallax_progress_function progress, void* user);
 
+/* Tiles and strips of a pair, for programs that distribute them over processes or machines. Tiles of the map
+   are matched with their margins around them (parallax_matcher_set_tiles(), then plan and run as usual); then
+   parallax_matcher_refine_strip() runs the other steps over strips of full rows of the map that the tiles make.
+   If the margins are exact, the strips are those of the untiled map, byte for byte. */
+
+/** The surroundings of tiles and of strips, in pixels; they end where the image ends. */
+typedef struct parallax_margins {
+  size_t struct_size;     /**< size of this struct for the caller */
+  int32_t left;           /**< columns to the left of a tile, in both images */
+  int32_t right;          /**< columns to its right */
+  int32_t top;            /**< rows above it */
+  int32_t bottom;         /**< rows below it */
+  int32_t alignment;      /**< a tile with its margins begins at multiples of this many columns and rows */
+  int32_t exact;          /**< whether tiles equal the untiled map: 0 or 1 */
+  int32_t halo;           /**< rows above and below a strip */
+  int32_t halo_alignment; /**< a strip with its halo begins at a multiple of this many rows */
+} parallax_margins;
+
+/** Initial value of parallax_margins: sets `struct_size`; all else is 0. */
+#define PARALLAX_MARGINS_INIT \
+  { sizeof(parallax_margins), 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/** Gets the margins for images of this size and type. `padding` as for parallax_matcher_run_in_tiles(). */
+PARALLAX_API parallax_code parallax_matcher_margins(parallax_matcher* matcher, int32_t width, int32_t height,
+                                                    parallax_type type, int32_t padding,
+                                                    parallax_margins* margins);
+/** Sets whether the matcher matches tiles: a match then ends with the left-right check. 0 or 1. */
+PARALLAX_API parallax_code parallax_matcher_set_tiles(parallax_matcher* matcher, int32_t tiles);
+/** Runs the steps after the left-right check over a strip with its halo, in place. `left`: the same rows of the
+    left image. The rows of the halo do not get their final values. Needs no plan; uses the matcher's parameters and
+    its CPU threads, whatever its device. */
+PARALLAX_API parallax_code parallax_matcher_refine_strip(parallax_matcher* matcher,
+                                                         const parallax_image* left, const parallax_map* map);
+/** Returns how many bytes parallax_matcher_refine_strip() allocates for a strip of so many rows, halo included. */
+PARALLAX_API parallax_code parallax_matcher_estimate_strip_memory(parallax_matcher* matcher, int32_t width,
+                                                                  int32_t rows, uint64_t* bytes);
+
 /** The time that a stage of the last run took. */
 typedef struct parallax_stage {
   const char* name;    /**< "census" */

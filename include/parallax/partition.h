@@ -140,6 +140,29 @@ struct Strips {
   std::function<void(int first_row, const DisparityMap& rows)> write_rows;
 };
 
+/// The rows around a strip of full rows of the stitched map that the steps after the left-right check look at.
+struct Halo {
+  int rows = 0;       ///< above the strip and below it, as far as the image goes
+  int alignment = 1;  ///< a strip with its halo begins at a multiple of this many rows of the image
+};
+
+/// Returns the halo of the steps after the left-right check.
+/// \throws Error (argument) for parameters out of range, and for refit, which is not available in tiles.
+Halo halo(const MatcherParameters& parameters);
+
+/// Runs the steps after the left-right check over a strip with its halo, in place, for callers that distribute
+/// strips themselves; stitch() does so for one strip after the other. The strip's own rows become those of the
+/// untiled map, the rows of the halo do not. `left` has the same rows of the left image, and is read only if a
+/// step is guided by it.
+/// \throws Error (argument) as halo() does, for views of other sizes, and for a strip with more pixels than the
+/// speckle filter supports.
+void refine_strip(const MatcherParameters& parameters, const ImageView& left, const DisparityMap& strip,
+                  int threads = 0);
+
+/// Returns the bytes that refine_strip() allocates for a strip of this size, its halo included.
+/// \throws Error (argument) as refine_strip() does.
+std::size_t refine_strip_memory_bytes(const MatcherParameters& parameters, Size strip);
+
 /// Returns the bytes that stitch() needs for strips of `rows` finished rows; if a step is guided by the left
 /// image, they include its rows in colour.
 /// \throws Error (argument) when `rows` is out of range (1…1,000,000), a strip has more pixels than the speckle

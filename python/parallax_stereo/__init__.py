@@ -40,6 +40,7 @@ from ._maps import (
 from ._matcher import STATUS, Matcher, Result, match
 from ._pool import MatcherPool
 from ._rig import Camera, Rectification, RectifiedMatcher, Rectifier, Rig, rectify
+from ._tiles import TileMargins, margins
 from ._view import Viewer
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "Rig",
     "RowModel",
     "STATUS",
+    "TileMargins",
     "Viewer",
     "__version__",
     "check",
@@ -75,6 +77,7 @@ __all__ = [
     "depth_uncertainty",
     "devices",
     "evaluate",
+    "margins",
     "match",
     "mesh",
     "methods",

@@ -105,6 +105,20 @@ class Map(_Sized):
     ]
 
 
+class MarginValues(_Sized):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("left", ctypes.c_int32),
+        ("right", ctypes.c_int32),
+        ("top", ctypes.c_int32),
+        ("bottom", ctypes.c_int32),
+        ("alignment", ctypes.c_int32),
+        ("exact", ctypes.c_int32),
+        ("halo", ctypes.c_int32),
+        ("halo_alignment", ctypes.c_int32),
+    ]
+
+
 class ParameterInfo(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_size_t),
@@ -281,6 +295,10 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
         PROGRESS,
         ctypes.c_void_p,
     ],
+    "parallax_matcher_margins": [_HANDLE, _INT, _INT, ctypes.c_int, _INT, ctypes.POINTER(MarginValues)],
+    "parallax_matcher_set_tiles": [_HANDLE, _INT],
+    "parallax_matcher_refine_strip": [_HANDLE, _IMAGE, ctypes.POINTER(Map)],
+    "parallax_matcher_estimate_strip_memory": [_HANDLE, _INT, _INT, _BYTES],
     "parallax_matcher_stages": [_HANDLE, ctypes.POINTER(ctypes.POINTER(Stage)), _COUNT],
     "parallax_matcher_energy": [_HANDLE, ctypes.POINTER(Pair), _IMAGE, ctypes.POINTER(ctypes.c_double)],
     "parallax_pool_create": [_HANDLE, _TEXT, ctypes.POINTER(PoolLimits), ctypes.POINTER(_HANDLE)],

@@ -196,10 +196,14 @@ class Matcher:
         configure: Optional[Mapping[str, Any]] = None,
         **parameters: Any,
     ) -> None:
-        self._settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
+        settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
+        self._plan(settings, size, dtype)
+        self._gpu = _gpu_of(device)
+
+    def _plan(self, settings: _Settings, size: Tuple[int, int], dtype: Any) -> None:
+        self._settings = settings
         self._size = _checked_size(size)
         self._type = _image_type(dtype)
-        self._gpu = _gpu_of(device)
         function("matcher_plan")(self._settings.handle, *self._size, self._type)
         #: Whether this matcher can report its confidence.
         self.has_confidence = _has_confidence("matcher", self._settings.handle)

@@ -21,6 +21,7 @@ TITLES = {
     "_matcher": "Matching",
     "_pool": "Many pairs",
     "_check": "Checking a pair",
+    "_tiles": "Margins of tiles",
     "_maps": "Disparity maps",
     "_view": "Results in the browser",
     "_rig": "Calibrated cameras",
@@ -28,6 +29,7 @@ TITLES = {
     "_log": "Notices",
     "_library": "Version and errors",
     "opencv": "OpenCV's interface",
+    "dask": "On a Dask cluster",
 }
 # Functions make the objects of other classes.
 CONSTRUCTED_BY_USERS = {"Camera", "Matcher", "RectifiedMatcher", "Rectifier", "Rig"}
@@ -178,8 +180,9 @@ def public_names() -> Dict[str, Dict[str, str]]:
             shown = {name.name: name.asname or name.name for name in node.names}
             public = {name: seen for name, seen in shown.items() if seen in everything}
             result.setdefault(node.module, {}).update(public)
-    opencv = [name_of(node) for node in Module("opencv").body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-    result["opencv"] = {name: f"opencv.{name}" for name in opencv if not name.startswith("_")}
+    for part in ("opencv", "dask"):
+        names = [name_of(node) for node in Module(part).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+        result[part] = {name: f"{part}.{name}" for name in names if not name.startswith("_")}
     return result
 
 

@@ -11,6 +11,8 @@
 #include "parallax/partition.h"
 
 #include "c/call.h"
+#include "core/checks.h"
+#include "partition/partition.h"
 
 using namespace parallax;
 
@@ -24,6 +26,7 @@ struct parallax_matcher {
   MatcherParameters parameters;
   std::string device = "auto";  // parsed when it is needed, because "auto" looks for GPUs
   int threads = 0;
+  bool tiles = false;  // plans are for tiles
   PlanLimits limits;
   std::optional<Matcher> planned;
   ImageFormat format;  // of the plan
@@ -85,6 +88,17 @@ Device device_of(const parallax_matcher& matcher) {
   return parse_device(matcher.device, matcher.threads);
 }
 
+// What is planned.
+MatcherParameters parameters_of(const parallax_matcher& matcher) {
+  return matcher.tiles ? partition::tile_parameters(matcher.parameters) : matcher.parameters;
+}
+
+TileOptions tile_options(std::int32_t padding) {
+  TileOptions options;
+  if (padding != 0) options.padding = padding;
+  return options;
+}
+
 Matcher& planned(parallax_matcher& matcher) {
   if (!matcher.planned)
     throw Error(ErrorCategory::argument, "the matcher has no plan: call parallax_matcher_plan() first");
@@ -120,7 +134,7 @@ Device parse_device(const std::string& name, int threads) {
 Settings settings_of(parallax_matcher* matcher) {
   const parallax_matcher& used = required(matcher, "matcher");
   const Lock lock(*matcher);
-  return {used.parameters, device_of(used), used.limits};
+  return {parameters_of(used), device_of(used), used.limits};
 }
 
 MatcherParameters matcher_parameters(parallax_matcher* matcher) {
@@ -219,7 +233,7 @@ parallax_code parallax_matcher_plan(parallax_matcher* matcher, int32_t width, in
     const ImageFormat format = c::format_of(width, height, type);
     if (used.planned && used.format == format) return;
     used.planned.reset();
-    used.planned.emplace(used.parameters, c::device_of(used), format, used.limits);
+    used.planned.emplace(c::parameters_of(used), c::device_of(used), format, used.limits);
     used.format = format;
   });
 }
@@ -227,8 +241,9 @@ parallax_code parallax_matcher_plan(parallax_matcher* matcher, int32_t width, in
 parallax_code parallax_matcher_estimate_memory(parallax_matcher* matcher, int32_t width, int32_t height,
                                                parallax_type type, uint64_t* bytes) {
   return c::use(matcher, [&](parallax_matcher& used) {
-    c::required(bytes, "bytes") = estimate_memory_bytes(
-        used.parameters, c::device_of(used), c::format_of(width, height, type), used.limits.configuration);
+    c::required(bytes, "bytes") =
+        estimate_memory_bytes(c::parameters_of(used), c::device_of(used), c::format_of(width, height, type),
+                              used.limits.configuration);
   });
 }
 
@@ -265,11 +280,50 @@ parallax_code parallax_matcher_run_in_tiles(parallax_matcher* matcher, const par
                                             parallax_progress_function progress, void* user) {
   return c::use(matcher, [&](parallax_matcher& used) {
     const StereoPair images = c::pair_of(pair);
-    TileOptions options;
-    if (padding != 0) options.padding = padding;
-    const TilePlan plan =
-        plan_tiles(used.parameters, c::device_of(used), images.left.format, used.limits, options);
+    const TilePlan plan = plan_tiles(used.parameters, c::device_of(used), images.left.format, used.limits,
+                                     c::tile_options(padding));
     match_in_tiles(plan, images, c::map_of(map), c::reporter(progress, user));
+  });
+}
+
+parallax_code parallax_matcher_margins(parallax_matcher* matcher, int32_t width, int32_t height,
+                                       parallax_type type, int32_t padding, parallax_margins* margins) {
+  return c::use(matcher, [&](parallax_matcher& used) {
+    const Margins tile = parallax::margins(used.parameters, c::format_of(width, height, type),
+                                           c::tile_options(padding).padding);
+    const Halo strip = halo(used.parameters);
+    parallax_margins result = PARALLAX_MARGINS_INIT;
+    result.left = tile.left;
+    result.right = tile.right;
+    result.top = tile.top;
+    result.bottom = tile.bottom;
+    result.alignment = tile.alignment;
+    result.exact = tile.exact ? 1 : 0;
+    result.halo = strip.rows;
+    result.halo_alignment = strip.alignment;
+    c::write_struct(result, margins, "margins");
+  });
+}
+
+parallax_code parallax_matcher_set_tiles(parallax_matcher* matcher, int32_t tiles) {
+  return c::change(matcher, [&](parallax_matcher& changed) {
+    check_range("tiles", tiles, 0, 1);
+    changed.tiles = tiles == 1;
+  });
+}
+
+parallax_code parallax_matcher_refine_strip(parallax_matcher* matcher, const parallax_image* left,
+                                            const parallax_map* map) {
+  return c::use(matcher, [&](parallax_matcher& used) {
+    const ImageView rows = c::image_view(left, "left image");
+    refine_strip(used.parameters, rows, c::map_of(map), used.threads);
+  });
+}
+
+parallax_code parallax_matcher_estimate_strip_memory(parallax_matcher* matcher, int32_t width, int32_t rows,
+                                                     uint64_t* bytes) {
+  return c::use(matcher, [&](parallax_matcher& used) {
+    c::required(bytes, "bytes") = refine_strip_memory_bytes(used.parameters, {width, rows});
   });
 }
 

@@ -16,6 +16,7 @@
 // which only the speckle filter and the fill write.
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "core/arena.h"
@@ -33,11 +34,18 @@ int reach_of(Fill fill) {
   return fill == Fill::directions ? refine::fill_reach : 0;
 }
 
-int halo_of(const RefineParameters& steps, int height) {
-  const int fill = reach_of(steps.fill);
-  const long long rows = 0LL + std::max(0, steps.speckle_size - 1) + fill + steps.median / 2 +
+Halo halo_of(const RefineParameters& steps) {
+  const long long rows = 0LL + std::max(0, steps.speckle_size - 1) + reach_of(steps.fill) + steps.median / 2 +
                          steps.weighted_median / 2 + steps.bilateral / 2;
-  return static_cast<int>(std::min<long long>(rows, height));
+  return {static_cast<int>(std::min<long long>(rows, std::numeric_limits<int>::max())),
+          steps.fill == Fill::planes ? refine::cell_side : 1};
+}
+
+void check_left(const ImageView& left, Size rows) {
+  check_image("left image", left);
+  if (left.format.size != rows)
+    throw Error(ErrorCategory::argument, "rows of the left image are " + text(left.format.size) +
+                                             ": give the " + text(rows) + " of the map");
 }
 
 // Works on a window of rows, a strip with its halo. All windows have the same height.
@@ -46,8 +54,8 @@ class Stitcher {
   Stitcher(const RefineParameters& steps, Size image, int rows)
       : image_(image),
         rows_(std::min(rows, image.height)),
-        halo_(halo_of(steps, image.height)),
-        alignment_(steps.fill == Fill::planes ? refine::cell_side : 1),
+        halo_(std::min(halo_of(steps).rows, image.height)),
+        alignment_(halo_of(steps).alignment),
         guided_(steps.is_guided()),
         window_{image.width, window_height()},
         pipeline_(steps, window_, false) {
@@ -152,17 +160,10 @@ class Stitcher {
     std::vector<StageTime> times;
     detail::StageClock clock(times);
     const ImageView left = guided_ ? strips.read_left(refined_.top, window_.height) : ImageView();
-    if (guided_) check_left(left);
+    if (guided_) check_left(left, window_);
     pipeline_.run({left, {}}, window(refined_), {}, workers, clock);
     const int rows = std::min(rows_, image_.height - first);
     strips.write_rows(first, part(refined_, {0, first, {image_.width, rows}}));
-  }
-
-  void check_left(const ImageView& left) const {
-    check_image("left image", left);
-    if (left.format.size != window_)
-      throw Error(ErrorCategory::argument, "rows of the left image are " + text(left.format.size) +
-                                               ": give the " + text(window_) + " requested");
   }
 
   Size image_;
@@ -180,7 +181,45 @@ Stitcher checked_stitcher(const TilePlan& plan, int rows) {
   return {partition::steps_after_tiles(plan.parameters), plan.format.size, rows};
 }
 
+RefineParameters checked_steps(const MatcherParameters& parameters) {
+  parameters.validate();
+  return partition::steps_after_tiles(parameters);
+}
+
 }  // namespace
+
+Halo halo(const MatcherParameters& parameters) {
+  return halo_of(checked_steps(parameters));
+}
+
+void refine_strip(const MatcherParameters& parameters, const ImageView& left, const DisparityMap& strip,
+                  int threads) {
+  const DefaultFloatingPoint environment;
+  const RefineParameters steps = checked_steps(parameters);
+  const Size size = strip.disparity.size;
+  const Workers workers = refine::checked_workers(threads);
+  check_size(size);
+  check_view("disparity map", strip.disparity, size);
+  check_view("status map", strip.status, size);
+  if (steps.is_guided()) check_left(left, size);
+  refine::Pipeline pipeline(steps, size, false);
+  Arena arena;
+  pipeline.reserve(arena);
+  arena.allocate();
+  pipeline.reserve(arena);
+  std::vector<StageTime> times;
+  detail::StageClock clock(times);
+  pipeline.run({left, {}}, strip, {}, workers, clock);
+}
+
+std::size_t refine_strip_memory_bytes(const MatcherParameters& parameters, Size strip) {
+  const DefaultFloatingPoint environment;
+  const RefineParameters steps = checked_steps(parameters);
+  check_size(strip);
+  Arena arena;
+  refine::Pipeline(steps, strip, false).reserve(arena);
+  return arena.bytes();
+}
 
 std::size_t stitch_memory_bytes(const TilePlan& plan, int rows) {
   const DefaultFloatingPoint environment;

@@ -381,6 +381,10 @@ TEST(CTest, NullIsRefusedByName) {
   refused(parallax_matcher_run(matcher, &arguments.given, nullptr), "map");
   refused(parallax_matcher_enqueue(matcher, nullptr, nullptr, nullptr), "pair");
   refused(parallax_matcher_run_in_tiles(matcher, nullptr, nullptr, 0, nullptr, nullptr), "pair");
+  refused(parallax_matcher_margins(matcher, 8, 8, PARALLAX_UINT8, 0, nullptr), "margins");
+  refused(parallax_matcher_set_tiles(nullptr, 1), "matcher");
+  refused(parallax_matcher_refine_strip(matcher, nullptr, nullptr), "left image");
+  refused(parallax_matcher_estimate_strip_memory(matcher, 8, 8, nullptr), "bytes");
   refused(parallax_matcher_stages(matcher, nullptr, &count), "stages");
   refused(parallax_matcher_energy(matcher, nullptr, nullptr, nullptr), "pair");
   refused(parallax_evaluate(nullptr, nullptr, nullptr, nullptr), "disparity map");
@@ -495,6 +499,58 @@ TEST_F(CTilesTest, ACallbackMayReleaseItsMatcher) {
   expect_ok(parallax_matcher_run_in_tiles(released, &arguments_.given, &arguments_.map, 0, release_once,
                                           &released));
   EXPECT_EQ(released, nullptr);
+}
+
+TEST(CTest, AMatchOfTilesEndsWithTheLeftRightCheckAndStripsGetTheOtherSteps) {
+  const SynthPair pair = scene();
+  for (const std::string method : {"block", "census", "bp"}) {
+    Result untiled(size), tiles(size);
+    Arguments whole({pair.left_view(), pair.right_view()}, untiled),
+        tile({pair.left_view(), pair.right_view()}, tiles);
+    Handle matcher(method);
+    expect_ok(parallax_matcher_set_int(matcher, "disparities", 16));
+    uint64_t bytes = 0, tile_bytes = 0, strip_bytes = 0;
+    expect_ok(parallax_matcher_estimate_memory(matcher, size.width, size.height, PARALLAX_UINT8, &bytes));
+    plan(matcher);
+    expect_ok(parallax_matcher_run(matcher, &whole.given, &whole.map));
+    expect_ok(parallax_matcher_set_tiles(matcher, 1));
+    expect_ok(
+        parallax_matcher_estimate_memory(matcher, size.width, size.height, PARALLAX_UINT8, &tile_bytes));
+    expect_ok(parallax_matcher_estimate_strip_memory(matcher, size.width, size.height, &strip_bytes));
+    EXPECT_LT(tile_bytes, bytes);
+    EXPECT_GT(strip_bytes, 0u);
+    plan(matcher);
+    tile.map.confidence = nullptr;
+    expect_ok(parallax_matcher_run(matcher, &tile.given, &tile.map));
+    EXPECT_FALSE(same_bytes(untiled, tiles)) << method;
+    expect_ok(parallax_matcher_refine_strip(matcher, &tile.left, &tile.map));
+    expect_same(untiled, tiles, method);
+    expect_ok(parallax_matcher_set_tiles(matcher, 0));
+    plan(matcher);
+    expect_ok(parallax_matcher_run(matcher, &tile.given, &tile.map));
+    expect_same(untiled, tiles, method);
+  }
+}
+
+TEST(CTest, MarginsAreThoseOfCpp) {
+  Handle matcher("bp");
+  parallax_margins given = PARALLAX_MARGINS_INIT;
+  for (const int padding : {0, 17}) {
+    expect_ok(parallax_matcher_margins(matcher, 300, 200, PARALLAX_UINT16, padding, &given));
+    const MatcherParameters parameters = preset("bp", "default");
+    const Margins expected = margins(parameters, {{300, 200}, Depth::bits16}, padding == 0 ? 80 : padding);
+    EXPECT_EQ(given.left, expected.left);
+    EXPECT_EQ(given.right, expected.right);
+    EXPECT_EQ(given.top, expected.top);
+    EXPECT_EQ(given.bottom, expected.bottom);
+    EXPECT_EQ(given.alignment, expected.alignment);
+    EXPECT_EQ(given.exact, 0);
+    EXPECT_EQ(given.halo, halo(parameters).rows);
+    EXPECT_EQ(given.halo_alignment, halo(parameters).alignment);
+  }
+  expect_code(PARALLAX_ERROR_ARGUMENT,
+              parallax_matcher_margins(matcher, 300, 200, PARALLAX_UINT16, -1, &given), "padding is -1");
+  expect_code(PARALLAX_ERROR_ARGUMENT, parallax_matcher_set_tiles(matcher, 2), "tiles is 2");
 }
 
 TEST(CTest, ThreadsShareAMatcher) {

@@ -271,6 +271,90 @@ TEST(StitchTest, FillsWithThePlanesOfTheWholeMap) {
   EXPECT_GT(planes, 300);
 }
 
+// Copies the rows of a map from `first` to `end`.
+Result rows_of(const Result& map, int first, int end) {
+  Result rows({map.disparity.width(), end - first});
+  for (int y = first; y < end; ++y) {
+    std::copy_n(map.disparity.row(y), map.disparity.width(), rows.disparity.row(y - first));
+    std::copy_n(map.status.row(y), map.status.width(), rows.status.row(y - first));
+  }
+  return rows;
+}
+
+// Refines strips of so many rows, each by itself, with `missing` rows less than its halo.
+Result refined_in_strips(const Result& tiles, const MatcherParameters& parameters, const ImageView& left,
+                         int rows, int missing = 0) {
+  const Halo around = halo(parameters);
+  const int height = tiles.disparity.height();
+  Result stitched(tiles.disparity.size());
+  for (int first = 0; first < height; first += rows) {
+    const int highest = std::max(0, first - around.rows + missing);
+    const int top = highest - highest % around.alignment, end = std::min(height, first + rows);
+    const int bottom = std::min(height, end + around.rows - missing);
+    Result strip = rows_of(tiles, top, bottom);
+    const ImageView part{
+        left.row(top), {{left.format.size.width, bottom - top}, left.format.depth}, 1, left.stride_bytes};
+    refine_strip(parameters, part, strip.map(), 2);
+    for (int y = first; y < end; ++y) {
+      std::copy_n(strip.disparity.row(y - top), left.format.size.width, stitched.disparity.row(y));
+      std::copy_n(strip.status.row(y - top), left.format.size.width, stitched.status.row(y));
+    }
+  }
+  return stitched;
+}
+
+TEST(RefineStripTest, GivesTheBytesOfTheWholeMapForStripsOfAnyHeight) {
+  std::mt19937 random(9);
+  for (int i = 0; i < (sanitized ? 12 : 40); ++i) {
+    const Size size{random_number(random, 1, 90), random_number(random, 1, 70)};
+    BlockParameters parameters;
+    parameters.refine = random_steps(random);
+    Result tiles = random_map(random, size);
+    const Plane<std::uint8_t> left = random_image(random, size);
+    const Result expected = refined(tiles, parameters.refine, left.view());
+    for (const int rows : {1, 7, 33, 70})
+      EXPECT_TRUE(same_bytes(expected, refined_in_strips(tiles, parameters, left.view(), rows)))
+          << "map " << i << ", strips of " << rows;
+  }
+}
+
+TEST(RefineStripTest, HasAHaloThatIsTight) {
+  std::mt19937 random(10);
+  BlockParameters parameters;
+  parameters.refine = RefineParameters::none();
+  parameters.refine.fill = Fill::planes;
+  const Size size{70, 1131};
+  const Plane<std::uint8_t> left = random_image(random, size);
+  Result tiles = random_slant(random, size);
+  const Result expected = refined(tiles, parameters.refine, left.view());
+  EXPECT_TRUE(same_bytes(expected, refined_in_strips(tiles, parameters, left.view(), 100)));
+  parameters.refine = RefineParameters::none();
+  parameters.refine.median = 5;
+  EXPECT_EQ(halo(parameters).rows, 2);
+  const Result medians = refined(tiles, parameters.refine, left.view());
+  EXPECT_TRUE(same_bytes(medians, refined_in_strips(tiles, parameters, left.view(), 10)));
+  EXPECT_FALSE(same_bytes(medians, refined_in_strips(tiles, parameters, left.view(), 10, 1)));
+}
+
+TEST(RefineStripTest, SaysWhatItNeedsAndRefusesTheRest) {
+  std::mt19937 random(11);
+  BlockParameters parameters;
+  Result strip = random_map(random, {80, 40});
+  const Plane<std::uint8_t> left = random_image(random, {80, 39});
+  EXPECT_EQ(halo(parameters).alignment, 32);
+  const std::size_t few = refine_strip_memory_bytes(parameters, {1000, 100});
+  EXPECT_GT(few, std::size_t{1000} * 100 * 8);
+  EXPECT_NEAR(static_cast<double>(refine_strip_memory_bytes(parameters, {1000, 1000})), 10.0 * few,
+              1.0 * few);
+  expect_refused([&] { refine_strip(parameters, left.view(), strip.map()); },
+                 "rows of the left image are 80×39");
+  expect_refused([&] { refine_strip(parameters, left.view(), {}); }, "image is 0×0");
+  parameters.refine.refit = 5;
+  expect_refused([&] { halo(parameters); }, "refit is not available in tiles");
+  expect_refused([&] { refine_strip(parameters, left.view(), strip.map()); }, "refit");
+  expect_refused([&] { refine_strip_memory_bytes(parameters, {80, 40}); }, "refit");
+}
+
 // Windows begin where cells do, and so may be higher than they need be.
 TEST(StitchTest, HoldsMoreRowsForPlanes) {
   RefineParameters steps = RefineParameters::none();

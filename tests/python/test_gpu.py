@@ -226,3 +226,16 @@ def test_what_cannot_be_used_is_named(gray: Any) -> None:
     ):
         with pytest.raises(px.Error, match=message):
             wrong()
+
+
+def test_workers_of_dask_match_tiles_on_the_gpu(pair: Any) -> None:
+    dask = pytest.importorskip("dask")
+    import parallax_stereo.dask as px_dask
+
+    maps = px_dask.match_tiles(*pair[:2], 16, "block", gpu, tile_size=(80, 60), padding=5)
+    with dask.config.set(scheduler="threads"):
+        disparity, status = dask.compute(*maps)
+    expected = px.match(*pair[:2], 16, "block", "cpu")
+    assert disparity.tobytes() == expected.disparity.tobytes() and status.tobytes() == expected.status.tobytes()
+    with pytest.raises(px.ArgumentError, match="left is on a GPU: give arrays of NumPy"):
+        dask.compute(*px_dask.match_pairs([(ByInterface(pair[0]), pair[1])], 16, "block", gpu))
