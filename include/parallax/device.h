@@ -39,9 +39,9 @@ struct Device {
   std::string text() const;
 };
 
-/// Parses one device or several, separated by commas: "cuda:0,cuda:2", "cuda:all" for every NVIDIA GPU of this machine,
-/// "cuda:all,cpu". A device that is named twice counts once.
-/// \throws Error (argument) for a text that Device::parse() does not accept either, (device) for "cuda:all" on a machine
+/// Parses one or several devices, separated by commas, such as "cuda:0,cuda:2" or "cuda:all,cpu". "cuda:all" stands for
+/// every NVIDIA GPU of this machine. A device that is named twice counts once.
+/// \throws Error (argument) for a name that Device::parse() does not accept, (device) for "cuda:all" on a machine
 /// without a GPU.
 std::vector<Device> parse_devices(std::string_view text);
 

@@ -27,8 +27,8 @@ class Error : public std::runtime_error {
   Error(ErrorCategory category, const std::string& message, bool may_pass = false);
   /// Tells callers how to react.
   ErrorCategory category() const noexcept { return category_; }
-  /// Whether the same call may succeed later or elsewhere, as after a full disk or a GPU that failed. It would not
-  /// after a file that is damaged, or with a method that the device does not run.
+  /// Whether the same call may succeed later or elsewhere, for example after a full disk or a failed GPU. It would fail
+  /// again with a damaged file, or with a method that the device does not run.
   bool may_pass() const noexcept { return may_pass_; }
 
  private:
@@ -36,7 +36,8 @@ class Error : public std::runtime_error {
   bool may_pass_;
 };
 
-/// Whether an error of the system, an errno, may pass: a full disk, an I/O error, no memory, a lost connection.
+/// Whether an error of the system, given as its errno, may pass: a full disk, an I/O error, no memory, a lost
+/// connection.
 bool may_pass(int system_error) noexcept;
 
 }  // namespace parallax

@@ -17,14 +17,15 @@ namespace parallax {
 
 /// How a MatcherPool uses its devices.
 struct PoolLimits {
-  /// Most memory that the matchers of one device may take, host and GPU together, in bytes. 0 = for each matcher as
-  /// PlanLimits::max_memory_bytes, and those that are only kept for later are dropped beyond half of whole_memory().
+  /// Most memory that the matchers of one device may take, host and GPU together, in bytes. 0 = each matcher has the
+  /// limit that PlanLimits::max_memory_bytes = 0 stands for, and matchers that are only kept for later are dropped when
+  /// all take more than half of whole_memory().
   std::size_t max_memory_bytes = 0;
-  /// Pairs that are matched at once on each GPU, 0…64; 0 = as many as pay for images of their size. Other devices match
-  /// one pair at a time.
+  /// Pairs that are matched at once on each GPU, 0…64; 0 = chosen by the size of the images. Other devices match one
+  /// pair at a time.
   int matchers_per_gpu = 0;
-  /// Pairs that may wait for a free matcher, 0…1,000,000; 0 = twice as many as may be matched at once. submit() waits
-  /// while there are more.
+  /// Pairs that may wait for a free matcher, 0…1,000,000; 0 = twice as many as may be matched at once. submit() blocks
+  /// while so many wait.
   int waiting = 0;
   /// As PlanLimits::configuration.
   TunedValues configuration = {};
@@ -37,7 +38,7 @@ struct MatchedPair {
   std::vector<StageTime> stage_times = {};  ///< as Matcher::stage_times()
 };
 
-/// A pair that a MatcherPool could not match. The message begins with the number of the pair.
+/// The error of a pair that a MatcherPool could not match. The message begins with the number of the pair.
 class PairError : public Error {
  public:
   /// An error of the pair `number`.
@@ -58,18 +59,18 @@ struct LostDevice {
   std::string reason;  ///< its error, one line
 };
 
-/// Matches pairs of any size on several devices: each pair goes to whichever is free. Plans are made as sizes come, and
-/// kept for the sizes that were used last, within the limit of memory. The maps have the same bytes whatever the
-/// devices, and in whatever order pairs are done.
+/// Matches pairs of any size on several devices: each pair goes to whichever is free. The first pair of a size makes a
+/// plan, and plans of the sizes that were used last are kept, within the memory limit. The maps have the same bytes
+/// whatever the devices, and in whatever order pairs are done.
 ///
 ///     parallax::MatcherPool pool(parallax::preset("bp", "default"), parallax::parse_devices("cuda:all"));
 ///     for (Job& job : jobs) job.number = pool.submit({job.left, job.right}, {job.disparity, job.status});
 ///     for (Job& job : jobs) pool.wait(job.number);
 ///
-/// A device that fails is used no more: its pairs go to the others. All functions may be called from any thread.
+/// A device that fails is no longer used: its pairs go to the others. All functions may be called from any thread.
 class MatcherPool {
  public:
-  /// Makes no plan yet: the first pair of each size does. A device that is listed twice matches as if it were two.
+  /// Makes no plan yet: the first pair of each size does. A device that is listed twice counts as two devices.
   /// \throws Error (argument) for parameters or limits out of range, or without a device; (device) when a device is
   /// missing or does not run this algorithm.
   MatcherPool(const MatcherParameters& parameters, const std::vector<Device>& devices,
@@ -79,12 +80,12 @@ class MatcherPool {
   MatcherPool(const MatcherPool&) = delete;             ///< a pool cannot be copied
   MatcherPool& operator=(const MatcherPool&) = delete;  ///< a pool cannot be copied
 
-  /// Takes a pair, and returns its number, counted from 0. Waits while too many pairs wait: PoolLimits::waiting. The
-  /// images and the map must stay alive, and the map must not be read, until the pair has been waited for. Images of any
-  /// size and depth may follow each other.
+  /// Queues a pair, and returns its number, counted from 0. Blocks while too many pairs wait: PoolLimits::waiting. The
+  /// images and the map must stay alive, and the map must not be read, until the pair has been waited for. The pairs may
+  /// differ in size and depth.
   /// \throws Error (argument) for images, a mask or a map that no matcher takes.
   std::uint64_t submit(const StereoPair& pair, const DisparityMap& map);
-  /// The same with parameters of its own, of any method.
+  /// The same with parameters for this pair alone, of any method.
   /// \throws Error as the first one, and as the constructor does.
   std::uint64_t submit(const StereoPair& pair, const DisparityMap& map, const MatcherParameters& parameters);
 
@@ -95,7 +96,7 @@ class MatcherPool {
   /// \throws PairError when it could not be matched.
   std::optional<MatchedPair> wait_any();
 
-  /// The devices that stopped working, each once. When all did, every pair that is left fails with the last one's error.
+  /// The devices that stopped working, each once. When all have, every remaining pair fails with the error of the last.
   std::vector<LostDevice> lost_devices() const;
   /// Pairs of this format that may be matched at once, on all devices that work.
   int matchers(const ImageFormat& format) const;

@@ -270,7 +270,7 @@ PARALLAX_API parallax_code parallax_matcher_run_in_tiles(parallax_matcher* match
    parallax_matcher_refine_strip() runs the other steps over strips of full rows of the map that the tiles make.
    If the margins are exact, the strips are those of the untiled map, byte for byte. */
 
-/** The surroundings of tiles and of strips, in pixels; they end where the image ends. */
+/** How much of the image around tiles and strips their match needs, in pixels; it ends where the image ends. */
 typedef struct parallax_margins {
   size_t struct_size;     /**< size of this struct for the caller */
   int32_t left;           /**< columns to the left of a tile, in both images */
@@ -278,7 +278,7 @@ typedef struct parallax_margins {
   int32_t top;            /**< rows above it */
   int32_t bottom;         /**< rows below it */
   int32_t alignment;      /**< a tile with its margins begins at multiples of this many columns and rows */
-  int32_t exact;          /**< whether tiles equal the untiled map: 0 or 1 */
+  int32_t exact;          /**< 1 if the tiles equal the untiled map, otherwise 0 */
   int32_t halo;           /**< rows above and below a strip */
   int32_t halo_alignment; /**< a strip with its halo begins at a multiple of this many rows */
 } parallax_margins;
@@ -291,14 +291,14 @@ typedef struct parallax_margins {
 PARALLAX_API parallax_code parallax_matcher_margins(parallax_matcher* matcher, int32_t width, int32_t height,
                                                     parallax_type type, int32_t padding,
                                                     parallax_margins* margins);
-/** Sets whether the matcher matches tiles: a match then ends with the left-right check. 0 or 1. */
+/** Sets whether the matcher matches tiles, 0 or 1: if so, a match ends with the left-right check. */
 PARALLAX_API parallax_code parallax_matcher_set_tiles(parallax_matcher* matcher, int32_t tiles);
 /** Runs the steps after the left-right check over a strip with its halo, in place. `left`: the same rows of the
-    left image. The rows of the halo do not get their final values. Needs no plan; uses the matcher's parameters and
-    its CPU threads, whatever its device. */
+    left image. The rows of the halo do not get their final values. Needs no plan; runs with the matcher's parameters
+    on its CPU threads, whatever its device. */
 PARALLAX_API parallax_code parallax_matcher_refine_strip(parallax_matcher* matcher,
                                                          const parallax_image* left, const parallax_map* map);
-/** Returns how many bytes parallax_matcher_refine_strip() allocates for a strip of so many rows, halo included. */
+/** Gets how many bytes parallax_matcher_refine_strip() allocates for a strip of this many rows, halo included. */
 PARALLAX_API parallax_code parallax_matcher_estimate_strip_memory(parallax_matcher* matcher, int32_t width,
                                                                   int32_t rows, uint64_t* bytes);
 
@@ -318,14 +318,14 @@ PARALLAX_API parallax_code parallax_matcher_energy(parallax_matcher* matcher, co
 
 /* Pools: many pairs on several devices, or several pairs at once on one GPU. See parallax/matcher_pool.h. */
 
-/** Matches pairs of any size, each on whichever of its devices is free. All functions may be called from several threads
-    at once. */
+/** Matches pairs of any size, each on whichever of the pool's devices is free. All functions may be called from several
+    threads at once. */
 typedef struct parallax_pool parallax_pool;
 
 /** How a pool uses its devices. */
 typedef struct parallax_pool_limits {
   size_t struct_size;       /**< size of this struct for the caller */
-  int32_t matchers_per_gpu; /**< pairs matched at once on each GPU, 0 to 64; 0 = as many as pay */
+  int32_t matchers_per_gpu; /**< pairs matched at once on each GPU, 0 to 64; 0 = chosen by the image size */
   int32_t waiting; /**< pairs that may wait, 0 to 1,000,000; 0 = twice as many as are matched at once */
 } parallax_pool_limits;
 
@@ -333,8 +333,8 @@ typedef struct parallax_pool_limits {
 #define PARALLAX_POOL_LIMITS_INIT \
   { sizeof(parallax_pool_limits), 0, 0 }
 
-/** Creates a pool with the method, parameters, threads and tunables that `matcher` has now, and its memory limit, for each
-    device; a plan of `matcher` is not needed. `devices`: devices separated by commas; "cuda:all" stands for every GPU;
+/** Creates a pool with the method, parameters, threads and tunables that `matcher` has now; its memory limit holds for each
+    device. `matcher` needs no plan. `devices`: devices separated by commas; "cuda:all" stands for every GPU;
     NULL = that of `matcher`. The caller holds one reference to the pool. */
 PARALLAX_API parallax_code parallax_pool_create(parallax_matcher* matcher, const char* devices,
                                                 const parallax_pool_limits* limits, parallax_pool** pool);
@@ -344,14 +344,14 @@ PARALLAX_API parallax_code parallax_pool_retain(parallax_pool* pool);
     and is destroyed. NULL is allowed. */
 PARALLAX_API void parallax_pool_release(parallax_pool* pool);
 
-/** Takes a pair, and gives its number, counted from 0. Waits while too many pairs wait. What `pair` and `map` point to must
+/** Queues a pair, and gets its number, counted from 0. Blocks while too many pairs wait. What `pair` and `map` point to must
     stay alive until the pair has been waited for; the structs themselves need not. `matcher`: the method and parameters
     of this pair; NULL = the pool's. */
 PARALLAX_API parallax_code parallax_pool_submit(parallax_pool* pool, const parallax_pair* pair,
                                                 const parallax_map* map, parallax_matcher* matcher,
                                                 uint64_t* number);
 
-/** A pair that was waited for. Text and stages are valid until this thread waits for another pair, or ends. */
+/** A pair that was waited for. The text and the stages are valid until this thread waits for another pair, or ends. */
 typedef struct parallax_matched {
   size_t struct_size;           /**< size of this struct for the caller */
   uint64_t number;              /**< as parallax_pool_submit() gave it */
@@ -364,12 +364,12 @@ typedef struct parallax_matched {
 #define PARALLAX_MATCHED_INIT \
   { sizeof(parallax_matched), 0, NULL, NULL, 0 }
 
-/** Waits for a pair, once for each. Fails with the error of the pair, whose message begins with its number. `matched` may be
-    NULL. */
+/** Waits for a pair; each pair is waited for once. Fails with the error of the pair, whose message begins with its number.
+    `matched` may be NULL. */
 PARALLAX_API parallax_code parallax_pool_wait(parallax_pool* pool, uint64_t number,
                                               parallax_matched* matched);
 /** Waits for any pair. `found` receives 1, or 0 when there is none left to wait for. If the pair could not be matched, fails
-    with its error, after `found` and `number` received 1 and the pair. `matched` may be NULL. */
+    with its error; `found` and `number` are set even then. `matched` may be NULL. */
 PARALLAX_API parallax_code parallax_pool_wait_any(parallax_pool* pool, int32_t* found, uint64_t* number,
                                                   parallax_matched* matched);
 
@@ -382,7 +382,7 @@ typedef struct parallax_lost_device {
 /** Lists the devices that stopped working, valid until this thread calls this function again, or ends. */
 PARALLAX_API parallax_code parallax_pool_lost_devices(parallax_pool* pool,
                                                       const parallax_lost_device** devices, size_t* count);
-/** Returns how many pairs of this size and type (8 or 16 bits) may be matched at once. */
+/** Gets how many pairs of this size and type (8 or 16 bits) may be matched at once. */
 PARALLAX_API parallax_code parallax_pool_matchers(parallax_pool* pool, int32_t width, int32_t height,
                                                   parallax_type type, int32_t* count);
 

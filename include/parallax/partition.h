@@ -95,21 +95,21 @@ class TileMatcher {
   Plane<std::uint8_t> status_;
 };
 
-/// Matches the tiles of a plan on several devices, each on whichever is free: a MatcherPool for tiles. All functions may be
-/// called from any thread.
+/// Matches the tiles of a plan on several devices, each tile on whichever is free: a MatcherPool for tiles. All functions
+/// may be called from any thread.
 class TilePool {
  public:
-  /// The devices take the place of the plan's; on each, a tile may take the memory of the plan, or if that is 0, what
-  /// there is.
-  /// \throws Error as TileMatcher and the constructor of MatcherPool do
+  /// The devices replace that of the plan. On each, a tile may take the memory that the plan allows, or, if that is 0, all
+  /// that is free.
+  /// \throws Error as TileMatcher and the constructor of MatcherPool do.
   TilePool(const TilePlan& plan, const std::vector<Device>& devices);
-  ~TilePool();                                    ///< as MatcherPool does
+  ~TilePool();                                    ///< as that of MatcherPool
   TilePool(const TilePool&) = delete;             ///< a pool cannot be copied
   TilePool& operator=(const TilePool&) = delete;  ///< a pool cannot be copied
 
-  /// Takes a tile, as TileMatcher::run() does, and returns a number for it, counted from 0. Waits while as many tiles wait
-  /// as there are devices. Images and map must stay alive until the tile has been waited for.
-  /// \throws Error (argument) as TileMatcher::run() does
+  /// Queues a tile, given as for TileMatcher::run(), and returns a number for it, counted from 0. Blocks while as many
+  /// tiles wait as there are devices. Images and map must stay alive until the tile has been waited for.
+  /// \throws Error (argument) as TileMatcher::run() does.
   std::uint64_t submit(const Tile& tile, const StereoPair& around, const DisparityMap& inside);
   /// As MatcherPool::wait().
   MatchedPair wait(std::uint64_t number);
@@ -140,7 +140,7 @@ struct Strips {
   std::function<void(int first_row, const DisparityMap& rows)> write_rows;
 };
 
-/// The rows around a strip of full rows of the stitched map that the steps after the left-right check look at.
+/// The rows above and below a strip of full rows of the stitched map that the steps after the left-right check read.
 struct Halo {
   int rows = 0;       ///< above the strip and below it, as far as the image goes
   int alignment = 1;  ///< a strip with its halo begins at a multiple of this many rows of the image
@@ -151,9 +151,8 @@ struct Halo {
 Halo halo(const MatcherParameters& parameters);
 
 /// Runs the steps after the left-right check over a strip with its halo, in place, for callers that distribute
-/// strips themselves; stitch() does so for one strip after the other. The strip's own rows become those of the
-/// untiled map, the rows of the halo do not. `left` has the same rows of the left image, and is read only if a
-/// step is guided by it.
+/// strips themselves; stitch() does this strip by strip. The strip's own rows become those of the untiled map; the rows
+/// of the halo do not. `left` has the same rows of the left image, and is read only if a step is guided by it.
 /// \throws Error (argument) as halo() does, for views of other sizes, and for a strip with more pixels than the
 /// speckle filter supports.
 void refine_strip(const MatcherParameters& parameters, const ImageView& left, const DisparityMap& strip,
@@ -188,9 +187,8 @@ using TileProgress = std::function<void(std::size_t done, std::size_t total)>;
 /// \throws Error as TileMatcher and stitch() do, and (argument) for a pair or a map of another size.
 void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map,
                     const TileProgress& progress = nullptr);
-/// The same on several devices, each tile on whichever is free, as a MatcherPool does, in place of the plan's device. On
-/// each, a tile may take the memory of the plan.
-/// \throws Error as the first one and as the constructor of MatcherPool do
+/// The same with a TilePool: on several devices, which replace that of the plan, each tile on whichever is free.
+/// \throws Error as the first one and as the constructor of MatcherPool do.
 void match_in_tiles(const TilePlan& plan, const std::vector<Device>& devices, const StereoPair& pair,
                     const DisparityMap& map, const TileProgress& progress = nullptr);
 

@@ -31,7 +31,7 @@ class MatcherPool:
     threads: number of CPU threads; 0 = one for each core.
     preset: one of presets(method); other keywords override its values.
     max_memory: largest number of bytes that the matchers of one device may take; 0 = the memory of the machine.
-    matchers_per_gpu: pairs that are matched at once on each GPU; 0 = as many as pay for images of their size.
+    matchers_per_gpu: pairs that are matched at once on each GPU; 0 = chosen by the size of the images.
     waiting: pairs that may wait for a free matcher; 0 = twice as many as are matched at once.
     configure: tunables by name, which never change a result. Other keywords are the parameters of the
     method, which parameters(method) lists.
@@ -40,8 +40,9 @@ class MatcherPool:
             for result in pool.map((read(left), read(right)) for left, right in names):
                 ...
 
-    The maps have the same bytes on all devices. A device that fails is used no more: its pairs go to the others. Threads
-    may share a pool. Its end, or that of the `with` block, waits for the pairs that are being matched, and drops the rest.
+    The maps have the same bytes on all devices. A device that fails is no longer used: its pairs go to the others. Threads
+    may share a pool. close(), or the end of the `with` block, waits for the pairs that are being matched, and drops the
+    others.
     """
 
     def __init__(
@@ -82,9 +83,9 @@ class MatcherPool:
         out: Optional[Tuple[Any, ...]] = None,
         **parameters: Any,
     ) -> int:
-        """Takes a pair and returns its number, counted from 0. Waits while too many pairs wait.
+        """Queues a pair and returns its number, counted from 0. Blocks while too many pairs wait.
 
-        Arrays are those of Matcher's call, from NumPy; do not change them until the pair has been waited for. Other keywords
+        Give the arrays as to a Matcher, from NumPy; do not change them until the pair has been waited for. Other keywords
         are parameters in which this pair differs from the pool.
         """
         pool = self._open()
@@ -105,7 +106,7 @@ class MatcherPool:
         return number.value
 
     def wait(self, number: int) -> Result:
-        """Waits for a pair, once for each. The error of a pair that could not be matched has its number as `pair`."""
+        """Waits for a pair; each pair is waited for once. If it could not be matched, `pair` of the error is its number."""
         pool = self._open()
         number = integer(number, "number", 0, 2**63)
         if number not in pool.pairs:
@@ -136,8 +137,8 @@ class MatcherPool:
     def map(self, pairs: Iterable[Sequence[Any]], **options: Any) -> Iterator[Result]:
         """Matches pairs (left, right) as they come, and yields the results in their order.
 
-        It takes some pairs ahead of the results, so that all devices have work. options: keywords of submit(). A pair that
-        cannot be matched ends it, with an error whose `pair` is its number.
+        It submits some pairs ahead of the results, so that all devices have work. options: keywords of submit(). A pair
+        that cannot be matched ends it with an error whose `pair` is its number.
         """
         numbers: Deque[int] = deque()
         try:

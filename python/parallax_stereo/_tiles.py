@@ -16,7 +16,7 @@ from ._matcher import Matcher, _checked_size, _image_type, _map, _Settings
 
 @dataclass(frozen=True)
 class TileMargins:
-    """The surroundings that tiles and strips of a pair need, in pixels; they end where the image ends."""
+    """How much of the image around tiles and strips their match needs, in pixels; it ends where the image ends."""
 
     left: int  #: columns to the left of a tile, in both images
     right: int  #: columns to its right
@@ -24,7 +24,7 @@ class TileMargins:
     bottom: int  #: rows below it
     alignment: int  #: a tile with its margins begins at multiples of this many columns and rows
     exact: bool  #: whether tiles equal the untiled map, byte for byte; not so for belief propagation and sgm
-    halo: int  #: rows above and below a strip of full rows that the steps after the left-right check look at
+    halo: int  #: rows above and below a strip of full rows that the steps after the left-right check read
     halo_alignment: int  #: a strip with its halo begins at a multiple of this many rows
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matching on a Dask cluster. This module needs Dask, the rest of the package does not.
+"""Matching on a Dask cluster. This module needs Dask; the rest of the package does not.
 
     import parallax_stereo.dask as px_dask
 
@@ -167,15 +167,15 @@ def match_pairs(
     configure: Optional[Mapping[str, Any]] = None,
     **parameters: Any,
 ) -> Any:
-    """Matches many pairs: a bag gives a bag of results, a list a list of delayed results, in the same order.
+    """Matches many pairs. A bag gives a bag of results, and a list gives a list of delayed results, in the same order.
 
         results = px_dask.match_pairs([("l0.png", "r0.png"), ("l1.png", "r1.png")], 128, "census")
         dask.compute([result.save(f"{i}.pfm") for i, result in enumerate(results)])
 
-    pairs: a dask.bag.Bag or a list of pairs. A pair is (left, right), or a dictionary with "left", "right" and what else
-    match() takes for this pair: "left_mask", "right_mask", "costs", and parameters such as "disparities". Images are
-    arrays, dask arrays, delayed arrays, or names of files that read() reads. Names are read on the worker, and have to be
-    valid there.
+    pairs: a dask.bag.Bag or a list of pairs. A pair is (left, right), or a dictionary with "left", "right" and other
+    arguments of match() for this pair: "left_mask", "right_mask", "costs", and parameters such as "disparities". Images
+    are arrays, dask arrays, delayed arrays, or names of files that read() reads. Files are read on the worker, so their
+    names must be valid there.
     threads: CPU threads of a match; 0 = as many as the worker has. Pairs of one worker process take turns.
 
     The other arguments are those of match(). An error names its pair.
@@ -264,8 +264,8 @@ def match_tiles(
     configure: Optional[Mapping[str, Any]] = None,
     **parameters: Any,
 ) -> Tuple[Any, Any]:
-    """Matches a pair in tiles: disparities, float32, and statuses, uint8, as dask arrays. With block and census they are
-    the untiled map, byte for byte.
+    """Matches a pair in tiles and returns dask arrays of disparities, float32, and statuses, uint8. With block and census
+    they are the untiled map, byte for byte.
 
         disparity, status = px_dask.match_tiles(da.from_zarr("left.zarr"), da.from_zarr("right.zarr"), 128, "census")
 
@@ -276,9 +276,9 @@ def match_tiles(
     padding: pixels of overlap around each tile for methods that are not exact; 0 = 80.
     threads: CPU threads of a match; 0 = as many as the worker has. Tiles of one worker process take turns.
 
-    Arrays are cut anew into tiles that get the margins of the method, as by map_overlap; the steps after the left-right
-    check run over strips of full rows. The other arguments are those of match(), without confidence. Compute both arrays in one call,
-    or each is matched by itself. An error names its tile.
+    Arrays are rechunked into tiles with the margins of the method, as by map_overlap; the steps after the left-right
+    check run over strips of full rows. The other arguments are those of match(), without confidence. Compute both
+    arrays in one call; otherwise the pair is matched twice. An error names its tile.
     """
     if disparities is not None:
         parameters["disparities"] = disparities
@@ -544,8 +544,8 @@ def store(arrays: Sequence[Any], paths: Sequence[PathLike], compute: bool = True
 
         px_dask.store([disparity, status], ["disparity.tiff", "status.zarr"])
 
-    All workers must see the folders. What is written is called NAME.part until all of it is there; a path that exists is
-    refused. compute=False returns a delayed object instead, whose computation writes the files.
+    All workers must see the folders. A file is called NAME.part until it is complete; a path that exists is refused.
+    compute=False returns a delayed object instead, whose computation writes the files.
     """
     files = [Path(os.path.abspath(path)) for path in paths]
     if len(arrays) != len(files):

@@ -79,12 +79,12 @@ TEST_F(BatchOnGpusTest, PairsOfAGpuThatDiesGoToTheOthers) {
   for (const auto& [devices, nth] : {std::pair{"cuda:0,cpu", 1}, {"cuda:all", 10}}) {
     const Outcome whole = batch(devices, "whole");
     EXPECT_EQ(whole.status, 0) << whole.err;
-    EXPECT_EQ(count_of(whole.err, "used no more"), 0u) << whole.err;
+    EXPECT_EQ(count_of(whole.err, "no longer used"), 0u) << whole.err;
     expect_same_maps("whole");
     emulated()->fail_call("cuGraphLaunch", nth, illegal_address);
     const Outcome outcome = batch(devices, "dying");
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    EXPECT_EQ(count_of(outcome.err, " is used no more, its pairs go to the other devices: CUDA: "), 1u)
+    EXPECT_EQ(count_of(outcome.err, " is no longer used, its pairs go to the other devices: CUDA: "), 1u)
         << outcome.err;
     EXPECT_EQ(count_of(outcome.err, "parallax: cuda:"), 1u) << outcome.err;
     EXPECT_TRUE(contains(outcome.err, "matched 24 of 24 pairs")) << outcome.err;

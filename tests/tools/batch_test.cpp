@@ -406,7 +406,7 @@ TEST_F(BatchTest, NamesInTheTableMayHaveAnyCharacter) {
   EXPECT_TRUE(contains(contents(folder_ / "r.csv"), "\"a, \"\"b\"\"\nc/left.png\""))
       << contents(folder_ / "r.csv");
   const Outcome again = run(batch + "--resume");
-  EXPECT_TRUE(contains(again.err, "1 were done before")) << again.err;
+  EXPECT_TRUE(contains(again.err, "1 done before")) << again.err;
 }
 
 TEST_F(BatchTest, TakesFoldersAndWildcards) {

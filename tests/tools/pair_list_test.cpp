@@ -85,7 +85,7 @@ TEST_F(PairListTest, NamesTheLineThatIsWrong) {
   EXPECT_TRUE(contains(error("[]", "l.jsonl"), "line 1 is not a JSON object"));
   EXPECT_TRUE(contains(error("a b", "l.jsonl"), "line 1 is not a JSON object"));
   EXPECT_TRUE(contains(error("{\"left\": \"a\"}"), "line 1 lacks a picture"));
-  EXPECT_TRUE(contains(error("{\"left\": \"a\", \"right\": 1}"), "'right' that is not a text"));
+  EXPECT_TRUE(contains(error("{\"left\": \"a\", \"right\": 1}"), "'right' that is not a string"));
   EXPECT_TRUE(contains(error("{\"left\": \"a\", \"right\": \"b\", \"disparities\": 1.5}"),
                        "'disparities' that is not"));
   EXPECT_TRUE(contains(error("{\"left\": \"a\", \"right\": \"b\", \"disparities\": 1e99}"),

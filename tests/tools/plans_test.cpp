@@ -219,9 +219,9 @@ TEST_F(PlansTest, APictureWithOtherContentIsNot) {
                 contains(outcome.err, why))
         << outcome.err;
   };
-  expect_changed("--verify", "its content is another");
+  expect_changed("--verify", "its content is different");
   touch(folder_ / "p0/left.png");
-  expect_changed("", "its content is another");
+  expect_changed("", "its content is different");
   write(folder_ / "p0/left.png", contents(folder_ / "p0/left.png") + " ");
   expect_changed("", "bytes");
   ASSERT_EQ(run("synth p0 --scene planes --disparities 16 --size 96x64").status, 0);
@@ -255,7 +255,7 @@ TEST_F(PlansTest, ATileThatFailsLeavesTheOthers) {
   const Outcome text = run("status plan.json");
   EXPECT_TRUE(contains(text.out, "tile 1 failed on ") && contains(text.out, "2 of 3 tiles are done"))
       << text.out;
-  // The same content, by the plan's hash, mends nothing; a new plan does.
+  // The same content, by the plan's hash, does not help; a new plan does.
   write(folder_ / "p1/right.png", whole);
   plan(block_);
   EXPECT_EQ(match("0-2").status, 0);
@@ -271,7 +271,7 @@ TEST_F(PlansTest, AFullDiskMayPass) {
   EXPECT_TRUE(contains(outcome.err, "tile 0: ") && contains(outcome.err, "No space left")) << outcome.err;
   EXPECT_EQ(status(1)["failed"][0]["may_pass"], true);
   expect_map("p1", block_);
-  // With a failure that is lasting, a retry does not mend all.
+  // With a failure that is lasting, a retry does not help.
   fs::remove(folder_ / "maps/p1.pfm");
   fs::remove(folder_ / "p1/left.png");
   EXPECT_EQ(match("0-1").status, 1);

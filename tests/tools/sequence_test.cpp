@@ -39,7 +39,8 @@ TEST_F(SequenceTest, FramesOfAGpuThatFailsGoToTheOthers) {
           "LD_LIBRARY_PATH=" PARALLAX_EMULATED_GPU " XDG_CACHE_HOME=" PARALLAX_EMULATED_CACHE
           " PARALLAX_EMULATED_FAIL_CALL=cuGraphLaunch,1,214 ");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  const std::string lost = " is used no more, its pairs go to the other devices: CUDA: cuGraphLaunch failed";
+  const std::string lost =
+      " is no longer used, its pairs go to the other devices: CUDA: cuGraphLaunch failed";
   const std::size_t at = outcome.err.find(lost);
   ASSERT_NE(at, std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.err.find(lost, at + 1), std::string::npos) << outcome.err;

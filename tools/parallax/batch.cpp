@@ -22,33 +22,31 @@ void add_batch_options(Options& options, BatchRequest& request) {
   options.group("Input");
   options
       .add("LIST", request.list,
-           "List of pairs: lines of LEFT and RIGHT, or of JSON (.jsonl); - is standard input. With RIGHT: "
-           "left "
-           "pictures, as a folder, a pattern such as left_%04d.png, or one in quotes such as '*/left.png'")
+           "List of pairs: lines of LEFT and RIGHT, or JSON objects (.jsonl); - is standard input. With "
+           "RIGHT: the left pictures, as a folder or a pattern such as left_%04d.png or, in quotes, "
+           "'*/left.png'")
       .required();
-  options.add("RIGHT", request.right, "Right pictures, in the same form; leave out for a list");
+  options.add("RIGHT", request.right, "The right pictures, given like the left ones; leave out for a list");
   options
       .add("--truth-scale X", request.match.truth_scale,
-           "Gray levels per pixel of disparity in 8-bit truths of the list")
+           "Gray levels per pixel of disparity in 8-bit truth pictures of the list")
       .range(1e-6, 1e6);
   options.group("Output");
-  options.add(
-      "-o,--output PATTERN", request.output,
-      "Disparity maps: a name with {name} of the left picture, {folder} or {number}, .pfm, .png (16 bits: "
-      "256 times the disparity, 0 = none) or .tiff; or a folder");
+  options.add("-o,--output PATTERN", request.output,
+              "Disparity maps: a folder, or a pattern with {name} of the left picture, {folder} or {number}: "
+              ".pfm, .png (16 bits: 256 times the disparity, 0 = none) or .tiff");
   options.add("--image PATTERN", request.image, "Coloured pictures of the disparities (.png)");
   options.add("--confidence PATTERN", request.confidence, "Confidence of each pixel, 0 to 1: .pfm or .tiff");
   options.add("--results FILE", request.results, "Table with a row for each pair: .csv or .jsonl");
   options.add_flag(
       "--resume", request.match.resume,
-      "Leave out pairs that --results says are done, if inputs, parameters and outputs are the same");
-  options.add_flag("--stop-on-error", request.stop_on_error,
-                   "End at the first pair that fails, instead of going on");
+      "Skip pairs that the table of --results has as done, if inputs, parameters and outputs are unchanged");
+  options.add_flag("--stop-on-error", request.stop_on_error, "End at the first pair that fails");
   options.add_flag("--json", request.match.json, "Report as JSON on standard output");
   add_search_options(options, request.match);
   options.add_memory(
       "--max-memory", request.match.max_memory,
-      "Memory limit, such as 2G: fewer pairs are in work at once; 0 = seven eighths of the machine's "
+      "Memory limit, such as 2G, which bounds the pairs in work at once; 0 = seven eighths of the machine's "
       "memory");
 }
 
@@ -70,8 +68,9 @@ BatchRequest parse_batch(const Arguments& arguments) {
   match.parameters = method_preset(match.method, match.preset);
   Options options("batch", "Match many rectified pairs of any size.");
   add_batch_options(options, request);
-  options.footer("--device takes several, separated by commas: cuda:0,cuda:2, or cuda:all for every GPU. " +
-                 footer_of("batch", match.method));
+  options.footer(
+      "--device takes several devices, separated by commas: cuda:0,cuda:2, or cuda:all for every GPU. " +
+      footer_of("batch", match.method));
   match.range_given = fixes_range(match.parameters);
   options.read(arguments);
   settle_method_options(options, match.parameters);

@@ -93,7 +93,7 @@ std::string duration_text(double seconds) {
   return whole < 7200 ? std::to_string(whole / 60) + " min" : std::to_string(whole / 3600) + " h";
 }
 
-constexpr const char* alone = "raise --max-memory, or match this pair alone, by 'parallax match', in tiles";
+constexpr const char* alone = "raise --max-memory, or match this pair in tiles with 'parallax match'";
 
 std::array<std::string, 6> files_of(const MatchRequest& one) {
   return {one.left, one.right, one.left_mask, one.right_mask, one.calibration, one.truth};
@@ -523,7 +523,7 @@ void Batch::report() const {
   std::ostringstream line;
   line << std::fixed << std::setprecision(1) << "matched " << count(PairStatus::matched) << " of "
        << pairs_.size() << " pairs by " << request_.match.method << " on " << text(request_.match.devices);
-  if (count(PairStatus::reused) > 0) line << ", " << count(PairStatus::reused) << " were done before";
+  if (count(PairStatus::reused) > 0) line << ", " << count(PairStatus::reused) << " done before";
   if (count(PairStatus::failed) > 0) line << ", " << count(PairStatus::failed) << " failed";
   line << ": " << pairs_per_second() << " pairs/s\n";
   write_message(line.str());

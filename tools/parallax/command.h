@@ -31,7 +31,7 @@ struct CommandFailure {
 };
 // Of the exception that is being handled: call it in a catch block.
 CommandFailure current_failure();
-// The exit status of a command some of whose parts failed: a retry does not mend all if one would fail again.
+// The exit status of a command some of whose parts failed: if one would fail again, so does a retry.
 inline int worse(int status, int other) {
   return status == done || (status == failed_for_now && other != done) ? other : status;
 }

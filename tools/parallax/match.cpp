@@ -25,10 +25,13 @@ void add_input_options(Options& options, MatchRequest& request, const std::strin
   Option& left = options.add(
       "LEFT", request.left,
       command == "plan"
-          ? "Left picture; for many pairs: a folder, or a pattern such as left_%04d.png"
-          : "Left picture; for a sequence: a folder, a pattern such as left_%04d.png, or a video");
+          ? "Left picture; for many pairs: a folder, or a pattern such as left_%04d.png or '*/left.png'"
+          : "Left picture; for a sequence: a folder, a pattern such as left_%04d.png or '*/left.png', or a "
+            "video");
   if (command == "match") left.required();
-  options.add("RIGHT", request.right, "Right picture, rectified with the left one unless --rig is given");
+  options.add("RIGHT", request.right,
+              command == "plan" ? "Right picture, rectified with the left one"
+                                : "Right picture, rectified with the left one unless --rig is given");
   options.add_flag("--side-by-side", request.side_by_side,
                    "LEFT contains both views side by side; leave out RIGHT");
   options.add("--calib FILE", request.calibration,
@@ -143,8 +146,9 @@ void add_plan_options(Options& options, MatchRequest& request) {
               "Pairs, one a line: LEFT and RIGHT, or objects in a .jsonl file; - = standard input");
   options.add_flag("--skip", request.skip,
                    "Leave out pairs that are missing, unreadable or of different sizes");
-  options.add_flag("--no-hash", request.no_hash,
-                   "Do not read the pictures: they are known by size and time of change alone");
+  options.add_flag(
+      "--no-hash", request.no_hash,
+      "Do not read the pictures: only their size and modification time tell whether they have changed");
 }
 
 void add_match_options(Options& options, MatchRequest& request, const std::string& command) {
@@ -384,7 +388,8 @@ MatchRequest parse_match(const Arguments& given, const std::string& command,
            ? "--disparities auto searches the range that 'parallax check' recommends; for a "
              "sequence, that of the first frame in which it is found. --device takes several, such "
              "as cuda:0,cuda:2 or cuda:all: frames and tiles go to whichever is free, and a single "
-             "pair that is not cut into tiles to the first. "
+             "pair that is not cut into tiles to the first. 'parallax match --plan PLAN --help' lists the "
+             "options for the tiles of a plan. "
            : "") +
       footer_of(command, request.method));
   request.range_given = fixes_range(request.parameters);

@@ -97,6 +97,10 @@ Option& Option::expert() {
   return *this;
 }
 
+Option& Option::without_default() {
+  default_.clear();
+  return *this;
+}
 Option& Option::repeats() {
   list_ = true;
   return *this;

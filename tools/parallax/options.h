@@ -42,6 +42,8 @@ class Option {
   Option& expert();
   // May be given more than once.
   Option& repeats();
+  // The help shows no default, because the value counts only if it is given.
+  Option& without_default();
   // Values that shells offer; others are not refused.
   Option& offer(const std::vector<std::string>& values);
 

@@ -56,7 +56,7 @@ class ListLine {
     ListedPair pair;
     for (const auto& [key, value] : object.items()) {
       if (std::string* name = path_of(pair, key)) {
-        if (!value.is_string()) fail("has '" + key + "' that is not a text: give the name of a file");
+        if (!value.is_string()) fail("has '" + key + "' that is not a string: give the name of a file");
         *name = resolve(value.get<std::string>());
       } else if (std::optional<int>* number = number_of(pair, key)) {
         if (!value.is_number_integer() || value < -1'000'000 || value > 1'000'000)
@@ -181,7 +181,7 @@ OutputPattern::OutputPattern(const std::string& option, const std::string& text,
     const std::string word = text_.substr(open, text_.find('}', open) - open + 1);
     if (word != "{name}" && word != "{folder}" && word != "{number}")
       throw UsageError(option + " is " + text + ": " + word +
-                       " is not known, give {name}, {folder} or {number}");
+                       " is not known; give {name}, {folder} or {number}");
   }
 }
 

@@ -21,7 +21,7 @@ void LostDeviceNotice::tell(const std::vector<LostDevice>& lost) {
   for (; told_ < lost.size(); ++told_) {
     show_progress("");
     complain(lost[told_].device.text() +
-             " is used no more, its pairs go to the other devices: " + lost[told_].reason);
+             " is no longer used, its pairs go to the other devices: " + lost[told_].reason);
   }
 }
 

@@ -92,9 +92,9 @@ std::string why_refused(int status) {
     case 414:
       return "the address is too long";
     case 416:
-      return "a part of a file cannot be asked for";
+      return "requests for a part of a file are not supported";
     default:
-      return "this request cannot be understood";
+      return "this request is not valid";
   }
 }
 

@@ -106,7 +106,7 @@ double measure_tile(const SubmitRequest& request, int tile) {
   const nlohmann::json line = nlohmann::json::parse(answer, nullptr, false);
   if (has_succeeded && line.is_object() && line.contains("milliseconds")) return line["milliseconds"];
   throw Error(ErrorCategory::file, "cannot measure how long a tile takes here (" + match.complaint() +
-                                       "): mend that, or give --chunk N");
+                                       "): fix that, or give --chunk N");
 }
 
 // Returns the number of the job.
@@ -188,7 +188,7 @@ class SlurmJob {
     if (!tiles.empty())
       std::cout << "job " << tiles << " matches " << count_ << (count_ == 1 ? " tile" : " tiles")
                 << " in chunks of " << chunk_ << "\n";
-    std::cout << "job " << merge << " merges them, or submits again what was lost\nto look: "
+    std::cout << "job " << merge << " merges them, or submits again what was lost\nto follow them: "
               << quoted({"parallax", "status", request_.plan}) << ", squeue --me; logs are in "
               << printable(folder_) << "\n";
   }

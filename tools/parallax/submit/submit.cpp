@@ -37,12 +37,13 @@ SubmitRequest parse(const Arguments& arguments) {
   std::size_t memory = 0;
   Options options(
       "submit",
-      "Match the tiles of a plan as a job of SLURM, or in several processes of this machine, and merge them. "
-      "Only what is missing is matched: the same command continues a job that was interrupted.");
+      "Match the tiles of a plan as jobs of SLURM, or in several processes of this machine, and merge them.\n"
+      "Only missing tiles are matched: the same command continues after an interruption.");
   options.add("PLAN", request.plan, "Plan written by 'parallax plan'").required();
   options.add_flag("--slurm", slurm, "Submit an array of jobs to SLURM, and a job after it that merges");
   options.add("--local N", request.processes, "Match in N processes of this machine at once, then merge")
-      .range(1, 4096);
+      .range(1, 4096)
+      .without_default();
   const auto take_chunk = [&](const std::string& text) {
     if (text == "auto") return true;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), request.chunk);
@@ -50,12 +51,12 @@ SubmitRequest parse(const Arguments& arguments) {
   };
   options.add_text(
       "--chunk", "N", "auto", "a number of tiles or auto", take_chunk,
-      "Tiles of a task; auto: with SLURM, as many as take two minutes, by the times of tiles matched "
-      "before, or else of one matched here; with --local, a quarter of the share of a process");
+      "Tiles of a task; auto: with SLURM, as many as take about two minutes, by the times of tiles matched "
+      "before, or of one that is matched here; with --local, a quarter of the share of a process");
   options.add("--retries N", request.retries, "How often tiles that were lost are matched again")
       .range(0, 100);
   options.add_flag("--lost", request.only_lost,
-                   "Leave out tiles that failed for a reason that will not pass, such as a damaged picture");
+                   "Leave out tiles that failed for a lasting reason, such as a damaged picture");
   options.add_flag("--verify", request.verify,
                    "Read all results first; those that are damaged are matched again");
   options.group("SLURM");
@@ -64,16 +65,19 @@ SubmitRequest parse(const Arguments& arguments) {
     return true;
   };
   options
-      .add_text("--sbatch", "OPTION", "", "", take_sbatch,
-                "An option of sbatch, for the tiles and for the merge: --sbatch partition=gpu --sbatch "
-                "gres=gpu:1; may be repeated")
+      .add_text(
+          "--sbatch", "OPTION", "", "", take_sbatch,
+          "An option for sbatch, for the tiles and for the merge, such as partition=gpu; may be repeated")
       .repeats();
   options.add_flag("--dry-run", request.dry_run, "Print the scripts and submit nothing");
   options.group("Options of 'parallax match'");
   options.add("--device NAME", device, "Device of the tiles, in place of the plan's");
-  options.add("--threads N", threads, "Threads of a process; with SLURM, as many as the task has processors")
-      .range(1, 4096);
-  options.add_memory("--max-memory", memory, "Memory of a process");
+  options
+      .add("--threads N", threads,
+           "Threads of a process; by default as the plan says, with SLURM as many as the task has processors")
+      .range(1, 4096)
+      .without_default();
+  options.add_memory("--max-memory", memory, "Memory limit of a process; 0 = as the plan says");
   add_path_map_option(options, maps);
   options.footer("'parallax status PLAN' shows what is done.");
   options.read(arguments);

@@ -324,7 +324,7 @@ void check_unchanged(const PlannedFile& file, const std::string& plan, bool veri
     fail("it had " + std::to_string(file.bytes) + " bytes, and has " + std::to_string(now.bytes));
   if (now.modified == file.modified && !(verify && !file.hash.empty())) return;
   if (file.hash.empty()) fail("it was written later, and the plan has no hash of its content");
-  if (file_hash(file.path) != file.hash) fail("its content is another");
+  if (file_hash(file.path) != file.hash) fail("its content is different");
 }
 
 std::size_t Job::process_bytes() const {
@@ -512,7 +512,7 @@ PairJob JobFile::pair(int number) const {
     job.output = place(json.at("output").get<std::string>());
     if (job.first_tile < 0 || (number == 0 && job.first_tile != 0) ||
         0LL + job.first_tile + job.tiles() != next)
-      throw std::out_of_range("pair " + std::to_string(number) + " has tiles of another");
+      throw std::out_of_range("pair " + std::to_string(number) + " has tiles of another pair");
     return job;
   });
 }
@@ -524,7 +524,7 @@ int JobFile::pair_of(int tile) const {
     (first_tile(middle) <= tile ? first : end) = middle;
   }
   if (tile < first_tile(first) || tile >= first_tile(first + 1))
-    fail_plan(path_, "is not a readable tile plan (tile " + std::to_string(tile) + " is of no pair)");
+    fail_plan(path_, "is not a readable tile plan (tile " + std::to_string(tile) + " belongs to no pair)");
   return first;
 }
 

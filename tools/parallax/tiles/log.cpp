@@ -97,7 +97,8 @@ void JobLog::add(nlohmann::ordered_json line) {
   if (file_ < 0) file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file_ >= 0 && ::write(file_, text.data(), text.size()) == static_cast<ssize_t>(text.size())) return;
   if (!complained_)
-    complain("cannot write " + path_ + ": " + std::strerror(errno) + "; 'parallax status' will lack it");
+    complain("cannot write " + path_ + ": " + std::strerror(errno) +
+             "; 'parallax status' will not know of it");
   complained_ = true;
 }
 

@@ -168,7 +168,7 @@ void tell(const PairJob& job, const std::vector<Device>& devices, const TileRepo
 
 int match_by_tiles(const MatchRequest& request) {
   const std::string obstacle = obstacle_to_tiles(request);
-  if (!obstacle.empty()) throw UsageError("a match in tiles: " + obstacle);
+  if (!obstacle.empty()) throw UsageError("cannot match in tiles: " + obstacle);
   MatchRequest named = request;
   // The target of a link is replaced, not the link; the tiles lie beside it.
   named.output = behind_links(request.output);

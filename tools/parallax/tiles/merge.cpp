@@ -291,9 +291,9 @@ int merge_command(const Arguments& arguments) {
   bool keep = false;
   int pair = -1;
   std::vector<std::string> maps;
-  Options options("merge", "Merge the tiles of a plan into maps, of all pairs whose tiles are matched.");
+  Options options("merge", "Merge the tiles of a plan into maps, for all pairs whose tiles are matched.");
   options.add("PLAN", path, "Plan written by 'parallax plan'").required();
-  options.add("--pair K", pair, "Only this pair, counted from 0");
+  options.add("--pair K", pair, "Only this pair, counted from 0; by default, all").without_default();
   options.add_flag("--keep", keep, "Keep the results of the tiles");
   add_path_map_option(options, maps);
   options.read(arguments);

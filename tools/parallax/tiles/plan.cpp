@@ -229,7 +229,7 @@ std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& fo
 }
 
 std::string obstacle_to_jobs(const MatchRequest& request) {
-  if (request.output.empty()) return "give -o: tiles are kept beside it";
+  if (request.output.empty()) return "give -o, beside which tiles are kept";
   const std::pair<bool, const char*> options[] = {{request.side_by_side, "--side-by-side"},
                                                   {!request.rig.empty(), "--rig"},
                                                   {request.repair, "--repair"},
@@ -253,7 +253,7 @@ std::string obstacle_to_tiles(const MatchRequest& request) {
 
 void check_in_tiles(const PairRequest& request) {
   const std::string obstacle = obstacle_to_tiles(request.match);
-  if (!obstacle.empty()) throw UsageError("a match in tiles: " + obstacle);
+  if (!obstacle.empty()) throw UsageError("cannot match in tiles: " + obstacle);
   check_finishing_fits(request.match, request.inputs.format.size);
 }
 
@@ -417,7 +417,7 @@ class ListPlanner {
     if (maker_.job().pairs.empty() || (failures_ > 0 && !request_.skip))
       throw Error(ErrorCategory::file,
                   std::to_string(failures_) + " of " + std::to_string(pairs_.size()) +
-                      " pairs cannot be matched: mend them, or leave them out with --skip",
+                      " pairs cannot be matched: fix them, or leave them out with --skip",
                   all_may_pass_);
     return maker_.job();
   }
@@ -511,7 +511,7 @@ int plan_command(const Arguments& arguments) {
   if (!request.video.empty() || request.json)
     throw UsageError("--video and --json are for 'parallax match': leave them out");
   const std::string obstacle = obstacle_to_jobs(request);
-  if (!obstacle.empty()) throw UsageError("a plan: " + obstacle);
+  if (!obstacle.empty()) throw UsageError("cannot make a plan: " + obstacle);
   check_output(request.plan);
   const Job job = plan_job(request);
   write_job(job, request.plan);

@@ -149,15 +149,15 @@ int match_planned_tiles(const Arguments& arguments) {
   options.add("--plan FILE", path, "Plan written by 'parallax plan'").required();
   options
       .add("--tile RANGES", ranges,
-           "Tiles, such as 0-19,40, or - to read them from standard input, line by line; for each tile a "
-           "line of "
-           "JSON is printed, and added to a log beside the results")
+           "Tiles, such as 0-19,40, or - to read them from standard input, line by line; for each tile, a "
+           "line of JSON is printed, and added to a log beside the results")
       .required();
   options.add("--device", run.device, "Where to match; default: as the plan says; see 'parallax devices'");
   options.add("--threads N", run.threads, "Threads of the cpu device; 0 = as the plan says").range(0, 1024);
   options.add_memory("--max-memory", run.max_memory, "Memory limit of this process; 0 = as the plan says");
-  options.add_flag("--verify", run.verify,
-                   "Compare the contents of pictures with the plan, also where size and time are the same");
+  options.add_flag(
+      "--verify", run.verify,
+      "Compare the contents of pictures with the plan, even if size and modification time are the same");
   add_path_map_option(options, maps);
   options.read(arguments);
   if (!run.device.empty()) Device::parse(run.device);
