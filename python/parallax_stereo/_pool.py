@@ -15,6 +15,9 @@ from ._library import ArgumentError, Error, Handle, LostDevice, PoolLimits, enco
 from ._matcher import Result, _checked_size, _image_type, _map, _new_maps, _result, _Settings
 
 
+_NO_NUMBER = 2**64 - 1
+
+
 class _Pool(Handle):
     """A parallax_pool. It is released before the arrays of the pairs that it matches."""
 
@@ -92,17 +95,21 @@ class MatcherPool:
         images = Images(left, right, left_mask, right_mask, costs)
         maps = _new_maps(images.shape, confidence, out)
         settings = self._settings(parameters)
-        number = ctypes.c_uint64()
-        function("pool_submit")(
-            pool.pointer,
-            images.pair,
-            _map([view(array) for array in maps]),
-            settings.handle if settings else None,
-            ctypes.byref(number),
-        )
-        with self._submitted:
-            pool.pairs[number.value] = (images, maps)
-            self._submitted.notify_all()
+        number = ctypes.c_uint64(_NO_NUMBER)
+        try:
+            function("pool_submit")(
+                pool.pointer,
+                images.pair,
+                _map([view(array) for array in maps]),
+                settings.handle if settings else None,
+                ctypes.byref(number),
+            )
+        finally:
+            # Also when Ctrl-C came meanwhile: a pair that was taken needs its arrays.
+            if number.value != _NO_NUMBER:
+                with self._submitted:
+                    pool.pairs[number.value] = (images, maps)
+                    self._submitted.notify_all()
         return number.value
 
     def wait(self, number: int) -> Result:

@@ -119,6 +119,21 @@ TEST_F(CudaPoolTest, WhenAllGpusDieTheProcessorGoesOn) {
   EXPECT_EQ(pool.lost_devices().size(), 2u);
 }
 
+TEST_F(CudaPoolTest, NewParametersAreTakenAfterAGpuDied) {
+  MatcherPool pool(parameters_, {gpu(0), cpu(1)}, {.matchers_per_gpu = 1});
+  emulated()->lose_device(0);
+  Job job(1);
+  while (pool.lost_devices().empty()) {
+    submit(pool, job);
+    pool.wait(job.number);
+  }
+  MatcherParameters other = parameters_;
+  --other.disparities();
+  job.number = pool.submit(views_with_masks(job.pair), job.result.map(), other);
+  pool.wait(job.number);
+  expect_same(match(other, reference, views_with_masks(job.pair)), job.result, "other parameters");
+}
+
 TEST_F(CudaPoolTest, WhenNothingIsLeftEveryPairFails) {
   MatcherPool pool(parameters_, gpus(2));
   Job before(1), after(2);

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import parallax_stereo as px
+from parallax_stereo import _pool
 
 SETTINGS = {"method": "census", "disparities": 16}
 
@@ -169,3 +170,25 @@ def test_what_it_cannot_use_is_refused(gray: Tuple[Any, Any]) -> None:
             pool.submit(gray[0], gray[1][:40])
         with pytest.raises(px.ArgumentError, match="out\\[0\\] has shape"):
             pool.submit(*gray, out=(np.empty((3, 4), np.float32), np.empty((3, 4), np.uint8)))
+
+
+def test_a_pair_taken_before_an_interrupt_keeps_its_arrays(
+    gray: Tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = _pool.function
+
+    def interrupted(name: str) -> Any:
+        def call(*arguments: Any) -> None:
+            function(name)(*arguments)
+            raise KeyboardInterrupt
+
+        return call
+
+    with px.MatcherPool(devices="cpu", **SETTINGS) as pool:
+        monkeypatch.setattr(_pool, "function", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pool.submit(*gray)
+        monkeypatch.undo()
+        done = pool.wait_any()
+        assert done is not None and done[0] == 0
+        assert same(done[1], expected(*gray))

@@ -236,6 +236,21 @@ TEST_F(BatchTest, RefusesWhatMakesNoSenseBeforeWorkBegins) {
   EXPECT_EQ(files(), before);
 }
 
+TEST_F(BatchTest, WhatCannotBeginLeavesTheTableOfAnEarlierBatch) {
+  make("a", ".png", {64, 48});
+  write(folder_ / "list.txt", lines("a.png"));
+  const std::string batch = "batch list.txt" + block + "-o {folder}.pfm --results r.csv ";
+  ASSERT_EQ(run(batch).status, 0);
+  const std::string table = contents(folder_ / "r.csv");
+  expect_refusal(batch + "--max-memory 1M", 1, {"--max-memory"});
+  EXPECT_EQ(contents(folder_ / "r.csv"), table);
+  // An input is not taken for a table.
+  const std::string list = R"({"left": "a/left.png", "right": "a/right.png", "calib": "r.csv"})";
+  write(folder_ / "list.jsonl", list);
+  expect_refusal("batch list.jsonl" + block + "--results r.csv", 2, {"r.csv is also read by this command"});
+  EXPECT_EQ(contents(folder_ / "r.csv"), table);
+}
+
 TEST_F(BatchTest, APairTooLargeForTheMemoryIsNamed) {
   make("a", ".png", {64, 48});
   make("b", ".png", {1200, 900});

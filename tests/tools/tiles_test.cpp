@@ -257,6 +257,15 @@ TEST_F(TilesTest, APlanIsMatchedTileByTileAndMerged) {
   EXPECT_EQ(finished_tiles(), 0);
 }
 
+TEST_F(TilesTest, ATileThatIsGivenTwiceIsMatchedOnce) {
+  make_job();
+  const int count = plan(block_ + "--tile-size 90x110 -o d.pfm");
+  const std::string all = "0-" + std::to_string(count - 1);
+  const Outcome outcome = run("match --plan plan.json --tile 0,0,1,1," + all + "," + all);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), count) << outcome.out;
+}
+
 TEST_F(TilesTest, APlanKeepsWhatIsConfigured) {
   make_job();
   const std::string options = options_ + "-o d.pfm";

@@ -85,8 +85,8 @@ void check_files(const BatchRequest& request, const BatchOutputs& outputs,
                  const std::vector<ListedPair>& pairs) {
   CommandFiles files;
   if (request.right.empty() && request.list != "-") files.reads_once(request.list);
-  files.writes(request.results);
   check_names(pairs, outputs.all(), files);
+  files.writes(request.results);
 }
 
 // Makes the folders of the outputs.

@@ -150,10 +150,10 @@ class Batch {
       : request_(request),
         outputs_(outputs),
         pairs_(pairs),
-        table_(request.results, columns_of_results(), request.match.resume),
         // A quarter for pairs, the rest for matchers.
         share_(free_memory() / 4),
-        pool_(request.match.parameters, request.match.devices, limits()) {}
+        pool_(request.match.parameters, request.match.devices, limits()),
+        table_(request.results, columns_of_results(), request.match.resume) {}
 
   int run();
 
@@ -195,9 +195,9 @@ class Batch {
   const BatchRequest& request_;
   const BatchOutputs& outputs_;
   const std::vector<ListedPair>& pairs_;
-  ResultsTable table_;
   MemoryShare share_;
   MatcherPool pool_;
+  ResultsTable table_;  // the last: what cannot begin leaves an earlier table as it is
 
   std::mutex mutex_;
   std::condition_variable finished_;
@@ -338,8 +338,8 @@ Outcome Batch::outcome_of(const ListedPair& pair) {
     match(work, outcome.row);
     if (!table_.empty()) outcome.row["inputs"] = inputs;
   } catch (const PairError& error) {
-    // No device is left: the other pairs would fail, too.
-    if (error.category() == ErrorCategory::device)
+    // No device is left: the other pairs would fail, too. What no device can match is only this pair.
+    if (error.category() == ErrorCategory::device && error.may_pass())
       throw Error(error.category(), "no device is left: " + error.reason(), error.may_pass());
     outcome.status = PairStatus::failed;
     outcome.failure = {error.reason(), error.may_pass() ? failed_for_now : failed};

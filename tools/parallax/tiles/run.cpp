@@ -7,6 +7,8 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -32,12 +34,13 @@ class PlannedTiles {
   PlannedTiles(const JobFile& file, const TileRun& run)
       : file_(file), run_(run), results_(file.head()), log_(file.head()) {}
 
-  // Tiles of one kind follow each other, for one matcher. Returns an exit status.
+  // Each tile once; those of one kind follow each other, for one matcher. Returns an exit status.
   int run(const std::string& ranges) {
     std::map<const PairCut*, std::size_t> kinds;
     std::vector<std::vector<int>> tiles;
     int at_once = static_cast<int>(pipeline_slots());
-    for (const int tile : parse_ranges(ranges, file_.head().tiles)) {
+    const std::vector<int> numbers = parse_ranges(ranges, file_.head().tiles);
+    for (const int tile : std::set<int>(numbers.begin(), numbers.end())) {
       const PairCut& cut = *pair_with(tile)->cut;
       at_once = std::min(at_once, cut.at_once);
       const auto [kind, is_new] = kinds.try_emplace(&cut, tiles.size());
@@ -114,7 +117,9 @@ class PlannedTiles {
     say(line);
   }
 
-  static void say(const ordered_json& line) {
+  // Tiles are reported while others are taken.
+  void say(const ordered_json& line) {
+    const std::lock_guard lock(saying_);
     std::cout << line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << std::endl;
   }
 
@@ -122,6 +127,7 @@ class PlannedTiles {
   const TileRun& run_;
   JobResults results_;
   JobLog log_;
+  std::mutex saying_;
   std::deque<int> waiting_;
   std::shared_ptr<const PairJob> pair_;  // of the last tile
   int status_ = done;
