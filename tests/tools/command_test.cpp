@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line as a user sees it: the binary, its files, messages and exit statuses.
 
+#include "tools/parallax/command.h"
+
 #include <nlohmann/json.hpp>
 
 #include "support.h"
 #include "tools/command_fixture.h"
 #include "tools/parallax/calibration.h"
-#include "tools/parallax/command.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
