@@ -13,7 +13,7 @@ export POCL_CACHE_DIR=$PWD/build/pocl_cache
 
 echo "== format"
 git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run --Werror
-black --check --quiet python scripts/manual tests/python tests/slurm tests/view benchmarks/python.py
+black --check --quiet python scripts/manual tests/python tests/slurm tests/view benchmarks
 licence='SPDX-License-Identifier: Apache-2.0'
 unlicensed=$(git grep -L "$licence" -- '*.cpp' '*.h' '*.cu' '*.cl' '*.in' '*.cmake' '*CMakeLists.txt' '*.sh' '*.py' '*.c' '*.rs' '*.ts' '*.mjs' 'tools/view/page/*.css' 'tools/view/page/*.html' ':!tools/view/page/bundle' || true)
 if [ -n "$unlicensed" ]; then
