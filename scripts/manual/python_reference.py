@@ -32,7 +32,7 @@ TITLES = {
     "dask": "On a Dask cluster",
 }
 # Functions make the objects of other classes.
-CONSTRUCTED_BY_USERS = {"Camera", "Matcher", "RectifiedMatcher", "Rectifier", "Rig"}
+CONSTRUCTED_BY_USERS = {"Camera", "Matcher", "MatcherPool", "RectifiedMatcher", "Rectifier", "Rig"}
 Documented = Union[ast.FunctionDef, ast.ClassDef]
 
 
