@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // 'parallax submit' in local processes, and with a scheduler that runs a job when it is submitted. tests/slurm/ has a real one.
 #include "command_fixture.h"
+#include "tools/parallax/submit/chunks.h"
+#include "tools/parallax/tiles/results.h"
 
 namespace parallax::test {
 namespace {
@@ -91,6 +93,19 @@ TEST_F(SubmitTest, JobsHaveTheOptionsOfMatchAndWhereFilesAre) {
   EXPECT_EQ(submit("--slurm plan.json --chunk 12 --threads 2 --device cpu " + map).status, 0);
   expect_merged();
   EXPECT_TRUE(contains(contents(folder_ / "plan.json.jobs" / "tiles.sh"), "--device cpu --threads 2 --plan"));
+}
+
+// Tiles that are missing here and there have no short ranges.
+TEST(SubmitChunksTest, AnyChunkFitsOnACommandLine) {
+  std::vector<int> tiles;
+  for (int tile = 0; tile < 100'000; tile += 2) tiles.push_back(tile);
+  std::vector<int> there;
+  for (const std::string& chunk : tool::cut_into_chunks(tiles, 1'000'000)) {
+    EXPECT_LT(chunk.size(), 128u * 1024);
+    for (const int tile : tool::parse_ranges(chunk, 100'000)) there.push_back(tile);
+  }
+  EXPECT_EQ(there, tiles);
+  EXPECT_EQ(tool::cut_into_chunks({0, 1, 2, 4}, 3), (std::vector<std::string>{"0-2", "4"}));
 }
 
 TEST_F(SubmitTest, AnArrayIsNoLargerThanAllowed) {

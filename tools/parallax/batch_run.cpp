@@ -87,12 +87,6 @@ double rounded(double milliseconds) {
   return std::round(1000 * milliseconds) / 1000;
 }
 
-std::string duration_text(double seconds) {
-  const auto whole = static_cast<long long>(seconds);
-  if (whole < 120) return std::to_string(whole) + " s";
-  return whole < 7200 ? std::to_string(whole / 60) + " min" : std::to_string(whole / 3600) + " h";
-}
-
 constexpr const char* alone = "raise --max-memory, or match this pair alone, by 'parallax match', in tiles";
 
 std::array<std::string, 6> files_of(const MatchRequest& one) {
