@@ -174,6 +174,7 @@ TEST_F(SubmitTest, WhatDoesNotFitIsRefused) {
   expect_refusal("submit --slurm --local 2 plan.json", 2, {"--slurm", "--local N"});
   expect_refusal("submit --local 2 --dry-run plan.json", 2, {"--dry-run"});
   expect_refusal("submit --slurm --sbatch array=0-3 plan.json", 2, {"--array"});
+  expect_refusal("submit --slurm --sbatch=-a0-3 plan.json", 2, {"-a itself"});
   expect_refusal("submit --slurm --chunk 0 plan.json", 2, {"--chunk"});
   expect_refusal("submit --slurm --dry-run plan.json", 2, {"--chunk N", "match --plan"});
   expect_refusal("submit --slurm nothing.json", 1, {"nothing.json"});

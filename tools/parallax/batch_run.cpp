@@ -296,7 +296,8 @@ std::string Batch::inputs_hash(const MatchRequest& one) const {
 
 bool Batch::reuse(const OutputPaths& paths, const std::string& inputs, Outcome& outcome) const {
   const ResultsRow row = table_.earlier(paths.disparity);
-  if (row.is_null() || row.value("inputs", "") != inputs || !row.contains("result")) return false;
+  if (row.is_null() || !row.contains("inputs") || row["inputs"] != inputs || !row.contains("result"))
+    return false;
   std::vector<std::string> hashes;
   for (const std::string& path : paths.all()) {
     std::error_code unknown;
