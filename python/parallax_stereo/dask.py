@@ -606,5 +606,7 @@ class _Tiff:
 
 def _rename(_written: Any, paths: Sequence[Path]) -> None:
     for path in paths:
-        if _part(path).exists():  # unless a worker did this, and was lost before it said so
+        if _part(path).exists():
             os.replace(_part(path), path)
+        elif not path.exists():  # otherwise a worker did this, and was lost before it said so
+            raise FileError(f"cannot write {path}: {_part(path)} is gone; compute it again")

@@ -236,6 +236,8 @@ def test_files_are_refused_by_name(images: Tuple[Any, Any], tmp_path: Path) -> N
     (tmp_path / "gone.tif").unlink()
     with pytest.raises(px.FileError, match="cannot write .*gone.tif: No such file"):
         target[slice(0, 1), slice(0, 90)] = np.zeros((1, 90), np.float32)
+    with pytest.raises(px.FileError, match="cannot write .*gone.tif: .*gone.tif.part is gone"):
+        px_dask._rename(None, [tmp_path / "gone.tif"])
     for name in ("missing.zarr", "torn.tif"):
         with pytest.raises(px.FileError, match=f"cannot read .*{name}"):
             px_dask.match_tiles(tmp_path / name, tmp_path / name)

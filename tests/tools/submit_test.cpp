@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // 'parallax submit' in local processes, and with a scheduler that runs a job when it is submitted. tests/slurm/ has a real one.
 #include "command_fixture.h"
+#include "tools/parallax/submit/chunks.h"
+#include "tools/parallax/tiles/results.h"
 
 namespace parallax::test {
 namespace {
@@ -93,6 +95,19 @@ TEST_F(SubmitTest, JobsHaveTheOptionsOfMatchAndWhereFilesAre) {
   EXPECT_TRUE(contains(contents(folder_ / "plan.json.jobs" / "tiles.sh"), "--device cpu --threads 2 --plan"));
 }
 
+// Tiles that are missing here and there have no short ranges.
+TEST(SubmitChunksTest, AnyChunkFitsOnACommandLine) {
+  std::vector<int> tiles;
+  for (int tile = 0; tile < 100'000; tile += 2) tiles.push_back(tile);
+  std::vector<int> there;
+  for (const std::string& chunk : tool::cut_into_chunks(tiles, 1'000'000)) {
+    EXPECT_LT(chunk.size(), 128u * 1024);
+    for (const int tile : tool::parse_ranges(chunk, 100'000)) there.push_back(tile);
+  }
+  EXPECT_EQ(there, tiles);
+  EXPECT_EQ(tool::cut_into_chunks({0, 1, 2, 4}, 3), (std::vector<std::string>{"0-2", "4"}));
+}
+
 TEST_F(SubmitTest, AnArrayIsNoLargerThanAllowed) {
   make_plan();
   const Outcome outcome = submit("--slurm plan.json --chunk 1");
@@ -159,6 +174,7 @@ TEST_F(SubmitTest, WhatDoesNotFitIsRefused) {
   expect_refusal("submit --slurm --local 2 plan.json", 2, {"--slurm", "--local N"});
   expect_refusal("submit --local 2 --dry-run plan.json", 2, {"--dry-run"});
   expect_refusal("submit --slurm --sbatch array=0-3 plan.json", 2, {"--array"});
+  expect_refusal("submit --slurm --sbatch=-a0-3 plan.json", 2, {"-a itself"});
   expect_refusal("submit --slurm --chunk 0 plan.json", 2, {"--chunk"});
   expect_refusal("submit --slurm --dry-run plan.json", 2, {"--chunk N", "match --plan"});
   expect_refusal("submit --slurm nothing.json", 1, {"nothing.json"});

@@ -87,12 +87,6 @@ double rounded(double milliseconds) {
   return std::round(1000 * milliseconds) / 1000;
 }
 
-std::string duration_text(double seconds) {
-  const auto whole = static_cast<long long>(seconds);
-  if (whole < 120) return std::to_string(whole) + " s";
-  return whole < 7200 ? std::to_string(whole / 60) + " min" : std::to_string(whole / 3600) + " h";
-}
-
 constexpr const char* alone = "raise --max-memory, or match this pair in tiles with 'parallax match'";
 
 std::array<std::string, 6> files_of(const MatchRequest& one) {
@@ -302,7 +296,8 @@ std::string Batch::inputs_hash(const MatchRequest& one) const {
 
 bool Batch::reuse(const OutputPaths& paths, const std::string& inputs, Outcome& outcome) const {
   const ResultsRow row = table_.earlier(paths.disparity);
-  if (row.is_null() || row.value("inputs", "") != inputs || !row.contains("result")) return false;
+  if (row.is_null() || !row.contains("inputs") || row["inputs"] != inputs || !row.contains("result"))
+    return false;
   std::vector<std::string> hashes;
   for (const std::string& path : paths.all()) {
     std::error_code unknown;

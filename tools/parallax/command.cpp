@@ -49,6 +49,20 @@ void complain(const std::string& message) {
   write_message("parallax: " + printable(message) + "\n");
 }
 
+std::string quoted_for_shell(const std::string& word) {
+  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return quoted + "'";
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<long long>(seconds);
+  if (whole < 120) return std::to_string(whole) + " s";
+  return whole < 7200 ? std::to_string(whole / 60) + " min" : std::to_string(whole / 3600) + " h";
+}
+
 std::string join(const std::vector<std::string>& words, const std::string& separator) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;

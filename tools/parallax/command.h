@@ -92,6 +92,10 @@ void write_message(std::string_view text);
 
 // Escapes control characters, as \x1b: file names may contain them, and a terminal would obey.
 std::string printable(std::string_view text);
+// A word as a shell reads it.
+std::string quoted_for_shell(const std::string& word);
+// "12 s", "5 min", "3 h"
+std::string duration_text(double seconds);
 
 // A line on standard error.
 void complain(const std::string& message);

@@ -38,14 +38,6 @@ Nearest nearest_preset(const MatcherParameters& parameters) {
   return nearest;
 }
 
-std::string quoted_for_shell(const std::string& word) {
-  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return quoted + "'";
-}
-
 // As Python and C++ write it. Names of files may hold bytes that are no UTF-8.
 std::string quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -85,7 +77,7 @@ std::string command_line(const Scene& scene, const Settings& settings, const Nea
          tool::option_words(describe_parameter(method_name(*settings.parameters), name), value))
       words.push_back(word);
   add("-o", scene.is_sequence() && !scene.is_live() ? "disparity_%04d.pfm" : "disparity.pfm");
-  for (std::string& word : words) word = quoted_for_shell(word);
+  for (std::string& word : words) word = tool::quoted_for_shell(word);
   return tool::join(words, " ");
 }
 

@@ -152,7 +152,7 @@ class Processes {
     std::string what = "tile " + std::to_string(total_ - left) + " of " + std::to_string(total_);
     if (matched > 0) {
       const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
-      what += ", " + with_decimals(seconds / matched * left, 0) + " s left";
+      what += ", " + duration_text(seconds / matched * left) + " left";
     }
     show_progress(what, static_cast<double>(total_ - left) / std::max(total_, 1));
   }

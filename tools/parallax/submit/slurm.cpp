@@ -22,19 +22,9 @@ const char* const no_slurm =
     "run this where jobs are submitted, such as a login node, or use --local N (Debian: apt install "
     "slurm-client)";
 
-// A word as a shell reads it.
-std::string quoted(const std::string& word) {
-  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+:,./";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
-}
-
-std::string quoted(const Words& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + quoted(word);
-  return text;
+std::string quoted(Words words) {
+  for (std::string& word : words) word = quoted_for_shell(word);
+  return join(words, " ");
 }
 
 // What is common to both scripts. A task whose node fails is put back into the queue by SLURM.
@@ -162,7 +152,7 @@ class SlurmJob {
       throw UsageError(
           "how long a tile takes is not known yet: give --chunk N, or match a tile first: parallax match "
           "--plan " +
-          quoted(request_.plan) + " --tile " + std::to_string(first));
+          quoted_for_shell(request_.plan) + " --tile " + std::to_string(first));
     tiles.erase(tiles.begin());
     return measure_tile(request_, first);
   }

@@ -23,7 +23,7 @@ constexpr const char* taken[] = {"-a", "--array", "-d",         "--dependency",
 std::string sbatch_option(const std::string& text) {
   const std::string option = text.starts_with("-") ? text : "--" + text;
   for (const std::string name : taken)
-    if (option == name || option.starts_with(name + "="))
+    if (option == name || option.starts_with(name.size() == 2 ? name : name + "="))
       throw UsageError("--sbatch " + text + ": 'parallax submit' sets " + name + " itself: leave it out");
   return option;
 }

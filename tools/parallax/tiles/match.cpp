@@ -86,9 +86,7 @@ void match_tiles(const std::shared_ptr<const PairJob>& pair, const std::vector<D
     const int finished = report.reused + report.matched, left = job.tiles() - finished;
     std::string what = "tile " + std::to_string(finished) + " of " + std::to_string(job.tiles());
     if (report.matched > 0)
-      what += ", " +
-              std::to_string(static_cast<int>(milliseconds_since(begin) / 1000 / report.matched * left)) +
-              " s left";
+      what += ", " + duration_text(milliseconds_since(begin) / 1000 / report.matched * left) + " left";
     show_progress(what, static_cast<double>(finished) / job.tiles());
   };
   show();
