@@ -24,21 +24,21 @@ enum class ErrorCategory {
 class Error : public std::runtime_error {
  public:
   /// Escapes the control characters of the message.
-  Error(ErrorCategory category, const std::string& message, bool may_pass = false);
+  Error(ErrorCategory category, const std::string& message, bool is_transient = false);
   /// Tells callers how to react.
   ErrorCategory category() const noexcept { return category_; }
   /// Whether the same call may succeed later or elsewhere, for example after a full disk or a failed GPU. It would fail
   /// again with a damaged file, or with a method that the device does not run.
-  bool may_pass() const noexcept { return may_pass_; }
+  bool is_transient() const noexcept { return is_transient_; }
 
  private:
   ErrorCategory category_;
-  bool may_pass_;
+  bool is_transient_;
 };
 
 /// Whether an error of the system, given as its errno, may pass: a full disk, an I/O error, no memory, a lost
 /// connection.
-bool may_pass(int system_error) noexcept;
+bool is_transient(int system_error) noexcept;
 
 }  // namespace parallax
 #pragma GCC visibility pop

@@ -42,7 +42,8 @@ struct MatchedPair {
 class PairError : public Error {
  public:
   /// An error of the pair `number`.
-  PairError(std::uint64_t number, ErrorCategory category, const std::string& reason, bool may_pass = false);
+  PairError(std::uint64_t number, ErrorCategory category, const std::string& reason,
+            bool is_transient = false);
   /// The pair, as submit() returned it.
   std::uint64_t number() const noexcept { return number_; }
   /// The message without the number of the pair.

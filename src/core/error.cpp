@@ -53,10 +53,10 @@ std::string one_line(std::string_view message) {
 
 }  // namespace
 
-Error::Error(ErrorCategory category, const std::string& message, bool may_pass)
-    : std::runtime_error(one_line(message)), category_(category), may_pass_(may_pass) {}
+Error::Error(ErrorCategory category, const std::string& message, bool is_transient)
+    : std::runtime_error(one_line(message)), category_(category), is_transient_(is_transient) {}
 
-bool may_pass(int system_error) noexcept {
+bool is_transient(int system_error) noexcept {
   switch (system_error) {
     case ENOSPC:
     case EDQUOT:

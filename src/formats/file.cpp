@@ -48,7 +48,7 @@ const char* remedy(int reason) {
 [[noreturn]] void fail_file(const std::string& what, const std::string& path, int reason) {
   throw Error(ErrorCategory::file,
               "cannot " + what + " " + path + ": " + std::strerror(reason) + remedy(reason),
-              may_pass(reason));
+              is_transient(reason));
 }
 
 class Descriptor {

@@ -9,7 +9,7 @@ namespace parallax::detail {
 namespace {
 
 Attempt failed(Attempt::Result result, const Error& error) {
-  return {result, {}, {error.category(), error.what(), error.may_pass()}};
+  return {result, {}, {error.category(), error.what(), error.is_transient()}};
 }
 
 // What the exception that is being handled means.
@@ -20,7 +20,7 @@ Attempt describe_error() {
   } catch (const Error& error) {
     const bool by_device = error.category() == ErrorCategory::device;
     // A device that lacks something always will; one that failed may work another time.
-    if (by_device && error.may_pass()) return failed(Result::lost, error);
+    if (by_device && error.is_transient()) return failed(Result::lost, error);
     const bool elsewhere = by_device || error.category() == ErrorCategory::memory;
     return failed(elsewhere ? Result::refused : Result::failed, error);
   } catch (const std::bad_alloc&) {

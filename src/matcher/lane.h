@@ -20,7 +20,7 @@ namespace parallax::detail {
 struct Failure {
   ErrorCategory category = ErrorCategory::internal;
   std::string reason;
-  bool may_pass = false;  // as in Error
+  bool is_transient = false;  // as in Error
 };
 
 struct Lane;

@@ -100,11 +100,11 @@ namespace {
 
 void check_memory(const detail::Plan& plan, const PlanLimits& limits) {
   const auto refuse = [](std::size_t needed, std::size_t available, const std::string& remedies,
-                         bool may_pass = false) {
+                         bool is_transient = false) {
     if (needed > available)
       throw Error(ErrorCategory::memory,
                   "the match needs " + bytes_text(needed) + ", and " + bytes_text(available) + remedies,
-                  may_pass);
+                  is_transient);
   };
   const std::optional<detail::Plan::GpuMemory> gpu = plan.gpu_memory();
   const std::string smaller = gpu ? ", or search fewer disparities, or use a smaller image"

@@ -259,7 +259,7 @@ MatchedPair MatcherPool::State::take(std::uint64_t number) {
   const Ticket ticket = std::move(tickets_.extract(number).mapped());
   if (ticket.failure) {
     const Failure& failure = *ticket.failure;
-    throw PairError(number, failure.category, failure.reason, failure.may_pass);
+    throw PairError(number, failure.category, failure.reason, failure.is_transient);
   }
   return ticket.matched;
 }
@@ -395,8 +395,9 @@ void MatcherPool::State::dispatch(const Lane* finished) {
   room_.notify_all();
 }
 
-PairError::PairError(std::uint64_t number, ErrorCategory category, const std::string& reason, bool may_pass)
-    : Error(category, "pair " + std::to_string(number) + ": " + reason, may_pass),
+PairError::PairError(std::uint64_t number, ErrorCategory category, const std::string& reason,
+                     bool is_transient)
+    : Error(category, "pair " + std::to_string(number) + ": " + reason, is_transient),
       number_(number),
       reason_(reason) {}
 

@@ -284,7 +284,7 @@ void match_in_tiles(const TilePlan& plan, const std::vector<Device>& devices, co
         pool.wait_any();
       } catch (const PairError& error) {  // pairs are numbered as tiles
         throw Error(error.category(), "tile " + std::to_string(error.number()) + ": " + error.reason(),
-                    error.may_pass());
+                    error.is_transient());
       }
       ++done;
       if (progress) progress(done, plan.tiles.size());

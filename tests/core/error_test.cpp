@@ -28,12 +28,12 @@ TEST(ErrorTest, LettersBeyondAsciiStay) {
 }
 
 TEST(ErrorTest, SaysWhetherItMayPass) {
-  EXPECT_FALSE(Error(ErrorCategory::device, "x").may_pass());
-  EXPECT_TRUE(Error(ErrorCategory::device, "x", true).may_pass());
+  EXPECT_FALSE(Error(ErrorCategory::device, "x").is_transient());
+  EXPECT_TRUE(Error(ErrorCategory::device, "x", true).is_transient());
   for (const int reason : {ENOSPC, EDQUOT, EIO, ENOMEM, ESTALE, EAGAIN})
-    EXPECT_TRUE(may_pass(reason)) << reason;
+    EXPECT_TRUE(is_transient(reason)) << reason;
   for (const int reason : {0, ENOENT, EACCES, EISDIR, ENOTDIR, EROFS, EFBIG, ENAMETOOLONG})
-    EXPECT_FALSE(may_pass(reason)) << reason;
+    EXPECT_FALSE(is_transient(reason)) << reason;
 }
 
 }  // namespace

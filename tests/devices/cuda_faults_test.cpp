@@ -116,7 +116,7 @@ TEST_P(CudaFaultsTest, EveryCallThatFailsIsNamedAndLeavesNothingBehind) {
     EXPECT_TRUE(error || right);
     if (error) {
       expect_error(error, ErrorCategory::device, {"CUDA_ERROR_ILLEGAL_ADDRESS"});
-      EXPECT_TRUE(error->may_pass());
+      EXPECT_TRUE(error->is_transient());
       ++named[call_in(error->what())];
     }
     ASSERT_EQ(emulated()->live_objects(), live_objects) << (error ? error->what() : "no error");

@@ -243,13 +243,13 @@ TEST_F(PlansTest, ATileThatFailsLeavesTheOthers) {
       << outcome.err;
   const json line = lines_of(outcome.out)[1];
   EXPECT_EQ(line["tile"], 1);
-  EXPECT_EQ(line["may_pass"], false);
+  EXPECT_EQ(line["is_transient"], false);
   const json now = status(1);
   EXPECT_EQ(now["done"], 2);
   EXPECT_EQ(now["missing"], json::array());
   ASSERT_EQ(now["failed"].size(), 1u);
   EXPECT_EQ(now["failed"][0]["tile"], 1);
-  EXPECT_EQ(now["failed"][0]["may_pass"], false);
+  EXPECT_EQ(now["failed"][0]["is_transient"], false);
   EXPECT_TRUE(contains(now["failed"][0]["reason"].get<std::string>(), "is damaged"));
   EXPECT_EQ(now["pairs_done"], 2);
   const Outcome text = run("status plan.json");
@@ -269,7 +269,7 @@ TEST_F(PlansTest, AFullDiskMayPass) {
   Outcome outcome = match("0-1");
   EXPECT_EQ(outcome.status, 75);
   EXPECT_TRUE(contains(outcome.err, "tile 0: ") && contains(outcome.err, "No space left")) << outcome.err;
-  EXPECT_EQ(status(1)["failed"][0]["may_pass"], true);
+  EXPECT_EQ(status(1)["failed"][0]["is_transient"], true);
   expect_map("p1", block_);
   // With a failure that is lasting, a retry does not help.
   fs::remove(folder_ / "maps/p1.pfm");

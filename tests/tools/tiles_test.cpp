@@ -698,7 +698,7 @@ TEST_F(TilesTest, RefusesPlansThatAreNone) {
   const Outcome outcome = run("match --plan plan.json --tile 0");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_TRUE(contains(outcome.err, "pair/left.png has changed since the plan was made")) << outcome.err;
-  EXPECT_EQ(json::parse(outcome.out)["may_pass"], false);
+  EXPECT_EQ(json::parse(outcome.out)["is_transient"], false);
 }
 
 }  // namespace

@@ -334,10 +334,10 @@ Outcome Batch::outcome_of(const ListedPair& pair) {
     if (!table_.empty()) outcome.row["inputs"] = inputs;
   } catch (const PairError& error) {
     // No device is left: the other pairs would fail, too. What no device can match is only this pair.
-    if (error.category() == ErrorCategory::device && error.may_pass())
-      throw Error(error.category(), "no device is left: " + error.reason(), error.may_pass());
+    if (error.category() == ErrorCategory::device && error.is_transient())
+      throw Error(error.category(), "no device is left: " + error.reason(), error.is_transient());
     outcome.status = PairStatus::failed;
-    outcome.failure = {error.reason(), error.may_pass() ? failed_for_now : failed};
+    outcome.failure = {error.reason(), error.is_transient() ? failed_for_now : failed};
     if (error.category() == ErrorCategory::memory) outcome.failure.message += std::string("; ") + alone;
   } catch (...) {
     outcome.status = PairStatus::failed;
@@ -491,7 +491,7 @@ void Batch::rethrow() const {
   try {
     std::rethrow_exception(error_);
   } catch (const Error& error) {
-    throw Error(error.category(), error.what() + advice(), error.may_pass());
+    throw Error(error.category(), error.what() + advice(), error.is_transient());
   }
 }
 

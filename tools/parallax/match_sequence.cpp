@@ -299,7 +299,7 @@ void Sequence::wait(Item& item) {
     item.stages = pool_->wait(*std::exchange(item.in_pool, std::nullopt)).stage_times;
   } catch (const PairError& error) {
     throw Error(error.category(), "frame " + std::to_string(item.frame.number) + ": " + error.reason(),
-                error.may_pass());
+                error.is_transient());
   }
   notice_.tell(pool_->lost_devices());
 }

@@ -68,13 +68,13 @@ CommandFailure current_failure() {
     return {one_line(error.what()), wrong_use};
   } catch (const Error& error) {
     return {error.what(),
-            error.category() == ErrorCategory::argument ? wrong_use : failure_status(error.may_pass())};
+            error.category() == ErrorCategory::argument ? wrong_use : failure_status(error.is_transient())};
   } catch (const std::bad_alloc&) {
     return {"out of memory: use smaller images or fewer disparities", failed_for_now};
   } catch (const std::filesystem::filesystem_error& error) {
     return {one_line("cannot use " + error.path1().string() + ": " + error.code().message() +
                      "; check its name, folder and permissions"),
-            failure_status(may_pass(error.code().value()))};
+            failure_status(is_transient(error.code().value()))};
   } catch (const std::exception& error) {
     return {one_line(error.what()), failed};
   }

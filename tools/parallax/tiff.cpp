@@ -229,7 +229,7 @@ void TiffReader::decode(int column, int row, int sample) {
       : tiled_ ? TIFFReadEncodedTile(file, TIFFComputeTile(file, x, y, 0, plane), decoded_.get(), expected)
                : TIFFReadEncodedStrip(file, TIFFComputeStrip(file, y, plane), decoded_.get(), expected);
   if (read == expected) return;
-  if (may_pass(errno)) fail_file("read", file_->path(), errno);
+  if (is_transient(errno)) fail_file("read", file_->path(), errno);
   throw Error(ErrorCategory::file, file_->path() + " is damaged at row " + std::to_string(row) + " (" +
                                        file_->complaint() + "): copy the file again");
 }

@@ -135,7 +135,7 @@ class Processes {
       return;
     }
     reason_ = "tile " + std::to_string(tile) + ": " + line.value("error", "");
-    if (!line.value("may_pass", false)) lasting_.insert(tile);
+    if (!line.value("is_transient", false)) lasting_.insert(tile);
   }
 
   void end(Process& process) {

@@ -109,7 +109,7 @@ Words command_words(const SubmitRequest& request, const std::string& command) {
 std::vector<int> missing_tiles(const SubmitRequest& request, const JobStatus& status) {
   std::vector<int> tiles = status.missing;
   for (const FailedTile& failed : status.failed)
-    if (failed.may_pass || !request.only_lost) tiles.push_back(failed.tile);
+    if (failed.is_transient || !request.only_lost) tiles.push_back(failed.tile);
   std::sort(tiles.begin(), tiles.end());
   if (tiles.empty() && !status.failed.empty())
     throw Error(ErrorCategory::file, "what is missing would fail again: tile " +
@@ -162,7 +162,7 @@ int submit_command(const Arguments& arguments) {
       .tiles = status.tiles,
       .missing = missing_tiles(request, status),
       .later = request.only_lost && std::any_of(status.failed.begin(), status.failed.end(),
-                                                [](const FailedTile& tile) { return tile.may_pass; }),
+                                                [](const FailedTile& tile) { return tile.is_transient; }),
       .milliseconds_per_tile = status.milliseconds_per_tile};
   if (request.processes > 0) return run_locally(request, work);
   submit_to_slurm(request, work);

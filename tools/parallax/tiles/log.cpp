@@ -44,7 +44,7 @@ void read_line(std::string_view text, const std::string& fingerprint, JobRecords
     if (line.contains("tile"))
       keep(records.tiles, line.at("tile").get<int>(),
            {start, line.value("host", ""), line.value("device", ""), line.value("milliseconds", 0.0),
-            line.value("error", ""), line.value("may_pass", false)});
+            line.value("error", ""), line.value("is_transient", false)});
     if (line.contains("output_hash"))
       keep(records.maps, line.at("pair").get<int>(),
            {start, line.at("output_bytes").get<std::uint64_t>(), line.at("output_hash").get<std::string>()});

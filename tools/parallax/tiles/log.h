@@ -41,7 +41,7 @@ struct TileRecord {
   std::string start, host, device;
   double milliseconds = 0;
   std::string error;  // empty = matched
-  bool may_pass = false;
+  bool is_transient = false;
 };
 
 // A map that was written, by a match of an untiled pair or a merge.

@@ -418,7 +418,7 @@ class ListPlanner {
       throw Error(ErrorCategory::file,
                   std::to_string(failures_) + " of " + std::to_string(pairs_.size()) +
                       " pairs cannot be matched: fix them, or leave them out with --skip",
-                  all_may_pass_);
+                  all_is_transient_);
     return maker_.job();
   }
 
@@ -459,7 +459,7 @@ class ListPlanner {
   }
 
   void fail(const Item& item) {
-    all_may_pass_ = all_may_pass_ && item.failure->status == failed_for_now;
+    all_is_transient_ = all_is_transient_ && item.failure->status == failed_for_now;
     if (++failures_ > most_named) return;
     show_progress("");
     complain(name_of(pairs_[item.number]) + ": " + item.failure->message);
@@ -472,7 +472,7 @@ class ListPlanner {
   JobMaker maker_;
   std::vector<Item> items_;
   std::size_t failures_ = 0;
-  bool all_may_pass_ = true;
+  bool all_is_transient_ = true;
 };
 
 Job plan_one(const MatchRequest& request, const std::string& folder) {

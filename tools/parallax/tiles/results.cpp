@@ -35,7 +35,7 @@ bool JobResults::is_written(const PairJob& job, bool content) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(job.output, error);
   if (error) {
-    if (may_pass(error.value())) fail_file("read", job.output, error.value());
+    if (is_transient(error.value())) fail_file("read", job.output, error.value());
     return false;
   }
   const auto& maps = records().maps;

@@ -102,7 +102,7 @@ class PlannedTiles {
       const bool passes = outcome.failure->status == failed_for_now;
       status_ = worse(status_, passes ? failed_for_now : failed);
       line["error"] = outcome.failure->message;
-      line["may_pass"] = passes;
+      line["is_transient"] = passes;
       complain("tile " + std::to_string(number) + ": " + outcome.failure->message);
     } else {
       line["milliseconds"] = outcome.milliseconds;

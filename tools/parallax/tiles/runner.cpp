@@ -241,7 +241,7 @@ void TileRunner::match_in_pool(Item& item) {
   try {
     item.outcome.device = pool.wait(pool.submit(*item.outcome.tile, item.pair(), item.map())).device.text();
   } catch (const PairError& error) {
-    throw Error(error.category(), error.reason(), error.may_pass());
+    throw Error(error.category(), error.reason(), error.is_transient());
   }
 }
 

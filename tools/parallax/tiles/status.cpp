@@ -83,7 +83,8 @@ class JobLook {
     const auto& records = results_.records().tiles;
     const auto record = records.find(tile);
     if (record != records.end() && !record->second.error.empty()) {
-      status_.failed.push_back({tile, record->second.error, record->second.host, record->second.may_pass});
+      status_.failed.push_back(
+          {tile, record->second.error, record->second.host, record->second.is_transient});
       return;
     }
     status_.missing.push_back(tile);
@@ -107,8 +108,10 @@ ordered_json to_json(const JobStatus& status) {
                     {"pairs_done", status.pairs_done},
                     {"pairs_written", status.pairs_written}};
   for (const FailedTile& tile : status.failed)
-    json["failed"].push_back(
-        {{"tile", tile.tile}, {"reason", tile.reason}, {"may_pass", tile.may_pass}, {"host", tile.host}});
+    json["failed"].push_back({{"tile", tile.tile},
+                              {"reason", tile.reason},
+                              {"is_transient", tile.is_transient},
+                              {"host", tile.host}});
   const auto number = [](const std::optional<double>& value) {
     return value ? ordered_json(*value) : ordered_json();
   };
@@ -129,7 +132,8 @@ void tell(const JobStatus& status) {
   for (std::size_t i = 0; i < std::min(status.failed.size(), most_named); ++i) {
     const FailedTile& tile = status.failed[i];
     std::cout << "tile " << tile.tile << " failed on " << printable(tile.host)
-              << (tile.may_pass ? " for a reason that may pass: " : ": ") << printable(tile.reason) << "\n";
+              << (tile.is_transient ? " for a reason that may pass: " : ": ") << printable(tile.reason)
+              << "\n";
   }
   if (status.failed.size() > most_named)
     std::cout << "and " << status.failed.size() - most_named << " more failed: --json names them\n";

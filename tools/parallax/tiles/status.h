@@ -13,7 +13,7 @@ namespace parallax::tool {
 struct FailedTile {
   int tile = 0;
   std::string reason, host;
-  bool may_pass = false;
+  bool is_transient = false;
 };
 
 struct JobStatus {
