@@ -233,10 +233,9 @@ PoolLimits Batch::limits() const {
 
 // Those that wait for a matcher cost nothing; as many as there are cores read and write.
 std::size_t Batch::thread_count() const {
-  constexpr std::size_t in_flight_of_gpu = 16;
   std::size_t count = pipeline_slots();
   for (const Device& device : request_.match.devices)
-    if (device.kind == DeviceKind::cuda || device.kind == DeviceKind::opencl) count += in_flight_of_gpu;
+    if (device.kind == DeviceKind::cuda || device.kind == DeviceKind::opencl) count += most_in_flight_of_gpu;
   return std::min(count, pairs_.size());
 }
 
@@ -407,6 +406,7 @@ void Batch::finish(std::size_t position, Outcome outcome) {
     tell(pairs_[told_], first);
     waiting_.erase(waiting_.begin());
     ++told_;
+    show();
   }
   finished_.notify_all();
 }
@@ -430,7 +430,6 @@ void Batch::tell(const ListedPair& pair, Outcome& outcome) {
       break;
   }
   lost_devices_.tell(pool_.lost_devices());
-  show();
 }
 
 void Batch::tell_failure(const ListedPair& pair, const CommandFailure& failure) {

@@ -165,10 +165,10 @@ class Summary {
 
 // Frames that are matched at once where there are several devices, beside those that are read or written.
 std::size_t frames_in_pool(const MatchRequest& request) {
-  constexpr std::size_t of_gpu = 8;
   std::size_t count = 0;
   if (request.devices.size() > 1)
-    for (const Device& device : request.devices) count += device.kind == DeviceKind::cuda ? of_gpu : 1;
+    for (const Device& device : request.devices)
+      count += device.kind == DeviceKind::cuda ? most_in_flight_of_gpu : 1;
   return count;
 }
 

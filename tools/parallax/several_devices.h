@@ -19,6 +19,9 @@ std::string text(const std::vector<Device>& devices);
 // \throws Error (argument), or Error (device) as parse_devices() does
 void settle_devices(MatchRequest& request);
 
+// As many pairs as a MatcherPool matches at once on a GPU, at most, unless it is told otherwise.
+inline constexpr std::size_t most_in_flight_of_gpu = 16;
+
 // Tells of each device that stopped working, once.
 class LostDeviceNotice {
  public:

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -66,8 +67,10 @@ std::string host_name() {
   return host;
 }
 
+// Containers on several machines may share the name of the host and the number of the process.
 std::string process_name() {
-  return host_name() + "-" + std::to_string(::getpid());
+  static const unsigned random = std::random_device()();
+  return host_name() + "-" + std::to_string(::getpid()) + "-" + std::to_string(random);
 }
 
 std::string time_text() {
@@ -93,9 +96,16 @@ JobLog::~JobLog() {
 
 void JobLog::add(nlohmann::ordered_json line) {
   line["plan"] = fingerprint_;
-  const std::string text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  std::string text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  // A line that a full disk cut short must not spoil this one.
+  if (is_cut_) text = "\n" + text;
   if (file_ < 0) file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file_ >= 0 && ::write(file_, text.data(), text.size()) == static_cast<ssize_t>(text.size())) return;
+  if (file_ >= 0) {
+    const ssize_t written = ::write(file_, text.data(), text.size());
+    const bool is_whole = written == static_cast<ssize_t>(text.size());
+    if (written > 0) is_cut_ = !is_whole;
+    if (is_whole) return;
+  }
   if (!complained_)
     complain("cannot write " + path_ + ": " + std::strerror(errno) +
              "; 'parallax status' will not know of it");

@@ -33,6 +33,7 @@ class JobLog {
  private:
   std::string path_, fingerprint_;
   int file_ = -1;
+  bool is_cut_ = false;  // the last line in the file
   bool complained_ = false;
 };
 
