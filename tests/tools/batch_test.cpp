@@ -23,12 +23,15 @@ class BatchTest : public SequenceTest {
   void make(const std::string& folder, const std::string& extension, Size size, int channels = 1,
             Depth depth = Depth::bits8) {
     fs::create_directories(folder_ / folder);
-    const auto pictures = frame_pictures(static_cast<int>(folder.front()));
-    for (const auto& [name, picture] : {std::pair{"/left", pictures.first}, {"/right", pictures.second}})
+    const auto [left, right] = frame_pictures(static_cast<int>(folder.front()));
+    const auto save_scaled = [&](const std::string& name, const Picture& picture) {
       save(folder + name + extension, make_picture(size, channels, depth, [&](int x, int y, int channel) {
              const unsigned value = value_at(picture, x % 64, y % 48, channel);
              return depth == Depth::bits8 ? value : 5 * value;
            }));
+    };
+    save_scaled("/left", left);
+    save_scaled("/right", right);
   }
 
   // Pairs a to f, of several sizes, depths and formats.
