@@ -12,6 +12,7 @@
 #include <poll.h>
 
 #include "tools/parallax/child_process.h"
+#include "tools/parallax/command.h"
 #include "tools/parallax/submit/chunks.h"
 
 namespace parallax::tool {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/parallax/child_process.h"
+#include "tools/parallax/command.h"
 #include "tools/parallax/file_errors.h"
 #include "tools/parallax/output_files.h"
 #include "tools/parallax/submit/chunks.h"
