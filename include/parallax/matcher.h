@@ -117,6 +117,9 @@ class Matcher {
   /// Whether run() and enqueue() can write DisparityMap::confidence.
   bool has_confidence() const;
 
+  /// Whether run() and enqueue() can write DisparityMap::row_offset.
+  bool has_row_offsets() const;
+
   /// Stages of the last run(), in order; empty before the first run(), and after start() and enqueue().
   const std::vector<StageTime>& stage_times() const;
 

@@ -24,6 +24,7 @@ class Plan {
   // Labels of the volume that StereoPair::costs must be; 0 = there must be no volume.
   virtual int cost_labels() const { return 0; }
   virtual bool tells_confidence() const { return false; }
+  virtual bool tells_row_offsets() const { return false; }
   // The caller has checked the pair and the map against the plan: check_run().
   virtual void run(const StereoPair& pair, const DisparityMap& map) = 0;
   // The same for Matcher::start(): waits for the pair before, and may return while this one is being matched.

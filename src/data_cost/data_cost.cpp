@@ -29,9 +29,7 @@ struct Row {
 
 // Birchfield & Tomasi 1998, equations 2–4: how far a sample is from what the other image shows within half a
 // pixel of its own; the lower of both ways.
-int birchfield_tomasi(View<const std::uint16_t> left_image, View<const std::uint16_t> right_image, int x,
-                      int right_x, int y) {
-  const Row left{left_image.row(y), left_image.size.width}, right{right_image.row(y), right_image.size.width};
+int birchfield_tomasi(Row left, Row right, int x, int right_x) {
   const auto distance = [](int sample, const Row& other, int at) {
     return std::max({0, sample - other.highest(at), other.lowest(at) - sample});
   };
@@ -219,10 +217,10 @@ bool DataCosts::masked(int x, int y) const {
 
 bool DataCosts::right_exists(int x, int y, int label) const {
   if (takes_volume() && !mirrored_) return true;
-  const int right_x = column(x, label);
-  if (right_x < 0 || right_x >= size_.width) return false;
-  const int right_column = mirrored_ ? size_.width - 1 - right_x : right_x;
-  return pair_.right_mask.empty() || pair_.right_mask.at(right_column, y) != 0;
+  const Pixel right = right_pixel(x, y, label);
+  if (right.x < 0 || right.x >= size_.width || right.y < 0 || right.y >= size_.height) return false;
+  const int right_column = mirrored_ ? size_.width - 1 - right.x : right.x;
+  return pair_.right_mask.empty() || pair_.right_mask.at(right_column, right.y) != 0;
 }
 
 bool DataCosts::reachable(int x, int y) const {
@@ -247,16 +245,22 @@ bool DataCosts::has_data(int x, int y) const {
 float DataCosts::at(int x, int y, int label) const {
   if (!has_data(x, y)) return 0;
   if (!right_exists(x, y, label)) return model_.outside;
-  const int right_x = column(x, label);
-  if (!takes_volume()) return model_.data_cost(difference(x, right_x, y));
-  return model_.volume_cost(pair_.costs.at(mirrored_ ? size_.width - 1 - right_x : x, y)[label]);
+  const Pixel right = right_pixel(x, y, label);
+  if (!takes_volume()) return model_.data_cost(difference({x, y}, right));
+  return model_.volume_cost(pair_.costs.at(mirrored_ ? size_.width - 1 - right.x : x, y)[label]);
 }
 
-int DataCosts::difference(int x, int right_x, int y) const {
+int DataCosts::difference(Pixel left, Pixel right) const {
   const auto channel_difference = [&](int channel) {
-    return std::abs(samples_[0][channel].at(x, y) - samples_[1][channel].at(right_x, y));
+    return std::abs(samples_[0][channel].at(left.x, left.y) - samples_[1][channel].at(right.x, right.y));
   };
-  const View<std::uint16_t> gray[] = {samples_[0][gray_channel], samples_[1][gray_channel]};
+  const auto of_rows = [&](const View<std::uint16_t>& first, const View<std::uint16_t>& second) {
+    return birchfield_tomasi({first.row(left.y), size_.width}, {second.row(right.y), size_.width}, left.x,
+                             right.x);
+  };
+  const auto gray_birchfield_tomasi = [&] {
+    return of_rows(samples_[0][gray_channel], samples_[1][gray_channel]);
+  };
   switch (model_.cost) {
     case DataCost::absolute_difference_colour: {
       constexpr int third = 21845;  // of 65536
@@ -266,16 +270,15 @@ int DataCosts::difference(int x, int right_x, int y) const {
       return sum;
     }
     case DataCost::census:
-      return per_level * hamming(x, right_x, y);
+      return per_level * hamming(left, right);
     case DataCost::census_centre_symmetric:
-      return per_level * hamming_of_opposites(x, right_x, y);
+      return per_level * hamming_of_opposites(left, right);
     case DataCost::birchfield_tomasi:
-      return birchfield_tomasi(gray[0], gray[1], x, right_x, y);
+      return gray_birchfield_tomasi();
     case DataCost::gradient_birchfield_tomasi:
-      return birchfield_tomasi(gradients_[0], gradients_[1], x, right_x, y) +
-             birchfield_tomasi(gray[0], gray[1], x, right_x, y) / 4;
+      return of_rows(gradients_[0], gradients_[1]) + gray_birchfield_tomasi() / 4;
     case DataCost::mean_absolute_difference:
-      return mean_absolute_difference(x, right_x, y);
+      return mean_absolute_difference(left, right);
     case DataCost::absolute_difference:
     case DataCost::volume:
       break;
@@ -285,34 +288,35 @@ int DataCosts::difference(int x, int right_x, int y) const {
 
 // Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre. The
 // images repeat their border samples.
-int DataCosts::hamming(int x, int right_x, int y) const {
-  const auto darker = [&](int side, int centre, int i, int j) {
+int DataCosts::hamming(Pixel left, Pixel right) const {
+  const auto darker = [&](int side, Pixel centre, int i, int j) {
     const View<std::uint16_t>& image = samples_[side][gray_channel];
-    const int u = std::clamp(centre + i, 0, size_.width - 1), v = std::clamp(y + j, 0, size_.height - 1);
-    return image.at(u, v) < image.at(centre, y);
+    const int u = std::clamp(centre.x + i, 0, size_.width - 1),
+              v = std::clamp(centre.y + j, 0, size_.height - 1);
+    return image.at(u, v) < image.at(centre.x, centre.y);
   };
   int bits = 0;
   for (int j = -3; j <= 3; ++j)
-    for (int i = -4; i <= 4; ++i) bits += darker(0, x, i, j) != darker(1, right_x, i, j);
+    for (int i = -4; i <= 4; ++i) bits += darker(0, left, i, j) != darker(1, right, i, j);
   return bits;
 }
 
-int DataCosts::hamming_of_opposites(int x, int right_x, int y) const {
-  const auto brighter = [&](int side, int centre, int i, int j) {
+int DataCosts::hamming_of_opposites(Pixel left, Pixel right) const {
+  const auto brighter = [&](int side, Pixel centre, int i, int j) {
     const View<std::uint16_t>& image = samples_[side][gray_channel];
     const auto at = [&](int u, int v) {
       return image.at(std::clamp(u, 0, size_.width - 1), std::clamp(v, 0, size_.height - 1));
     };
-    return at(centre + i, y + j) > at(centre - i, y - j);
+    return at(centre.x + i, centre.y + j) > at(centre.x - i, centre.y - j);
   };
   int bits = 0;
   for (int j = -3; j <= 0; ++j)
-    for (int i = -4; i <= (j < 0 ? 4 : -1); ++i) bits += brighter(0, x, i, j) != brighter(1, right_x, i, j);
+    for (int i = -4; i <= (j < 0 ? 4 : -1); ++i) bits += brighter(0, left, i, j) != brighter(1, right, i, j);
   return bits;
 }
 
 // The mean in integer gray levels, rounded down.
-int DataCosts::mean_absolute_difference(int x, int right_x, int y) const {
+int DataCosts::mean_absolute_difference(Pixel left, Pixel right) const {
   constexpr int radius = 2, pixels = (2 * radius + 1) * (2 * radius + 1);
   const auto at = [&](int side, int u, int v) -> int {
     return samples_[side][gray_channel].at(std::clamp(u, 0, size_.width - 1),
@@ -320,7 +324,8 @@ int DataCosts::mean_absolute_difference(int x, int right_x, int y) const {
   };
   int sum = 0;
   for (int j = -radius; j <= radius; ++j)
-    for (int i = -radius; i <= radius; ++i) sum += std::abs(at(0, x + i, y + j) - at(1, right_x + i, y + j));
+    for (int i = -radius; i <= radius; ++i)
+      sum += std::abs(at(0, left.x + i, left.y + j) - at(1, right.x + i, right.y + j));
   return sum / (pixels * per_level) * per_level;
 }
 

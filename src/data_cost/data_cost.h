@@ -12,6 +12,7 @@
 #include "parallax/margins.h"
 
 #include "core/arena.h"
+#include "core/label_space.h"
 
 namespace parallax::data_cost {
 
@@ -26,7 +27,9 @@ inline constexpr float highest_volume_cost = 1e30f;
 struct CostModel {
   DataCost cost;
   int min_disparity;
-  int labels;
+  int labels;  // all of them, of all row offsets
+  int min_row_offset = 0;
+  int row_offsets = 1;
   float smoothing;     // σ of a Gaussian over both images, in pixels; 0 = none
   bool integer;        // costs are rounded to integers
   float cost_scale;    // units in a 256th of a gray level
@@ -37,6 +40,7 @@ struct CostModel {
   float outside;       // cost of a label whose right pixel is not there
   int frame = 0;       // pixels nearer to the border than this have no data costs
 
+  LabelSpace space() const { return {{min_disparity, min_row_offset}, {labels / row_offsets, row_offsets}}; }
   float data_cost(int difference) const {
     const float units = static_cast<float>(difference < differences ? difference : differences) * cost_scale;
     return rounded(units);
@@ -112,7 +116,7 @@ class DataCosts {
   void reserve(Arena& arena);
 
   // For the labels of the left image; mirrored: for those of the right one, both images mirrored and swapped,
-  // so that disparities keep their sign. The pair stays in use.
+  // so that disparities keep their sign, and row offsets change it. The pair stays in use.
   void prepare(const StereoPair& pair, bool mirrored);
 
   // Costs before any subtraction or cut.
@@ -124,13 +128,20 @@ class DataCosts {
   View<const std::uint16_t> gray() const { return samples_[0][gray_channel]; }
 
  private:
+  // A pixel of the left or the right image.
+  struct Pixel {
+    int x, y;
+  };
   bool right_exists(int x, int y, int label) const;
   bool has_data(int x, int y) const;
-  int column(int x, int label) const { return x - model_.min_disparity - label; }
-  int difference(int x, int right_x, int y) const;
-  int hamming(int x, int right_x, int y) const;
-  int hamming_of_opposites(int x, int right_x, int y) const;
-  int mean_absolute_difference(int x, int right_x, int y) const;
+  Pixel right_pixel(int x, int y, int label) const {
+    const Offset offset = model_.space().offset(label);
+    return {x - offset.x, y + offset.y};
+  }
+  int difference(Pixel left, Pixel right) const;
+  int hamming(Pixel left, Pixel right) const;
+  int hamming_of_opposites(Pixel left, Pixel right) const;
+  int mean_absolute_difference(Pixel left, Pixel right) const;
   bool in_frame(int x, int y) const;
   bool takes_volume() const { return model_.cost == DataCost::volume; }
   bool takes_gradients() const { return model_.cost == DataCost::gradient_birchfield_tomasi; }

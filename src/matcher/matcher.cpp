@@ -160,6 +160,13 @@ void check_confidence(View<float> confidence, bool told, Size size) {
   check_view("confidence map", confidence, size);
 }
 
+void check_row_offsets(View<float> row_offset, bool told, Size size) {
+  if (row_offset.size == Size{} && row_offset.empty()) return;
+  if (!told)
+    throw Error(ErrorCategory::argument, "this matcher searches no rows: leave out the map of row offsets");
+  check_view("map of row offsets", row_offset, size);
+}
+
 }  // namespace
 
 namespace detail {
@@ -180,6 +187,7 @@ void check_map(const Plan& plan, Size size, const DisparityMap& map) {
   check_view("disparity map", map.disparity, size);
   check_view("status map", map.status, size);
   check_confidence(map.confidence, plan.tells_confidence(), size);
+  check_row_offsets(map.row_offset, plan.tells_row_offsets(), size);
 }
 
 void check_map(const Plan&, Size size, const FiniteMap& map) {
@@ -262,6 +270,10 @@ std::size_t Matcher::memory_bytes() const {
 
 bool Matcher::has_confidence() const {
   return plan().tells_confidence();
+}
+
+bool Matcher::has_row_offsets() const {
+  return plan().tells_row_offsets();
 }
 
 const std::vector<StageTime>& Matcher::stage_times() const {
