@@ -12,25 +12,13 @@
 #include <optional>
 #include <vector>
 
+#include "parallax/arithmetic.h"
 #include "parallax/data_cost.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
 
 #pragma GCC visibility push(default)
 namespace parallax {
-
-/// Number format in which messages and costs are stored and computed.
-enum class Arithmetic {
-  /// Unsigned bytes: integers, messages of at most 31 units. Gives the same labels on every device.
-  fixed8,
-  /// The same in 16 bits, with messages of at most 4095 units, where 31 steps are too coarse.
-  fixed16,
-  /// The published algorithm: the mean of each message is subtracted from it. The outermost pixels keep the
-  /// messages of the coarser level and get no disparity.
-  float32,
-  float16,   ///< float32 with messages and costs stored in IEEE half precision
-  bfloat16,  ///< float32 with messages and costs stored in bfloat16
-};
 
 /// Parameters of hierarchical belief propagation.
 ///

@@ -6,6 +6,7 @@
 /// The C++ interface.
 #pragma once
 
+#include "parallax/arithmetic.h"
 #include "parallax/belief_propagation.h"
 #include "parallax/block.h"
 #include "parallax/census.h"
@@ -22,6 +23,7 @@
 #include "parallax/margins.h"
 #include "parallax/matcher.h"
 #include "parallax/matcher_pool.h"
+#include "parallax/motion.h"
 #include "parallax/parameters.h"
 #include "parallax/partition.h"
 #include "parallax/rectified_matcher.h"

@@ -125,7 +125,7 @@ class DataCosts {
   bool reachable(int x, int y) const;
   bool masked(int x, int y) const;
   // Samples of the gray channel.
-  View<const std::uint16_t> gray() const { return samples_[0][gray_channel]; }
+  View<const std::uint16_t> gray(int side = 0) const { return samples_[side][gray_channel]; }
 
  private:
   // A pixel of the left or the right image.

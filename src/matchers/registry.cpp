@@ -6,6 +6,7 @@
 #include "matchers/block/block.h"
 #include "matchers/census/census.h"
 #include "matchers/method.h"
+#include "matchers/motion/motion.h"
 #include "matchers/semi_global/semi_global.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 
@@ -18,6 +19,7 @@ std::vector<std::unique_ptr<Method>>& methods() {
     rooms.push_back(block::method());
     rooms.push_back(belief_propagation::method());
     rooms.push_back(census::method());
+    rooms.push_back(motion::method());
     rooms.push_back(semi_global::method());
     rooms.push_back(tiled_belief_propagation::method());
     return rooms;

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matchers/motion/motion.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/checks.h"
+#include "core/search_reach.h"
+
+namespace parallax::motion {
+namespace {
+
+// With less than half a unit per label, the rounded slope would differ too much from the exact one.
+constexpr float least_slope = 0.5f;
+
+// The coarsest scale considers all labels: no more than these on each axis, unless its image is small.
+constexpr int most_coarse_labels = 17, smallest_side = 16;
+
+void check_fits(const Model& model) {
+  const MotionParameters& p = model.parameters;
+  const std::string instead = p.arithmetic == Arithmetic::fixed8 ? "fixed16 or float32" : "float32";
+  if (model.scale < least_slope)
+    refuse("discontinuity_truncation", p.discontinuity_truncation,
+           "at most " + std::to_string(static_cast<int>(static_cast<float>(model.bound) / least_slope)) +
+               " labels, or arithmetic " + instead);
+  if (model.data_cost(model.differences) < 1)
+    refuse("data_weight", p.data_weight,
+           "more, or arithmetic " + instead + ": with this data_truncation, all data costs round to 0");
+}
+
+int floor_half(int value) {
+  return value >= 0 ? value / 2 : -((1 - value) / 2);
+}
+
+int ceil_half(int value) {
+  return -floor_half(-value);
+}
+
+LabelSpace halved(const LabelSpace& labels) {
+  const Offset first{floor_half(labels.first.x), floor_half(labels.first.y)},
+      last{ceil_half(labels.last().x), ceil_half(labels.last().y)};
+  return {first, {last.x - first.x + 1, last.y - first.y + 1}};
+}
+
+Size halved(Size size) {
+  return {(size.width + 1) / 2, (size.height + 1) / 2};
+}
+
+}  // namespace
+
+Model make_model(const MotionParameters& p) {
+  Model model = {};
+  model.parameters = p;
+  model.cost = p.cost;
+  model.min_disparity = p.min_disparity;
+  model.labels = p.disparities * p.row_offsets;
+  model.min_row_offset = p.min_row_offset;
+  model.row_offsets = p.row_offsets;
+  model.smoothing = p.smoothing;
+  model.differences = data_cost::highest_counted(p.cost, p.data_truncation);
+  model.has_outside = true;
+  model.integer = p.arithmetic != Arithmetic::float32;
+  model.bound = p.arithmetic == Arithmetic::fixed8 ? 31 : 4095;
+  model.scale = model.integer ? static_cast<float>(model.bound) / p.discontinuity_truncation : 1.0f;
+  model.cost_scale = p.data_weight * model.scale / data_cost::per_level;
+  model.outside = model.rounded(p.outside_cost * model.scale);
+  model.prediction_weight = p.prediction_weight * model.scale;
+  for (int difference = 0; difference < static_cast<int>(data_cost::edge_table_size); ++difference) {
+    const double weight = data_cost::edge_weight(difference, p.edge_contrast, p.edge_floor);
+    const float slope = model.rounded(static_cast<float>(weight) * model.scale);
+    model.truncations.push_back(
+        model.rounded(static_cast<float>(weight) * p.discontinuity_truncation * model.scale));
+    // At least one unit, because with 0 a message would say nothing; above the bound, a higher slope has no effect.
+    model.slopes.push_back(model.integer ? std::clamp(slope, 1.0f, static_cast<float>(model.bound)) : slope);
+  }
+  if (model.integer) check_fits(model);
+  return model;
+}
+
+void check_reachable(const LabelSpace& labels, Size size) {
+  parallax::check_reachable(labels.first.x, labels.extent.width, size.width);
+  if (labels.first.y < size.height && labels.last().y > -size.height) return;
+  throw Error(ErrorCategory::argument,
+              "row offsets " + std::to_string(labels.first.y) + " to " + std::to_string(labels.last().y) +
+                  " lie outside an image " + std::to_string(size.height) +
+                  " pixels high at every pixel: choose min_row_offset and row_offsets within its height");
+}
+
+Margins margins(const MotionParameters& p, Size size, int padding) {
+  const Model model = make_model(p);
+  check_reachable(model.space(), size);
+  Margins margins = data_cost::margins(model, size, p.refine.left_right_check, padding);
+  const SearchReach rows =
+      search_reach(-model.space().last().y, -model.space().first.y, size.height, p.refine.left_right_check);
+  margins.top += rows.left;
+  margins.bottom += rows.right;
+  // Tiles begin at multiples of two pixels of the coarsest scale's coarsest level, so that their scales and levels are
+  // parts of the image's, with the same checkerboard colours.
+  const std::vector<Scale> all = scales(p, size);
+  margins.alignment = 1 << (all.size() - 1 + level_sizes(all.back().size, p.levels).size());
+  return margins;
+}
+
+std::vector<Scale> scales(const MotionParameters& p, Size size) {
+  LabelSpace labels{{p.min_disparity, p.min_row_offset}, {p.disparities, p.row_offsets}};
+  std::vector<Scale> scales;
+  const auto window = [&] {
+    return Size{std::min(p.active_window, labels.extent.width),
+                std::min(p.active_window, labels.extent.height)};
+  };
+  while (p.active_window > 0 && std::max(labels.extent.width, labels.extent.height) > most_coarse_labels &&
+         std::max(size.width, size.height) > smallest_side) {
+    scales.push_back({size, labels, window()});
+    labels = halved(labels);
+    size = halved(size);
+  }
+  scales.push_back({size, labels, labels.extent});
+  return scales;
+}
+
+std::vector<Size> level_sizes(Size size, int levels) {
+  std::vector<Size> sizes{size};
+  while (static_cast<int>(sizes.size()) < levels && sizes.back() != Size{1, 1})
+    sizes.push_back(halved(sizes.back()));
+  return sizes;
+}
+
+Offset nearest(const LabelSpace& labels, Offset offset) {
+  return {std::clamp(offset.x, labels.first.x, labels.last().x),
+          std::clamp(offset.y, labels.first.y, labels.last().y)};
+}
+
+Offset window_first(const Scale& scale, Offset prediction) {
+  const LabelSpace starts{scale.labels.first,
+                          {scale.labels.extent.width - scale.window.width + 1,
+                           scale.labels.extent.height - scale.window.height + 1}};
+  return nearest(starts, {prediction.x - scale.window.width / 2, prediction.y - scale.window.height / 2});
+}
+
+}  // namespace parallax::motion

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Refinement of maps of two components, disparities and row offsets: the same steps as for disparities alone, for
+// vectors.
+#pragma once
+
+#include "core/arena.h"
+#include "core/plan.h"
+#include "core/workers.h"
+#include "refine/guide.h"
+#include "refine/refine.h"
+
+namespace parallax::refine {
+
+// \throws Error (argument) naming the first field that has no meaning for vectors
+void check_vector_parameters(const RefineParameters& parameters);
+
+// Adds the fields that methods with vectors have.
+void add_vector_fields(detail::Fields& fields, RefineParameters& parameters);
+
+// The vectors of the right image's pixels, with the signs of the left map.
+struct RightVectors {
+  View<float> disparity, row_offset;
+};
+
+// A left pixel (x, y) of disparity d and row offset v keeps its vector if the right pixel (x − ⌈d − ½⌉, y + ⌈v − ½⌉) has
+// one whose components both differ by at most `tolerance` pixels. Otherwise it becomes Status::inconsistent.
+void check_vectors(const DisparityMap& map, const RightVectors& right, float tolerance,
+                   const Workers& workers);
+
+// Gives every pixel without a vector one of those that it meets first above, below, left and right of it, within
+// fill_reach pixels, and the status `filled`: the one of least Δ + s, where s is its distance in pixels and Δ the largest
+// difference from the pixel, in gray levels of `guide`, on the way there. Ties go to the first in that order. Vectors
+// that the fill itself gives are no candidates. Pixels of status `input_masked`, and those that meet none, are unchanged.
+// `scratch` has the size of the map.
+void fill_vectors(const DisparityMap& map, View<const std::uint8_t> guide, const RightVectors& scratch,
+                  const Workers& workers);
+
+// All steps, with the memory they need.
+class VectorPipeline {
+ public:
+  // `reference`: uses the readable filters.
+  VectorPipeline(const RefineParameters& parameters, Size size, bool reference);
+
+  // Called twice, as Arena says, before the first run.
+  void reserve(Arena& arena);
+
+  void run(const ImageView& left, const DisparityMap& map, const RightVectors& right, const Workers& workers,
+           detail::StageClock& clock) const;
+
+ private:
+  View<std::uint8_t> guide() const { return inside_border(guide_, size_, parameters_.weighted_median); }
+  void take_medians(View<float> component, const Workers& workers) const;
+
+  RefineParameters parameters_;
+  bool reference_;
+  Size size_;
+  GuidedWindow weighted_median_;
+  View<float> scratch_;
+  RightVectors candidates_;
+  View<std::uint8_t> guide_;
+};
+
+}  // namespace parallax::refine
