@@ -37,7 +37,7 @@ struct MotionParameters {
   /// labels, and no scales; or odd, 3…7.
   int active_window = 7;
   /// Cost of each pixel by which a motion differs from the one that the next coarser scale found; 0…1000.
-  float prediction_weight = 0.2f;
+  float prediction_weight = 0.03f;
   /// Levels of the pyramid of messages, including the image itself, where all labels are considered; 1…30.
   int levels = 5;
   /// Half-sweeps on each level and scale; each updates one of the two colours of the checkerboard; 1…1000.
@@ -66,9 +66,10 @@ struct MotionParameters {
   /// axis, of those that the pixel considers. Without a second one the confidence is 1.
   float min_confidence = 0;
   /// Steps after the match. The check also matches from the second frame to the first; both components must agree.
-  /// Fill::directions chooses by distance and gray levels alone, and medians are those of each component. Other fills,
-  /// the speckle filter, refit and the bilateral filter are not available.
-  RefineParameters refine = {.speckle_size = 0, .fill = Fill::directions};
+  /// `refit` fits fractions to gray levels by a step of Lucas & Kanade 1981, in place of census costs. Fill::directions
+  /// chooses by distance and gray levels alone, and medians are those of each component. Other fills, the speckle filter
+  /// and the bilateral filter are not available.
+  RefineParameters refine = {.speckle_size = 0, .refit = 7, .fill = Fill::directions};
 
   /// \throws Error (argument) naming the field, its value and the allowed range, also when the arithmetic
   /// cannot represent the parameters.

@@ -11,7 +11,6 @@ namespace parallax::refine {
 
 void check_vector_parameters(const RefineParameters& p) {
   if (p.speckle_size != 0) refuse("speckle_size", p.speckle_size, "0: vectors have no speckle filter");
-  if (p.refit != 0) refuse("refit", p.refit, "0: vectors are not refitted");
   if (p.bilateral != 0) refuse("bilateral", p.bilateral, "0: vectors have no bilateral filter");
   if (p.fill != Fill::none && p.fill != Fill::directions)
     refuse("fill", static_cast<int>(p.fill), "none or directions, which vectors have");
@@ -24,6 +23,9 @@ void add_vector_fields(detail::Fields& fields, RefineParameters& p) {
            {"Reject pixels where the motions from and to the second frame disagree"})
       .add("left_right_tolerance", p.left_right_tolerance, not_negative(),
            {"Largest difference allowed between the two motions, on each axis", "pixels", Audience::experts})
+      .add("refit", p.refit, odd_or_zero(3, 15),
+           {"Window over which fractions of motions are fitted to gray levels: 0 (none), or odd from 3 to 15",
+            "pixels"})
       .add("fill", p.fill, {{"none", Fill::none}, {"directions", Fill::directions}},
            {"How to fill pixels without a value; directions = from the nearest that looks alike above, "
             "below, left or "
@@ -116,15 +118,23 @@ void VectorPipeline::reserve(Arena& arena) {
     guide_ = arena.reserve_plane<std::uint8_t>(bordered_guide_size(size_, parameters_.weighted_median));
   if (parameters_.fill == Fill::directions)
     candidates_ = {arena.reserve_plane<float>(size_), arena.reserve_plane<float>(size_)};
+  if (parameters_.refit > 0) shifts_ = Shifts(size_, arena);
 }
 
-void VectorPipeline::run(const ImageView& left, const DisparityMap& map, const RightVectors& right,
+void VectorPipeline::run(const StereoPair& pair, const DisparityMap& map, const RightVectors& right,
                          const Workers& workers, detail::StageClock& clock) const {
   if (parameters_.left_right_check) {
     check_vectors(map, right, parameters_.left_right_tolerance, workers);
     clock.finish("left_right_check");
   }
-  if (parameters_.is_guided()) take_guide(left, guide(), workers);
+  if (parameters_.refit > 0) {
+    if (reference_)
+      refit_vectors_reference(map, pair, parameters_.refit, shifts_);
+    else
+      refit_vectors(map, pair, parameters_.refit, shifts_, workers);
+    clock.finish("refit");
+  }
+  if (parameters_.is_guided()) take_guide(pair.left, guide(), workers);
   if (parameters_.fill == Fill::directions) {
     fill_vectors(map, guide(), candidates_, workers);
     clock.finish("fill");

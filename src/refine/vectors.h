@@ -8,6 +8,7 @@
 #include "core/workers.h"
 #include "refine/guide.h"
 #include "refine/refine.h"
+#include "refine/refit_vectors.h"
 
 namespace parallax::refine {
 
@@ -44,7 +45,8 @@ class VectorPipeline {
   // Called twice, as Arena says, before the first run.
   void reserve(Arena& arena);
 
-  void run(const ImageView& left, const DisparityMap& map, const RightVectors& right, const Workers& workers,
+  // `pair`: the images of the map; the right one is for refit_vectors() only.
+  void run(const StereoPair& pair, const DisparityMap& map, const RightVectors& right, const Workers& workers,
            detail::StageClock& clock) const;
 
  private:
@@ -58,6 +60,7 @@ class VectorPipeline {
   View<float> scratch_;
   RightVectors candidates_;
   View<std::uint8_t> guide_;
+  Shifts shifts_;
 };
 
 }  // namespace parallax::refine

@@ -419,7 +419,7 @@ class Reference final : public detail::Plan {
       match_back(pair);
       clock.finish("right_match");
     }
-    refinement_.run(pair.left, map, right_, workers_, clock);
+    refinement_.run(pair, map, right_, workers_, clock);
   }
 
  private:
