@@ -32,7 +32,7 @@ struct Map {
   Plane<float> disparity, confidence, row_offset;
   Plane<std::uint8_t> status;
 
-  Map(Size size, bool with_confidence, bool with_row_offsets)
+  explicit Map(Size size, bool with_confidence = false, bool with_row_offsets = false)
       : disparity(size),
         confidence(with_confidence ? size : Size{}),
         row_offset(with_row_offsets ? size : Size{}),
@@ -87,8 +87,8 @@ class Plans final : public tuning::Landscape {
         pair_(pair),
         space_(space),
         limits_(limits),
-        result_(size(), false, false),
-        bare_(size(), false, false) {
+        result_(size()),
+        bare_(size()) {
     const std::unique_ptr<detail::Plan> plan = make_plan(Configuration());
     plan_bytes_ = bytes_of(*plan);
     if (const auto gpu = plan->gpu_memory()) free_on_gpu_ = gpu->free;
@@ -224,7 +224,7 @@ class Plans final : public tuning::Landscape {
 void check_pair(const MatcherParameters& parameters, const Device& device, const StereoPair& pair) {
   const ImageFormat& format = pair.left.format;
   const std::unique_ptr<detail::Plan> plan = detail::make_plan(parameters, device, format, Configuration());
-  Map map(format.size, false);
+  Map map(format.size);
   detail::check_run(*plan, format, pair, map.view());
 }
 

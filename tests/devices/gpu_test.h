@@ -101,7 +101,7 @@ class DeviceImages {
     return pair;
   }
 
-  DisparityMap map(Size size, bool with_confidence, bool with_row_offsets) {
+  DisparityMap map(Size size, bool with_confidence, bool with_row_offsets = false) {
     DisparityMap map{plane<float>(size, 3), plane<std::uint8_t>(size, 5)};
     if (with_confidence) map.confidence = plane<float>(size, 1);
     if (with_row_offsets) map.row_offset = plane<float>(size, 7);
