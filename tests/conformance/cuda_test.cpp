@@ -39,10 +39,11 @@ void expect_conformance(const MatcherParameters& parameters, const StereoPair& p
                         const std::string& which, const TunedValues& configuration = {}) {
   const Result expected = match(parameters, reference, pair, 0x11, with_confidence);
   Matcher matcher(parameters, gpu(), pair.left.format, {0, configuration});
-  Result actual(pair.left.format.size, 0xEE, with_confidence);
+  const bool with_row_offsets = with_confidence && matcher.has_row_offsets();
+  Result actual(pair.left.format.size, 0xEE, with_confidence, with_row_offsets);
   matcher.run(pair, actual.map());
   expect_same(expected, actual, which);
-  Result again(pair.left.format.size, 0x77, with_confidence);
+  Result again(pair.left.format.size, 0x77, with_confidence, with_row_offsets);
   matcher.run(pair, again.map());
   expect_same(expected, again, which + ", again");
   expect_same(expected, run_on_device(matcher, pair, with_confidence), which + ", on the device's images");
@@ -51,7 +52,7 @@ void expect_conformance(const MatcherParameters& parameters, const StereoPair& p
   matcher.run(pair, without.map());
   EXPECT_TRUE(same_bytes(expected.disparity, without.disparity)) << "disparity without confidence, " << which;
   EXPECT_TRUE(same_bytes(expected.status, without.status)) << "status without confidence, " << which;
-  Result last(pair.left.format.size, 0x99, true);
+  Result last(pair.left.format.size, 0x99, true, with_row_offsets);
   matcher.run(pair, last.map());
   expect_same(expected, last, which + ", with confidence again");
 }
