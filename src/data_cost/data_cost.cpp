@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <string>
 
 #include "parallax/error.h"
 
@@ -63,6 +64,12 @@ int highest_counted(DataCost cost, float truncation) {
 void check_reachable(const CostModel& model, Size size) {
   const LabelSpace space = model.space();
   if (model.cost != DataCost::volume) parallax::check_reachable(space.first.x, space.extent.width, size.width);
+}
+
+void check_one_row(const CostModel& model, const char* device) {
+  if (!model.space().is_flat())
+    throw Error(ErrorCategory::device, std::string("row_tolerance is not available on device ") + device +
+                                           ", because its kernels compare pixels of one row: choose device cpu");
 }
 
 namespace {

@@ -89,6 +89,9 @@ inline int volume_labels(DataCost cost, int labels) {
 // \throws Error (argument) when every label leads out of the image at every pixel
 void check_reachable(const CostModel& model, Size size);
 
+// \throws Error (device) naming row_tolerance, for devices whose kernels compare pixels of one row only
+void check_one_row(const CostModel& model, const char* device);
+
 // How much surrounding image a tile of belief propagation needs: `padding` pixels on every side, plus those
 // that data costs read.
 // \throws Error (argument) as check_reachable() does, and for a caller's volume

@@ -67,6 +67,7 @@ class Opencl final : public opencl::Plan {
         images_(model_, format, {2, device_.pixels}, layout_),
         refinement_(parameters.refine, format, layout_) {
     check_available(parameters);
+    data_cost::check_one_row(model_, "opencl");
     refine::check_divisions(context().info(), model_.decision());
     data_cost::check_reachable(model_, format.size);
     if (has_edges()) edge_table_ = reserve(data_cost::edge_table_size * sizeof(cl_uint));
