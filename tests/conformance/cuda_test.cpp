@@ -67,7 +67,9 @@ void for_each_seed(unsigned test, const Action& action) {
 
 void expect_conformance(const RandomCase& random_case, const TunedValues& configuration = {}) {
   MatcherParameters parameters = random_case.parameters();
-  if (auto* bp = parameters.get_if<BeliefPropagationParameters>()) bp->align_rows = false;  // refused
+  if (auto* bp = parameters.get_if<BeliefPropagationParameters>())
+    bp->align_rows = false, bp->row_tolerance = 0;  // refused
+  if (auto* sgm = parameters.get_if<SemiGlobalParameters>()) sgm->row_tolerance = 0;
   expect_conformance(parameters, random_case.pair(), random_case.with_confidence(), random_case.description(),
                      configuration);
 }
@@ -92,6 +94,7 @@ TEST_P(CudaConformance, BeliefPropagationOfCandidatesEqualsTheReference) {
     if (pair.costs.labels > 0) return;  // its labels may be far outside the image
     BeliefPropagationParameters parameters = with_candidates(random_case, seed);
     parameters.align_rows = false;  // refused
+    parameters.row_tolerance = 0;
     const std::string levels = std::to_string(parameters.candidate_levels) + " levels with candidates, ";
     expect_conformance(parameters, pair, random_case.with_confidence(),
                        levels + std::to_string(parameters.levels) + " in all, " + random_case.description());
