@@ -79,6 +79,7 @@ void CudaImages::prepare(const cuda::SharedContext& context, std::byte* memory, 
                            {cuda::define("CENSUS_BLOCK", static_cast<int>(block_threads)),
                             cuda::define("CENSUS_ROWS", static_cast<int>(census_rows))});
   take_ = program_.kernel("take");
+  halve_ = program_.kernel("halve");
   mirror_ = program_.kernel("mirror");
   smooth_ = program_.kernel("smooth");
   census_ = program_.kernel("census");
@@ -139,6 +140,11 @@ void CudaImages::take(const StereoPair& pair, cuda::ChangingLaunches& launches) 
   take_.launch(launches, grid, {block_threads}, 0, cuda::kernel_image(pair.left),
                cuda::kernel_image(pair.right), cuda::kernel_mask(pair.left_mask),
                cuda::kernel_mask(pair.right_mask), samples(as_it_is), validity(as_it_is));
+}
+
+void CudaImages::halve(const CudaImages& finer, StreamHandle stream) const {
+  halve_.launch(stream, rows_of(format_.size, 2), {block_threads}, 0, finer.samples(as_it_is),
+                finer.validity(as_it_is), samples(as_it_is), validity(as_it_is));
 }
 
 void CudaImages::mirror(StreamHandle stream) const {

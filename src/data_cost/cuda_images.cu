@@ -295,16 +295,47 @@ PARALLAX_KERNEL gradients(CudaSamples samples, CudaGradient* left, CudaGradient*
       range_of(row(y), x, width)};
 }
 
+namespace {
+
+// The mean of up to four children, rounded.
+__device__ uint16 mean_of_children(const uint16* fine, int width, int height, int stride, int x, int y) {
+  const int columns = min(2, width - 2 * x), rows = min(2, height - 2 * y);
+  int sum = 0;
+  for (int j = 0; j < rows; ++j)
+    for (int i = 0; i < columns; ++i) sum += fine[static_cast<int64>(2 * y + j) * stride + 2 * x + i];
+  const int children = rows * columns;
+  return static_cast<uint16>((sum + children / 2) / children);
+}
+
+}  // namespace
+
 // The gray image of a coarser level.
 PARALLAX_KERNEL average(const uint16* fine, int fine_width, int fine_height, int fine_stride, uint16* coarse,
                         int stride) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
   if (2 * x >= fine_width) return;
-  const int columns = min(2, fine_width - 2 * x), rows = min(2, fine_height - 2 * y);
-  int sum = 0;
-  for (int j = 0; j < rows; ++j)
-    for (int i = 0; i < columns; ++i) sum += fine[static_cast<int64>(2 * y + j) * fine_stride + 2 * x + i];
-  const int children = rows * columns;
-  coarse[static_cast<int64>(y) * stride + x] = static_cast<uint16>((sum + children / 2) / children);
+  coarse[static_cast<int64>(y) * stride + x] =
+      mean_of_children(fine, fine_width, fine_height, fine_stride, x, y);
+}
+
+// Both images and their validity at a coarser scale. grid.z = 2.
+PARALLAX_KERNEL halve(CudaSamples fine, CudaValidity fine_valid, CudaSamples coarse, CudaValidity coarse_valid) {
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
+  const bool is_left = blockIdx.z == 0, inside = x < coarse.width;
+  bool valid = false;
+  if (inside) {
+    const uint32* bits = is_left ? fine_valid.left : fine_valid.right;
+    // Bits beyond the width are 0.
+    for (int row = 2 * y; row < min(2 * y + 2, fine.height); ++row)
+      valid = valid || (bits[static_cast<int64>(row) * fine_valid.words + x / 16] >> x % 16 * 2 & 3) != 0;
+  }
+  const uint32 word = __ballot_sync(all_lanes, valid);
+  if (threadIdx.x % 32 == 0 && x / 32 < coarse_valid.words)
+    (is_left ? coarse_valid.left : coarse_valid.right)[static_cast<int64>(y) * coarse_valid.words + x / 32] =
+        word;
+  if (inside)
+    (is_left ? coarse.left : coarse.right)[static_cast<int64>(y) * coarse.stride + x] = mean_of_children(
+        is_left ? fine.left : fine.right, fine.width, fine.height, fine.stride, x, y);
 }

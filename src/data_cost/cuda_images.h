@@ -29,6 +29,9 @@ class CudaImages {
   // Loads the kernels and fills tables; `memory` is the arena with the reserved layout.
   void prepare(const cuda::SharedContext& context, std::byte* memory, cuda::StreamHandle stream);
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) const;
+  // In place of take(), with half the width and height, rounded up: a pixel is the mean of its up to four children,
+  // rounded, and valid if one of them is. Of gray images only.
+  void halve(const CudaImages& finer, cuda::StreamHandle stream) const;
   // The steps until a pair's costs can be computed, in this order.
   void smooth(cuda::StreamHandle stream) const;
   void mirror(cuda::StreamHandle stream) const;  // not needed by the pair as it is
@@ -84,7 +87,7 @@ class CudaImages {
   Buffer<float> cost_table_;
   std::byte* memory_ = nullptr;
   cuda::Program program_;
-  cuda::Kernel take_, mirror_, smooth_, census_, census_of_opposites_, half_pixel_range_, gradients_;
+  cuda::Kernel take_, halve_, mirror_, smooth_, census_, census_of_opposites_, half_pixel_range_, gradients_;
 };
 
 }  // namespace parallax::data_cost

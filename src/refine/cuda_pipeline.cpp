@@ -102,6 +102,10 @@ void CudaPipeline::Planes::prepare(const cuda::SharedContext& context) {
   branch.prepare(context);
 }
 
+cuda::Options CudaPipeline::options() {
+  return {cuda::define("WARPS", static_cast<int>(warps))};
+}
+
 void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory, StreamHandle stream) {
   memory_ = memory;
   const RefineParameters& p = parameters_;
@@ -112,7 +116,7 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
   if (refits()) refit_->prepare(context, p.refit, memory, stream);
   if (fills_planes()) planes_.prepare(context);
   if (!filters_guided() && !p.left_right_check && !removes_speckles() && !fills() && !takes_median()) return;
-  program_ = cuda::Program(context, cuda::refine_kernels_cu, {"-DWARPS=" + std::to_string(warps)});
+  program_ = cuda::Program(context, cuda::refine_kernels_cu, options());
   check_left_right_ = program_.kernel("check_left_right");
   label_tiles_ = program_.kernel("label_tiles");
   join_tiles_ = program_.kernel("join_tiles");

@@ -49,6 +49,9 @@ class CudaPipeline {
   // `format`: format of the pair.
   CudaPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout);
 
+  // Of cuda_kernels.cu.
+  static cuda::Options options();
+
   // Loads the kernels; `memory` is the arena with the reserved layout.
   void prepare(const cuda::SharedContext& context, std::byte* memory, cuda::StreamHandle stream);
   // Reads what guided steps need from the left image, and refit() from both, in memory that the GPU reaches.

@@ -52,6 +52,29 @@ struct CudaPlaneFill {
   int cells_across, cells_down;
 };
 
+// A map of vectors.
+struct CudaVectors {
+  float *disparity, *row_offset;
+  unsigned char* status;
+  long long stride, status_stride;  // of the two float planes; of the status
+};
+
+// What a pixel of the left image brings to refit_vectors(): its nearest shift, and in gray levels the difference and the
+// gradient, whose row component is in the upper half.
+struct alignas(16) CudaShift {
+  int x, y, difference;
+  unsigned gradient;
+};
+
+// A map and the gray levels of its images, for refit_vectors().
+struct CudaVectorRefit {
+  CudaVectors map;
+  const unsigned char *left, *right;
+  CudaShift* shifts;
+  int gray_stride, shift_stride;
+  int width, height;
+};
+
 // The output of decisions.
 struct CudaDecision {
   float* disparity;
