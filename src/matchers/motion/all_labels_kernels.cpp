@@ -98,11 +98,13 @@ HWY_INLINE void send(const SendingRow& row, std::ptrdiff_t i) {
   const typename N::Tag tag;
   const int lanes = static_cast<int>(hn::Lanes(tag)), step = side::count * lanes;
   const int columns = row.labels.width, rows = row.labels.height;
-  Element* along_row = static_cast<Element*>(row.scratch);
-  Element* passes = along_row + columns * step;
+  const std::ptrdiff_t stride = row.stride, row_stride = columns * stride;
+  Element* reached = static_cast<Element*>(row.scratch);  // of a row of labels
   Arriving<N> arriving(row, i);
+  Element* to[side::count];
   Vector slopes[side::count], least[side::count], reach[side::count];
   for (int d = 0; d < side::count; ++d) {
+    to[d] = static_cast<Element*>(row.to[d]) + i;
     slopes[d] = hn::LoadU(tag, static_cast<const Element*>(row.slopes[d]) + i);
     least[d] = hn::Set(tag, N::highest);
   }
@@ -120,33 +122,33 @@ HWY_INLINE void send(const SendingRow& row, std::ptrdiff_t i) {
           h = arriving.belief_without(d);
         least[d] = hn::Min(least[d], h);
         reach[d] = hn::Min(h, N::add(reach[d], slopes[d]));
-        hn::Store(reach[d], tag, along_row + k * step + d * lanes);
+        hn::Store(reach[d], tag, reached + k * step + d * lanes);
       }
     }
-    Element* here = passes + r * columns * step;
-    const Element* before = r > 0 ? here - columns * step : along_row;
     for (int k = columns - 1; k >= 0; --k) {
+      const std::ptrdiff_t at = r * row_stride + k * stride;
       for (int d = 0; d < side::count; ++d) {
-        const int at = k * step + d * lanes;
-        reach[d] = hn::Min(hn::Load(tag, along_row + at), N::add(reach[d], slopes[d]));
-        hn::Store(hn::Min(reach[d], N::add(hn::Load(tag, before + at), slopes[d])), tag, here + at);
+        reach[d] = hn::Min(hn::Load(tag, reached + k * step + d * lanes), N::add(reach[d], slopes[d]));
+        Vector lowest = reach[d];
+        if (r > 0) lowest = hn::Min(lowest, N::add(hn::LoadU(tag, to[d] + at - row_stride), slopes[d]));
+        hn::StoreU(lowest, tag, to[d] + at);
       }
     }
   }
   Vector highest[side::count];
-  Element* to[side::count];
   for (int d = 0; d < side::count; ++d) {
     highest[d] = N::add(least[d], hn::LoadU(tag, static_cast<const Element*>(row.truncations[d]) + i));
-    to[d] = static_cast<Element*>(row.to[d]) + i;
+    for (int k = 0; k < columns; ++k) hn::Store(highest[d], tag, reached + k * step + d * lanes);
   }
-  for (int k = 0; k < columns; ++k) {
-    for (int d = 0; d < side::count; ++d) reach[d] = highest[d];
-    for (int r = rows - 1; r >= 0; --r) {
-      const int label = r * columns + k;
+  for (int r = rows - 1; r >= 0; --r) {
+    for (int k = 0; k < columns; ++k) {
+      const std::ptrdiff_t at = r * row_stride + k * stride;
       for (int d = 0; d < side::count; ++d) {
-        const Vector h = hn::Load(tag, passes + label * step + d * lanes);
-        reach[d] = hn::Min(hn::Min(h, N::add(reach[d], slopes[d])), highest[d]);
-        hn::StoreU(hn::Sub(reach[d], least[d]), tag, to[d] + label * row.stride);
+        Element* below = reached + k * step + d * lanes;
+        const Vector h = hn::Min(hn::LoadU(tag, to[d] + at), highest[d]),
+                     lowest = hn::Min(h, N::add(hn::Load(tag, below), slopes[d]));
+        hn::Store(lowest, tag, below);
+        hn::StoreU(hn::Sub(lowest, least[d]), tag, to[d] + at);
       }
     }
   }
