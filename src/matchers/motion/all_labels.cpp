@@ -16,6 +16,7 @@
 
 #include "core/round_up.h"
 #include "matchers/motion/all_labels_kernels.h"
+#include "matchers/motion/follow_closely.h"
 
 namespace parallax::motion {
 // Messages and data costs of rows of a level: all of them, or the latest `held`.
@@ -69,30 +70,6 @@ constexpr int most_at_once = 8;
 
 constexpr int columns_beside[] = {0, 0, -1, 1};
 constexpr int rows_beside[] = {-1, 1, 0, 0};
-
-// The rows of a half-sweep, the k-th of some that follow each other closely.
-struct RowRange {
-  int first, last;
-};
-
-// Calls sweep(k, y) for half-sweeps 0 … count − 1 of the rows range(k), and before the first one of row y, arrive(y + 1).
-template <class RangeOf, class Arrive, class Sweep, class Leave>
-void follow_closely(int count, const RangeOf& range, const Arrive& arrive, const Sweep& sweep,
-                    const Leave& leave) {
-  int first = range(0).first, last = range(0).last;
-  for (int k = 0; k < count; ++k) {
-    first = std::min(first, range(k).first + k);
-    last = std::max(last, range(k).last + k);
-  }
-  for (int step = first; step < last + 1; ++step) {
-    arrive(step + 1);
-    for (int k = 0; k < count; ++k) {
-      const int y = step - k;
-      if (y >= range(k).first && y < range(k).last) sweep(k, y);
-    }
-    leave(step - count);
-  }
-}
 
 }  // namespace
 
