@@ -18,22 +18,28 @@
 #include "matchers/motion/all_labels_kernels.h"
 
 namespace parallax::motion {
-// Messages and data costs of rows of a level: all of them, or the latest `held`.
+struct IndexRange {
+  int first, last;
+};
+
+// Messages and data costs of rows of a level: all of them, or the latest `held`; of all columns, or some.
 struct LevelRows {
-  Size size = {};
+  Size size = {};  // of the level
   int labels = 0;
   std::size_t element = 1;  // bytes
   int held = 0;
-  int pixels = 0, computed = 0;  // of a parity
-  std::ptrdiff_t stride = 0;     // elements between labels
+  int first = 0;              // the first pixel of a parity; even
+  int computed = 0;           // pixels of a parity, in full widest vectors
+  std::ptrdiff_t stride = 0;  // elements between labels
   std::byte* memory = nullptr;
 
   LevelRows() = default;
-  LevelRows(Size of, int of_labels, std::size_t element_size, int rows)
-      : size(of), labels(of_labels), element(element_size), held(rows), pixels((of.width + 1) / 2) {
+  LevelRows(Size of, int pixels, int of_labels, std::size_t element_size, int rows)
+      : size(of), labels(of_labels), element(element_size), held(rows) {
     const int line = widest_vector_bytes / static_cast<int>(element);
     computed = round_up(pixels, line);
-    // A pixel beyond the border ends each label. An odd number of cache lines spreads labels over all sets of a cache.
+    // An element that is always 0 ends each label: the message from beyond the left border to the next one. An odd number
+    // of cache lines spreads labels over all sets of a cache.
     const int lines = (pixels + line) / line;
     stride = (lines % 2 == 0 ? lines + 1 : lines) * line;
   }
@@ -67,13 +73,13 @@ namespace {
 // Half-sweeps that follow each other closely. With more in the finest level, it is kept as a whole, too.
 constexpr int most_at_once = 8;
 
+// Pixels of a parity in a row.
+constexpr int pixels_of(Size size) {
+  return (size.width + 1) / 2;
+}
+
 constexpr int columns_beside[] = {0, 0, -1, 1};
 constexpr int rows_beside[] = {-1, 1, 0, 0};
-
-// The rows of a half-sweep, the k-th of some that follow each other closely.
-struct RowRange {
-  int first, last;
-};
 
 // Calls sweep(k, y) for half-sweeps 0 … count − 1 of the rows range(k), and before the first one of row y, arrive(y + 1).
 template <class RangeOf, class Arrive, class Sweep, class Leave>
@@ -97,7 +103,8 @@ void follow_closely(int count, const RangeOf& range, const Arrive& arrive, const
 }  // namespace
 
 struct AllLabels::Implementation {
-  Implementation(const Model& model, const Scale& scale, std::size_t scale_index, int slots);
+  Implementation(const Model& model, const Scale& scale, std::size_t scale_index, int slots,
+                 std::size_t cached_bytes);
 
   void reserve(Arena& arena);
   void fill_memory();
@@ -107,7 +114,7 @@ struct AllLabels::Implementation {
   struct Scratch {
     std::byte *sending, *deciding, *costs[4], *sums;
     float* units;
-    LevelRows finest;  // the latest rows, where the level is not kept
+    LevelRows finest;  // of a tile, where the level is not kept
     std::uint16_t *column, *row;
     float *lowest, *before[2], *after[2], *rival;
     std::uint8_t* census[data_cost::most_feature_planes];
@@ -116,6 +123,11 @@ struct AllLabels::Implementation {
   std::size_t count() const { return static_cast<std::size_t>(labels_.count()); }
   int iterations(std::size_t level) const { return model_.iterations(scale_index_, level); }
   bool keeps_finest() const { return iterations(0) > most_at_once; }
+  // The frame is matched in tiles, whose columns are `decided`.
+  struct Tile {
+    IndexRange rows, decided;
+    int first;  // the first pixel of a parity that is computed
+  };
   std::ptrdiff_t offset_bytes(int pixels) const { return pixels * static_cast<std::ptrdiff_t>(element_); }
   View<const std::uint16_t> gray(std::size_t level) const {
     return level == 0 ? frames_.gray[0] : View<const std::uint16_t>(gray_[level - 1]);
@@ -136,17 +148,23 @@ struct AllLabels::Implementation {
   template <class Element>
   void write_edges_as(const LevelRows& rows, std::size_t level, int y, int parity) const;
   void start_messages(const LevelRows& rows, std::size_t level, int y) const;
-  LabelRow label_row(const LevelRows& rows, int y, int parity) const;
-  void sweep(const LevelRows& rows, int iteration, int y, const Scratch& scratch) const;
+  LabelRow label_row(const LevelRows& rows, int y, int parity, IndexRange pixels) const;
+  void sweep(const LevelRows& rows, int iteration, int y, IndexRange pixels, const Scratch& scratch) const;
+
+  int lines_at_once(int count, int lines) const;
+  LevelRows tile_rows() const;
+  // Columns around a tile that its decisions depend on.
+  int tile_border() const { return round_up(iterations(0) + 1, 4); }
 
   void match_level(std::size_t level, const Workers& workers) const;
   void match_finest(const Output& output, const Workers& workers) const;
-  void match_band(int first, int last, const Output& output, const Scratch& scratch) const;
-  void decide(const LevelRows& rows, int y, const Output& output, const Scratch& scratch) const;
+  void match_tile(const Tile& tile, const Output& output, const Scratch& scratch) const;
+  void decide(const LevelRows& rows, int y, IndexRange columns, const Output& output,
+              const Scratch& scratch) const;
 
   const Model& model_;
   LabelSpace labels_;
-  std::size_t scale_index_;
+  std::size_t scale_index_, cached_bytes_;
   Arithmetic arithmetic_;
   std::size_t element_;
   std::vector<Size> sizes_;
@@ -168,18 +186,20 @@ constexpr int census_border = 4, census_rows = 7;
 }  // namespace
 
 AllLabels::Implementation::Implementation(const Model& model, const Scale& scale, std::size_t scale_index,
-                                          int slots)
+                                          int slots, std::size_t cached_bytes)
     : model_(model),
       labels_(scale.labels),
       scale_index_(scale_index),
+      cached_bytes_(cached_bytes),
       arithmetic_(model.parameters.arithmetic),
       element_(element_bytes(arithmetic_)),
       sizes_(level_sizes(scale.size, model.parameters.levels)),
-      layout_{model.cost == DataCost::census, (scale.size.width + 1) / 2},
+      layout_{model.cost == DataCost::census, pixels_of(scale.size)},
       scratch_(static_cast<std::size_t>(slots)) {
   for (std::size_t level = 0; level < sizes_.size(); ++level) {
     const bool keeps = level > 0 || keeps_finest();
-    levels_.emplace_back(sizes_[level], labels_.count(), element_, keeps ? sizes_[level].height : 0);
+    levels_.emplace_back(sizes_[level], pixels_of(sizes_[level]), labels_.count(), element_,
+                         keeps ? sizes_[level].height : 0);
   }
   gray_.resize(sizes_.size() - 1);
   make_table();
@@ -215,7 +235,7 @@ void AllLabels::Implementation::reserve(Arena& arena) {
     scratch.sums = arena.reserve<std::byte>(4 * vectors);
     scratch.units = arena.reserve<float>(vectors / sizeof(float));
     if (!keeps_finest()) {
-      scratch.finest = LevelRows(size, labels_.count(), element_, std::min(size.height, iterations(0) + 3));
+      scratch.finest = tile_rows();
       scratch.finest.reserve(arena);
     }
     for (auto* plane : {&scratch.column, &scratch.row}) *plane = arena.reserve<std::uint16_t>(width);
@@ -423,8 +443,10 @@ void AllLabels::Implementation::write_edges_as(const LevelRows& rows, std::size_
     const int v = y + rows_beside[to], beside = columns_beside[to];
     if (v < 0 || v >= rows.size.height) continue;
     const std::uint16_t *here = image.row(y), *there = image.row(v);
-    for (int i = parity + beside < 0 ? 1 : 0; 2 * i + parity + std::max(beside, 0) < rows.size.width; ++i) {
-      const int x = 2 * i + parity;
+    for (int i = 0; i < rows.computed; ++i) {
+      const int x = 2 * (rows.first + i) + parity;
+      if (x + beside < 0) continue;
+      if (std::max(x, x + beside) >= rows.size.width) break;
       const auto edge =
           static_cast<std::size_t>(data_cost::edge_index(std::abs(here[x] - there[x + beside])));
       slopes[i] = static_cast<Element>(model_.slopes[edge]);
@@ -445,23 +467,26 @@ void AllLabels::Implementation::start_messages(const LevelRows& rows, std::size_
     const LevelRows& coarse = levels_[level + 1];
     copy_row(arithmetic_, {rows.labels,
                            rows.computed,
-                           {coarse.plane(y / 2, 0, to), coarse.plane(y / 2, 1, to)},
+                           {coarse.plane(y / 2, 0, to) + offset_bytes(rows.first / 2),
+                            coarse.plane(y / 2, 1, to) + offset_bytes(rows.first / 2)},
                            coarse.stride,
                            out,
                            rows.stride});
     // The last pair may end beyond the border.
-    if (parity == 1 && rows.size.width % 2 == 1)
+    const int end = rows.size.width / 2 - rows.first;
+    if (parity == 1 && rows.size.width % 2 == 1 && end >= 0 && end < rows.computed)
       for (int label = 0; label < rows.labels; ++label)
-        std::memset(
-            out + static_cast<std::size_t>(label) * rows.label_bytes() + offset_bytes(rows.pixels - 1), 0,
-            element_);
+        std::memset(out + static_cast<std::size_t>(label) * rows.label_bytes() + offset_bytes(end), 0,
+                    element_);
   }
 }
 
-LabelRow AllLabels::Implementation::label_row(const LevelRows& rows, int y, int parity) const {
+LabelRow AllLabels::Implementation::label_row(const LevelRows& rows, int y, int parity,
+                                              IndexRange pixels) const {
   LabelRow row{};
   row.labels = labels_.extent;
-  row.computed = rows.computed;
+  row.first = pixels.first;
+  row.last = pixels.last;
   row.stride = rows.stride;
   row.data = rows.plane(y, parity, LevelRows::data_plane);
   for (int from = 0; from < side::count; ++from) {
@@ -478,10 +503,10 @@ LabelRow AllLabels::Implementation::label_row(const LevelRows& rows, int y, int 
 }
 
 // Half-sweep `iteration` of a row.
-void AllLabels::Implementation::sweep(const LevelRows& rows, int iteration, int y,
+void AllLabels::Implementation::sweep(const LevelRows& rows, int iteration, int y, IndexRange pixels,
                                       const Scratch& scratch) const {
   const int colour = (iteration + 1) % 2, parity = (y + colour) % 2;
-  SendingRow row{label_row(rows, y, parity), {}, {}, {}, scratch.sending};
+  SendingRow row{label_row(rows, y, parity, pixels), {}, {}, {}, scratch.sending};
   for (int to = 0; to < side::count; ++to) {
     row.to[to] = rows.plane(y, parity, to);
     row.slopes[to] = rows.edges(y, parity, to, 0);
@@ -511,73 +536,117 @@ void AllLabels::Implementation::match_level(std::size_t level, const Workers& wo
     const auto bound = [&](int band) {
       return static_cast<int>(static_cast<long long>(height) * band / bands);
     };
-    const auto sweep_rows = [&](int slot) {
-      return [&, slot](int k, int y) { sweep(rows, done + k, y, scratch_[static_cast<std::size_t>(slot)]); };
+    const int line = widest_vector_bytes / static_cast<int>(element_), lines = rows.computed / line;
+    const int block = lines_at_once(count, lines), blocks = divide_round_up(lines + count - 1, block);
+    // In blocks of columns, too; each half-sweep of a block begins and ends a vector farther left than the one before.
+    const auto sweep_rows = [&](const auto& range, int slot) {
+      for (int i = 0; i < blocks; ++i)
+        follow_closely(
+            count, range, nothing,
+            [&](int k, int y) {
+              const IndexRange pixels{std::max(0, i * block - k) * line,
+                                      std::min(lines, (i + 1) * block - k) * line};
+              sweep(rows, done + k, y, pixels, scratch_[static_cast<std::size_t>(slot)]);
+            },
+            nothing);
     };
     workers.for_each(bands, [&](int band, int slot) {
-      const auto range = [&](int k) -> RowRange {
+      const auto range = [&](int k) -> IndexRange {
         return {bound(band) + (band > 0 ? k + 1 : 0), bound(band + 1) - (band + 1 < bands ? k + 1 : 0)};
       };
-      follow_closely(count, range, nothing, sweep_rows(slot), nothing);
+      sweep_rows(range, slot);
     });
     workers.for_each(bands - 1, [&](int band, int slot) {
-      const auto range = [&](int k) -> RowRange {
+      const auto range = [&](int k) -> IndexRange {
         return {bound(band + 1) - k - 1, bound(band + 1) + k + 1};
       };
-      follow_closely(count, range, nothing, sweep_rows(slot), nothing);
+      sweep_rows(range, slot);
     });
   }
 }
 
-void AllLabels::Implementation::match_finest(const Output& output, const Workers& workers) const {
-  const int height = sizes_[0].height;
-  if (keeps_finest())
-    return for_row_ranges(workers, height, [&](int first, int last, int slot) {
-      for (int y = first; y < last; ++y)
-        decide(levels_[0], y, output, scratch_[static_cast<std::size_t>(slot)]);
-    });
-  // Rows around a band are computed for it.
-  constexpr int fewest_rows = 32;
-  const int bands = std::clamp(height / fewest_rows, 1, workers.threads() == 1 ? 1 : 2 * workers.threads());
-  const auto bound = [&](int band) {
-    return static_cast<int>(static_cast<long long>(height) * band / bands);
+// Widest vectors of a parity whose rows stay in the cache during `count` half-sweeps; of `lines`.
+int AllLabels::Implementation::lines_at_once(int count, int lines) const {
+  const std::size_t line = 2 * LevelRows::planes * this->count() * widest_vector_bytes,
+                    fit = std::max<std::size_t>(1,
+                                                cached_bytes_ / (line * static_cast<std::size_t>(count + 3)));
+  return fit < static_cast<std::size_t>(lines) ? static_cast<int>(fit) : lines + count - 1;
+}
+
+// Rows of the finest level, or of a part of its columns, which stay in the cache from their first half-sweep to the
+// decision.
+LevelRows AllLabels::Implementation::tile_rows() const {
+  const Size size = sizes_[0];
+  const auto of = [&](int pixels) {
+    return LevelRows(size, pixels, labels_.count(), element_, std::min(size.height, iterations(0) + 3));
   };
-  workers.for_each(bands, [&](int band, int slot) {
-    match_band(bound(band), bound(band + 1), output, scratch_[static_cast<std::size_t>(slot)]);
+  const LevelRows all = of(pixels_of(size));
+  const int step = 2 * widest_vector_bytes / static_cast<int>(element_);
+  int pixels = round_up(2 * tile_border(), step);
+  while (of(pixels + step).bytes() <= cached_bytes_) pixels += step;
+  return all.bytes() <= cached_bytes_ || pixels >= all.computed ? all : of(pixels);
+}
+
+void AllLabels::Implementation::match_finest(const Output& output, const Workers& workers) const {
+  const Size size = sizes_[0];
+  if (keeps_finest())
+    return for_row_ranges(workers, size.height, [&](int first, int last, int slot) {
+      for (int y = first; y < last; ++y)
+        decide(levels_[0], y, {0, size.width}, output, scratch_[static_cast<std::size_t>(slot)]);
+    });
+  // Pixels around a tile are computed for it.
+  const int computed = scratch_[0].finest.computed, all = levels_[0].computed, border = tile_border();
+  const int columns = computed == all ? 1 : divide_round_up(size.width, 2 * computed - 2 * border);
+  const int width = round_up(divide_round_up(size.width, columns), 4);
+  constexpr int fewest_rows = 32;
+  const int bands = workers.threads() == 1 ? 1
+                                           : std::clamp(size.height / fewest_rows, 1,
+                                                        divide_round_up(2 * workers.threads(), columns));
+  const auto bound = [&](int band) {
+    return static_cast<int>(static_cast<long long>(size.height) * band / bands);
+  };
+  workers.for_each(bands * columns, [&](int index, int slot) {
+    const int band = index / columns, x = index % columns * width;
+    match_tile({{bound(band), bound(band + 1)},
+                {x, std::min(size.width, x + width)},
+                std::clamp((x - border) / 2, 0, all - computed)},
+               output, scratch_[static_cast<std::size_t>(slot)]);
   });
 }
 
-void AllLabels::Implementation::match_band(int first, int last, const Output& output,
+void AllLabels::Implementation::match_tile(const Tile& tile, const Output& output,
                                            const Scratch& scratch) const {
-  const LevelRows& rows = scratch.finest;
+  LevelRows rows = scratch.finest;
+  rows.first = tile.first;
   const int height = rows.size.height, count = iterations(0);
   // The decision needs the last messages of the rows beside its own, and so on.
-  const auto range = [&](int k) -> RowRange {
-    return {std::max(0, first - count + k), std::min(height, last + count - k)};
+  const auto range = [&](int k) -> IndexRange {
+    return {std::max(0, tile.rows.first - count + k), std::min(height, tile.rows.last + count - k)};
   };
   const auto arrive = [&](int y) {
     if (y >= height) return;
     start_messages(rows, 0, y);
     write_edges(rows, 0, y);
     for (int parity = 0; parity < 2; ++parity)
-      write_finest_costs(rows, y, 0, rows.computed, parity, rows.plane(y, parity, LevelRows::data_plane),
-                         rows.stride, scratch);
+      write_finest_costs(rows, y, rows.first, rows.computed, parity,
+                         rows.plane(y, parity, LevelRows::data_plane), rows.stride, scratch);
   };
   for (int y = std::max(0, range(0).first - 1); y <= range(0).first; ++y) arrive(y);
   follow_closely(
-      count, range, arrive, [&](int k, int y) { sweep(rows, k, y, scratch); },
+      count, range, arrive,
+      [&](int k, int y) {
+        sweep(rows, k, y, {0, rows.computed}, scratch);
+      },
       [&](int y) {
-        if (y >= first && y < last) decide(rows, y, output, scratch);
+        if (y >= tile.rows.first && y < tile.rows.last) decide(rows, y, tile.decided, output, scratch);
       });
 }
 
-void AllLabels::Implementation::decide(const LevelRows& rows, int y, const Output& output,
+void AllLabels::Implementation::decide(const LevelRows& rows, int y, IndexRange columns, const Output& output,
                                        const Scratch& scratch) const {
   for (int parity = 0; parity < 2; ++parity) {
-    const int count = (rows.size.width + 1 - parity) / 2;
-    const DecidingRow row{label_row(rows, y, parity),
-                          0,
-                          count,
+    const auto pixel = [&](int x) { return (x + 1 - parity) / 2 - rows.first; };
+    const DecidingRow row{label_row(rows, y, parity, {pixel(columns.first), pixel(columns.last)}),
                           static_cast<bool>(output.decided),
                           scratch.column,
                           scratch.row,
@@ -587,21 +656,22 @@ void AllLabels::Implementation::decide(const LevelRows& rows, int y, const Outpu
                           scratch.rival,
                           scratch.deciding};
     decide_row(arithmetic_, row);
-    for (int i = 0; i < count; ++i) {
-      const int x = 2 * i + parity, column = row.column[i], label_row = row.row[i];
-      const Offset offset{labels_.first.x + column, labels_.first.y + label_row};
+    for (int i = row.first; i < row.last; ++i) {
+      const int x = 2 * (rows.first + i) + parity, label_column = row.column[i], label_row = row.row[i];
+      const Offset offset{labels_.first.x + label_column, labels_.first.y + label_row};
       if (!output.best.empty()) output.best.at(x, y) = offset;
       if (output.decided)
         output.decided(x, y,
                        {offset,
-                        {column, row.before[0][i], row.lowest[i], row.after[0][i], row.rival[i]},
+                        {label_column, row.before[0][i], row.lowest[i], row.after[0][i], row.rival[i]},
                         {label_row, row.before[1][i], row.lowest[i], row.after[1][i], row.rival[i]}});
     }
   }
 }
 
-AllLabels::AllLabels(const Model& model, const Scale& scale, std::size_t scale_index, int slots)
-    : implementation_(std::make_unique<Implementation>(model, scale, scale_index, slots)) {}
+AllLabels::AllLabels(const Model& model, const Scale& scale, std::size_t scale_index, int slots,
+                     std::size_t cached_bytes)
+    : implementation_(std::make_unique<Implementation>(model, scale, scale_index, slots, cached_bytes)) {}
 
 AllLabels::~AllLabels() = default;
 

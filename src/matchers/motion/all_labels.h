@@ -26,8 +26,13 @@ struct Decision {
 
 class AllLabels {
  public:
-  // Of a scale that considers all labels; `scale_index` is its place in scales(). The model must outlive this.
-  AllLabels(const Model& model, const Scale& scale, std::size_t scale_index, int slots);
+  // A thread's share of the largest cache.
+  static constexpr std::size_t usual_cached_bytes = 16 << 20;
+
+  // Of a scale that considers all labels; `scale_index` is its place in scales(). The model must outlive this. Rows in work
+  // take `cached_bytes` of a thread, or a few columns of them.
+  AllLabels(const Model& model, const Scale& scale, std::size_t scale_index, int slots,
+            std::size_t cached_bytes = usual_cached_bytes);
   ~AllLabels();
 
   // Called twice, as Arena says, before any other function.
