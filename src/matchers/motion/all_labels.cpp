@@ -53,6 +53,11 @@ struct LevelRows {
   std::size_t bytes() const {
     return static_cast<std::size_t>(2 * held) * half_bytes() + 2 * widest_vector_bytes;
   }
+  // Those in use: without padding, and rarely read edges.
+  std::size_t used_bytes() const {
+    return static_cast<std::size_t>(2 * held * planes * computed) * static_cast<std::size_t>(labels) *
+           element;
+  }
   void reserve(Arena& arena) { memory = arena.reserve<std::byte>(bytes()); }
 
   std::byte* half(int y, int parity) const {
@@ -581,10 +586,12 @@ LevelRows AllLabels::Implementation::tile_rows() const {
     return LevelRows(size, pixels, labels_.count(), element_, std::min(size.height, iterations(0) + 3));
   };
   const LevelRows all = of(pixels_of(size));
+  if (all.used_bytes() <= cached_bytes_) return all;
+  // An even number of vectors, which needs the least padding.
   const int step = 2 * widest_vector_bytes / static_cast<int>(element_);
   int pixels = round_up(2 * tile_border(), step);
-  while (of(pixels + step).bytes() <= cached_bytes_) pixels += step;
-  return all.bytes() <= cached_bytes_ || pixels >= all.computed ? all : of(pixels);
+  while (of(pixels + step).used_bytes() <= cached_bytes_) pixels += step;
+  return pixels < all.computed ? of(pixels) : all;
 }
 
 void AllLabels::Implementation::match_finest(const Output& output, const Workers& workers) const {

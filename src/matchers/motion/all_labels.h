@@ -27,7 +27,7 @@ struct Decision {
 class AllLabels {
  public:
   // A thread's share of the largest cache.
-  static constexpr std::size_t usual_cached_bytes = 16 << 20;
+  static constexpr std::size_t usual_cached_bytes = 12 << 20;
 
   // Of a scale that considers all labels; `scale_index` is its place in scales(). The model must outlive this. Rows in work
   // take `cached_bytes` of a thread, or a few columns of them.
