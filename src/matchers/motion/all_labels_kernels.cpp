@@ -52,7 +52,7 @@ struct Arriving {
   using Element = typename N::Element;
   using Vector = typename N::Vector;
 
-  HWY_INLINE Arriving(const LabelRow& row, std::ptrdiff_t i)
+  HWY_INLINE Arriving(const PixelRow& row, std::ptrdiff_t i)
       : data(static_cast<const Element*>(row.data) + i), stride(row.stride) {
     for (int d = 0; d < side::count; ++d) {
       from[d] = static_cast<const Element*>(row.from[d]) + i;

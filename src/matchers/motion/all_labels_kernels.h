@@ -26,7 +26,7 @@ using data_cost::widest_vector_bytes;
 std::size_t element_bytes(Arithmetic arithmetic);
 
 // A row of pixels that send messages, or decide.
-struct LabelRow {
+struct PixelRow {
   Size labels;
   int first, last;        // pixels; those that send are full widest vectors
   std::ptrdiff_t stride;  // elements between labels
@@ -36,7 +36,7 @@ struct LabelRow {
   std::ptrdiff_t from_stride[side::count];
 };
 
-struct SendingRow : LabelRow {
+struct SendingRow : PixelRow {
   void* to[side::count];
   const void *slopes[side::count], *truncations[side::count];
   void* scratch;  // of sending_scratch() bytes
@@ -46,7 +46,7 @@ inline std::size_t sending_scratch(Size labels) {
 }
 void send_row(Arithmetic arithmetic, const SendingRow& row);
 
-struct DecidingRow : LabelRow {
+struct DecidingRow : PixelRow {
   bool around;                  // whether beliefs around the lowest are asked for
   std::uint16_t *column, *row;  // of the label of the lowest belief, by pixel
   // By pixel: the lowest belief, those before and after it along both axes, and the rival; infinite where there is none.
