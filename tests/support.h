@@ -43,19 +43,22 @@ inline constexpr bool sanitized = false;
 struct Result {
   Plane<float> disparity;
   Plane<std::uint8_t> status;
-  Plane<float> confidence;  // empty unless it was asked for
+  Plane<float> confidence, row_offset;  // empty unless they were asked for
 
-  explicit Result(Size size, int poison = 0xA5, bool with_confidence = false)
-      : disparity(size), status(size), confidence(with_confidence ? size : Size{}) {
+  explicit Result(Size size, int poison = 0xA5, bool with_confidence = false, bool with_row_offsets = false)
+      : disparity(size),
+        status(size),
+        confidence(with_confidence ? size : Size{}),
+        row_offset(with_row_offsets ? size : Size{}) {
     for (int y = 0; y < size.height; ++y) {
-      std::memset(disparity.row(y), poison, static_cast<std::size_t>(size.width) * sizeof(float));
       std::memset(status.row(y), poison, static_cast<std::size_t>(size.width));
-      if (with_confidence)
-        std::memset(confidence.row(y), poison, static_cast<std::size_t>(size.width) * sizeof(float));
+      for (Plane<float>* plane : {&disparity, &confidence, &row_offset})
+        if (plane->width() > 0)
+          std::memset(plane->row(y), poison, static_cast<std::size_t>(size.width) * sizeof(float));
     }
   }
 
-  DisparityMap map() { return {disparity.view(), status.view(), confidence.view()}; }
+  DisparityMap map() { return {disparity.view(), status.view(), confidence.view(), row_offset.view()}; }
 };
 
 template <class T>
@@ -68,19 +71,21 @@ bool same_bytes(const Plane<T>& a, const Plane<T>& b) {
 
 inline bool same_bytes(const Result& a, const Result& b) {
   return same_bytes(a.disparity, b.disparity) && same_bytes(a.status, b.status) &&
-         same_bytes(a.confidence, b.confidence);
+         same_bytes(a.confidence, b.confidence) && same_bytes(a.row_offset, b.row_offset);
 }
 
 inline void expect_same(const Result& expected, const Result& actual, const std::string& which) {
   EXPECT_TRUE(same_bytes(expected.status, actual.status)) << "status, " << which;
   EXPECT_TRUE(same_bytes(expected.disparity, actual.disparity)) << "disparity, " << which;
   EXPECT_TRUE(same_bytes(expected.confidence, actual.confidence)) << "confidence, " << which;
+  EXPECT_TRUE(same_bytes(expected.row_offset, actual.row_offset)) << "row offsets, " << which;
 }
 
 inline Result match(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
                     int poison = 0xA5, bool with_confidence = false, const TunedValues& configuration = {}) {
-  Result result(pair.left.format.size, poison, with_confidence);
-  Matcher(parameters, device, pair.left.format, {0, configuration}).run(pair, result.map());
+  Matcher matcher(parameters, device, pair.left.format, {0, configuration});
+  Result result(pair.left.format.size, poison, with_confidence, with_confidence && matcher.has_row_offsets());
+  matcher.run(pair, result.map());
   return result;
 }
 

@@ -67,8 +67,8 @@ struct MotionParameters {
   float min_confidence = 0;
   /// Steps after the match. The check also matches from the second frame to the first; both components must agree.
   /// `refit` fits fractions to gray levels by a step of Lucas & Kanade 1981, in place of census costs. Fill::directions
-  /// chooses by distance and gray levels alone, and medians are those of each component. Other fills, the speckle filter
-  /// and the bilateral filter are not available.
+  /// takes the vector median of the nearest motions in eight directions. Medians are those of each component. Other
+  /// fills, the speckle filter and the bilateral filter are not available.
   RefineParameters refine = {.speckle_size = 0, .refit = 7, .fill = Fill::directions};
 
   /// \throws Error (argument) naming the field, its value and the allowed range, also when the arithmetic

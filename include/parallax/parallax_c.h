@@ -163,6 +163,9 @@ typedef struct parallax_map {
   const parallax_output* disparity;  /**< floats in pixels, +infinity = none */
   const parallax_output* status;     /**< 8 bits, values of parallax_status */
   const parallax_output* confidence; /**< floats, 0 to 1; NULL = not wanted */
+  /** By how many rows the match is lower: left (x, y) shows the same point as right (x - d, y + row offset). Floats,
+      +infinity where there is no disparity; NULL = not wanted. */
+  const parallax_output* row_offset;
 } parallax_map;
 
 /** Initial value of a struct: sets `struct_size`, a type and one channel; all else is 0.
@@ -174,7 +177,7 @@ typedef struct parallax_map {
 #define PARALLAX_PAIR_INIT \
   { sizeof(parallax_pair), NULL, NULL, NULL, NULL, NULL }
 #define PARALLAX_MAP_INIT \
-  { sizeof(parallax_map), NULL, NULL, NULL }
+  { sizeof(parallax_map), NULL, NULL, NULL, NULL }
 /** @} */
 
 /** Why a pixel has its disparity, or has none. */
@@ -248,6 +251,8 @@ PARALLAX_API parallax_code parallax_matcher_estimate_memory(parallax_matcher* ma
 PARALLAX_API parallax_code parallax_matcher_memory(parallax_matcher* matcher, uint64_t* bytes);
 /** Returns whether the planned matcher can write a confidence map: 0 or 1. */
 PARALLAX_API parallax_code parallax_matcher_has_confidence(parallax_matcher* matcher, int32_t* has);
+/** Returns whether the planned matcher can write a map of row offsets: 0 or 1. */
+PARALLAX_API parallax_code parallax_matcher_has_row_offsets(parallax_matcher* matcher, int32_t* has);
 
 /** Matches a pair. Allocates nothing. The outputs must not overlap the inputs. */
 PARALLAX_API parallax_code parallax_matcher_run(parallax_matcher* matcher, const parallax_pair* pair,
@@ -259,7 +264,7 @@ PARALLAX_API parallax_code parallax_matcher_run(parallax_matcher* matcher, const
 PARALLAX_API parallax_code parallax_matcher_enqueue(parallax_matcher* matcher, const parallax_pair* pair,
                                                     const parallax_map* map, void* stream);
 /** Matches a pair in tiles that fit into the memory limit, for images that are too large to plan for. Needs no
-    plan, and cannot write a confidence map. `padding` is the number of pixels of overlap around each tile,
+    plan, and can write neither confidences nor row offsets. `padding` is the number of pixels of overlap around each tile,
     for belief propagation; 0 = 80. `progress` counts tiles; NULL = none. */
 PARALLAX_API parallax_code parallax_matcher_run_in_tiles(parallax_matcher* matcher, const parallax_pair* pair,
                                                          const parallax_map* map, int32_t padding,
@@ -626,6 +631,9 @@ PARALLAX_API parallax_code parallax_rectified_matcher_memory(parallax_rectified_
 /** Returns whether a confidence map can be written: 0 or 1. */
 PARALLAX_API parallax_code parallax_rectified_matcher_has_confidence(parallax_rectified_matcher* rectified,
                                                                      int32_t* has);
+/** Returns whether a map of row offsets can be written: 0 or 1. */
+PARALLAX_API parallax_code parallax_rectified_matcher_has_row_offsets(parallax_rectified_matcher* rectified,
+                                                                      int32_t* has);
 /** Lists the stages of the last parallax_rectified_matcher_run(), valid until the next call on this matcher. */
 PARALLAX_API parallax_code parallax_rectified_matcher_stages(parallax_rectified_matcher* rectified,
                                                              const parallax_stage** stages, size_t* count);

@@ -83,7 +83,8 @@ class TileMatcher {
   explicit TileMatcher(const TilePlan& plan);
 
   /// Matches a tile. `around` has both images and their masks within tile.around. `inside` has the size of
-  /// tile.inside; every pixel of it receives the result after the left-right check. There is no confidence.
+  /// tile.inside; every pixel of it receives the result after the left-right check. There is no confidence,
+  /// and there are no row offsets.
   /// \throws Error (argument) as Matcher::run() does, and for a tile of another plan.
   void run(const Tile& tile, const StereoPair& around, const DisparityMap& inside);
 

@@ -66,6 +66,9 @@ class RectifiedMatcher {
   std::size_t memory_bytes() const;
   /// Whether run() and enqueue() can write DisparityMap::confidence.
   bool has_confidence() const;
+
+  /// Whether run() and enqueue() can write DisparityMap::row_offset.
+  bool has_row_offsets() const;
   /// Stages of the last run(), as Matcher::stage_times().
   const std::vector<StageTime>& stage_times() const;
 

@@ -74,6 +74,14 @@ struct SemiGlobalParameters {
   float edge_contrast = 14;
   float edge_floor = 0.05f;  ///< share of P2 that remains at any edge; 0…1
 
+  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is a
+  /// disparity and a row offset then, and has data costs of its own. Only on reference and cpu, and not with
+  /// DataCost::volume.
+  int row_tolerance = 0;
+  /// P3: cost of any change of the row offset along a path, in units, whatever the edges; 1…8191. Takes P2's place in
+  /// what fits 16 bits where it is higher.
+  int row_jump = 120;
+
   SubPixel sub_pixel = SubPixel::v_shape;  ///< how sums are interpolated between labels
   /// A pixel becomes `ambiguous` when a label more than one away from the best has a sum that, times 1 − uniqueness / 100,
   /// is less than the lowest, as in StereoSGBM; in percent, 0…100; 0 = accept all.

@@ -102,6 +102,7 @@ class Map(_Sized):
         ("disparity", _IMAGE),
         ("status", _IMAGE),
         ("confidence", _IMAGE),
+        ("row_offset", _IMAGE),
     ]
 
 
@@ -285,6 +286,7 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
     "parallax_matcher_estimate_memory": [_HANDLE, _INT, _INT, ctypes.c_int, _BYTES],
     "parallax_matcher_memory": [_HANDLE, _BYTES],
     "parallax_matcher_has_confidence": [_HANDLE, ctypes.POINTER(_INT)],
+    "parallax_matcher_has_row_offsets": [_HANDLE, ctypes.POINTER(_INT)],
     "parallax_matcher_run": [_HANDLE, ctypes.POINTER(Pair), ctypes.POINTER(Map)],
     "parallax_matcher_enqueue": [_HANDLE, ctypes.POINTER(Pair), ctypes.POINTER(Map), ctypes.c_void_p],
     "parallax_matcher_run_in_tiles": [
@@ -340,6 +342,7 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
     "parallax_rectified_matcher_enqueue": [_HANDLE, _IMAGE, _IMAGE, ctypes.POINTER(Map), ctypes.c_void_p],
     "parallax_rectified_matcher_memory": [_HANDLE, _BYTES],
     "parallax_rectified_matcher_has_confidence": [_HANDLE, ctypes.POINTER(_INT)],
+    "parallax_rectified_matcher_has_row_offsets": [_HANDLE, ctypes.POINTER(_INT)],
     "parallax_rectified_matcher_stages": [_HANDLE, ctypes.POINTER(ctypes.POINTER(Stage)), _COUNT],
     "parallax_check_pair": [ctypes.POINTER(Pair), ctypes.POINTER(CheckParameters), ctypes.POINTER(_HANDLE)],
     "parallax_synthesize": [_TEXT, _INT, ctypes.c_uint64, _IMAGE, _IMAGE, _IMAGE],

@@ -58,7 +58,13 @@ class Result:
     """The result of a match. Its arrays are from NumPy, or from the framework whose GPU arrays were matched."""
 
     def __init__(
-        self, disparity: Any, status: Any, confidence: Any = None, left: Any = None, right: Any = None
+        self,
+        disparity: Any,
+        status: Any,
+        confidence: Any = None,
+        left: Any = None,
+        right: Any = None,
+        row_offset: Any = None,
     ) -> None:
         #: float32 (height, width), in pixels; +inf = none
         self.disparity = disparity
@@ -66,6 +72,9 @@ class Result:
         self.status = status
         #: float32 (height, width), 0 to 1, or None if the matcher does not report it or was not asked to
         self.confidence = confidence
+        #: float32 (height, width), by how many rows the match is lower in the right image; +inf where there is no
+        #: disparity. None if the matcher searches no rows or was not asked to report it
+        self.row_offset = row_offset
         self._left, self._right = left, right
         # What work on a GPU that may still run needs.
         self._needed: Any = None
@@ -142,7 +151,8 @@ class Result:
 
 
 def _result(maps: Sequence[Any], left: Any, right: Any) -> Result:
-    return Result(maps[0], maps[1], maps[2] if len(maps) == 3 else None, left, right)
+    disparity, status, confidence, row_offset = maps
+    return Result(disparity, status, confidence, left, right, row_offset)
 
 
 def _on_host(array: Any) -> Any:
@@ -206,7 +216,9 @@ class Matcher:
         self._type = _image_type(dtype)
         function("matcher_plan")(self._settings.handle, *self._size, self._type)
         #: Whether this matcher can report its confidence.
-        self.has_confidence = _has_confidence("matcher", self._settings.handle)
+        self.has_confidence = _has("matcher", "confidence", self._settings.handle)
+        #: Whether this matcher searches rows and can report row offsets.
+        self.has_row_offsets = _has("matcher", "row_offsets", self._settings.handle)
 
     @property
     def size(self) -> Tuple[int, int]:
@@ -237,6 +249,7 @@ class Matcher:
         right_mask: Any = None,
         costs: Any = None,
         confidence: bool = False,
+        row_offset: bool = False,
         out: Optional[Tuple[Any, ...]] = None,
         stream: Any = None,
     ) -> Result:
@@ -247,7 +260,9 @@ class Matcher:
         left_mask, right_mask: bool or uint8 (height, width), where an image is valid.
         costs: float32 (height, width, labels), for a matcher with cost="volume".
         confidence: also compute the confidence.
-        out: arrays to write into: (disparity, status) or (disparity, status, confidence).
+        row_offset: also give the row offsets, if the matcher searches rows.
+        out: arrays to write into: (disparity, status), (disparity, status, confidence) or (disparity, status, confidence
+        or None, row_offset).
 
         Arrays may be on a GPU: those of torch, cupy, numba and jax, and any others with __dlpack__ or
         __cuda_array_interface__. Then nothing is copied: the work is enqueued on `stream`, by default the
@@ -255,12 +270,12 @@ class Matcher:
         then: it holds the matcher and the arrays. For frameworks other than torch, cupy and numba, `out` is required.
         """
         if is_on_gpu(left):
-            return self._enqueue(left, right, left_mask, right_mask, costs, confidence, out, stream)
+            return self._enqueue(left, right, left_mask, right_mask, costs, (confidence, row_offset), out, stream)
         if stream is not None:
             raise ArgumentError("stream is given, but the images are not on a GPU: leave it out")
         images = Images(left, right, left_mask, right_mask, costs)
-        maps = _new_maps(images.shape, confidence, out)
-        function("matcher_run")(self._settings.handle, images.pair, _map([view(array) for array in maps]))
+        maps = _new_maps(images.shape, (confidence, row_offset), out)
+        function("matcher_run")(self._settings.handle, images.pair, _map(maps))
         return _result(maps, images.left, images.right)
 
     def _enqueue(
@@ -270,7 +285,7 @@ class Matcher:
         left_mask: Any,
         right_mask: Any,
         costs: Any,
-        confidence: bool,
+        wanted: Tuple[bool, bool],
         out: Optional[Tuple[Any, ...]],
         stream: Any,
     ) -> Result:
@@ -278,7 +293,7 @@ class Matcher:
             function("matcher_enqueue")(self._settings.handle, pair_of(images), maps, number or None)
 
         images = {"left": left, "right": right, "left_mask": left_mask, "right_mask": right_mask, "costs": costs}
-        return _enqueue(self, images, self._size, self._gpu, confidence, out, stream, start)
+        return _enqueue(self, images, self._size, self._gpu, wanted, out, stream, start)
 
     def energy(self, left: Any, right: Any, disparity: Any) -> float:
         """Computes the energy that the method minimises, for any disparity map of a pair."""
@@ -309,6 +324,7 @@ def match(
     right_mask: Any = None,
     costs: Any = None,
     confidence: bool = False,
+    row_offset: bool = False,
     out: Optional[Tuple[Any, ...]] = None,
     stream: Any = None,
     **parameters: Any,
@@ -342,7 +358,7 @@ def match(
         settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
         if settings.estimated_memory(size, _image_type(dtype)) > max_memory:
             images = Images(left, right, left_mask, right_mask, costs)
-            return _match_in_tiles(settings, images, confidence, out, padding, progress)
+            return _match_in_tiles(settings, images, (confidence, row_offset), out, padding, progress)
     matcher = Matcher(
         method,
         size,
@@ -361,6 +377,7 @@ def match(
         right_mask=right_mask,
         costs=costs,
         confidence=confidence,
+        row_offset=row_offset,
         out=out,
         stream=stream,
     )
@@ -379,12 +396,12 @@ def _range(
 def _match_in_tiles(
     settings: _Settings,
     images: Images,
-    confidence: bool,
+    wanted: Tuple[bool, bool],
     out: Optional[Tuple[Any, ...]],
     padding: int,
     progress: Optional[Progress],
 ) -> Result:
-    maps = _new_maps(images.shape, confidence, out)
+    maps = _new_maps(images.shape, wanted, out)
     raised: List[BaseException] = []
 
     def report(_user: Any, done: int, total: int) -> int:
@@ -401,7 +418,7 @@ def _match_in_tiles(
         function("matcher_run_in_tiles")(
             settings.handle,
             images.pair,
-            _map([view(array) for array in maps]),
+            _map(maps),
             integer(padding, "padding"),
             callback,
             None,
@@ -416,9 +433,9 @@ def _match_in_tiles(
 # Figures of a plan of the library: of a "matcher" or a "rectified_matcher".
 
 
-def _has_confidence(kind: str, handle: ctypes.c_void_p) -> bool:
+def _has(kind: str, output: str, handle: ctypes.c_void_p) -> bool:
     has = ctypes.c_int32()
-    function(f"{kind}_has_confidence")(handle, ctypes.byref(has))
+    function(f"{kind}_has_{output}")(handle, ctypes.byref(has))
     return bool(has.value)
 
 
@@ -444,7 +461,7 @@ def _enqueue(
     images: Mapping[str, Any],
     size: Tuple[int, int],
     gpu: int,
-    confidence: bool,
+    wanted: Tuple[bool, bool],
     out: Optional[Tuple[Any, ...]],
     stream: Any,
     start: Callable[[List[Optional[Image]], Map, int], None],
@@ -453,21 +470,23 @@ def _enqueue(
     left = images["left"]
     number = _gpu.current_stream(left) if stream is None else _gpu.stream_number(stream)
     inputs = {name: None if value is None else _gpu.gpu_array(value, number, name) for name, value in images.items()}
-    if out is None:
-        dtypes = ("float32", "uint8", "float32")[: 3 if confidence else 2]
-        out = tuple(_gpu.empty_like(left, (size[1], size[0]), dtype) for dtype in dtypes)
+    maps = _maps_of(lambda dtype: _gpu.empty_like(left, (size[1], size[0]), dtype), wanted, out)
     outputs = {
-        f"out[{i}]": _gpu.gpu_array(value, number, f"out[{i}]") for i, value in enumerate(_checked_out(out, confidence))
+        f"out[{i}]": None if value is None and i in _OPTIONAL else _gpu.gpu_array(value, number, f"out[{i}]")
+        for i, value in enumerate(maps)
     }
     for name, array in (*inputs.items(), *outputs.items()):
         if array is not None and array.gpu not in (None, gpu):
             raise ArgumentError(f"{name} is on GPU {array.gpu}, the matcher on GPU {gpu}: give all on one GPU")
     for name, array in outputs.items():
-        if array.read_only:
+        if array is not None and array.read_only:
             raise ArgumentError(f"{name} is read-only: give an array that may be written")
-    views = [None if array is None else _gpu.gpu_view(array, name) for name, array in inputs.items()]
-    start(views, _map([_gpu.gpu_view(array, name) for name, array in outputs.items()]), number)
-    result = _result(out, left, images["right"])
+    views, written = (
+        [None if array is None else _gpu.gpu_view(array, name) for name, array in arrays.items()]
+        for arrays in (inputs, outputs)
+    )
+    start(views, _map_of_views(written), number)
+    result = _result(maps, left, images["right"])
     result._needed = (matcher, inputs, outputs)
     return result
 
@@ -531,23 +550,39 @@ def _image_type(dtype: Any) -> int:
     return TYPES[wanted]
 
 
-def _checked_out(out: Any, confidence: bool) -> Tuple[Any, ...]:
-    if not isinstance(out, tuple) or len(out) not in (2, 3):
-        raise ArgumentError("out is not a tuple: give (disparity, status) or (disparity, status, confidence)")
-    if confidence and len(out) == 2:
-        raise ArgumentError("out has no array for the confidence: give (disparity, status, confidence)")
-    return out
+# Maps are lists of arrays: disparity, status, and, or None, confidence and row offsets. `wanted` tells whether the last two
+# are wanted.
+
+_DTYPES = ("float32", "uint8", "float32", "float32")
+_OPTIONAL = {2: "the confidence", 3: "the row offsets"}
+_OUT = "(disparity, status), (disparity, status, confidence) or (disparity, status, confidence or None, row_offset)"
 
 
-def _new_maps(shape: Tuple[int, ...], confidence: bool, out: Optional[Tuple[Any, ...]]) -> List[Array]:
-    dtypes = (np.float32, np.uint8, np.float32)
+def _maps_of(make: Callable[[str], Any], wanted: Tuple[bool, bool], out: Optional[Tuple[Any, ...]]) -> List[Any]:
+    """New arrays, or those of the caller."""
+    needed = (True, True, *wanted)
     if out is None:
-        return [np.empty(shape, dtype) for dtype in dtypes[: 3 if confidence else 2]]
+        return [make(dtype) if need else None for dtype, need in zip(_DTYPES, needed)]
+    if not isinstance(out, tuple) or not 2 <= len(out) <= 4:
+        raise ArgumentError(f"out is not a tuple: give {_OUT}")
+    maps = [*out, *(None for _ in range(len(out), 4))]
+    for i, name in _OPTIONAL.items():
+        if needed[i] and maps[i] is None:
+            raise ArgumentError(f"out has no array for {name}: give {_OUT}")
+    return maps
+
+
+def _new_maps(shape: Tuple[int, ...], wanted: Tuple[bool, bool], out: Optional[Tuple[Any, ...]]) -> List[Any]:
+    maps = _maps_of(lambda dtype: np.empty(shape, dtype), wanted, out)
     return [
-        output_array(value, f"out[{i}]", dtype, shape)
-        for i, (value, dtype) in enumerate(zip(_checked_out(out, confidence), dtypes))
+        None if value is None and i in _OPTIONAL else output_array(value, f"out[{i}]", dtype, shape)
+        for i, (value, dtype) in enumerate(zip(maps, _DTYPES))
     ]
 
 
-def _map(views: List[Image]) -> Map:
-    return Map(*(ctypes.pointer(image) for image in views))
+def _map(maps: Sequence[Any]) -> Map:
+    return _map_of_views([None if array is None else view(array) for array in maps])
+
+
+def _map_of_views(views: Sequence[Optional[Image]]) -> Map:
+    return Map(*(None if image is None else ctypes.pointer(image) for image in views))

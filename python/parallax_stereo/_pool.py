@@ -10,7 +10,7 @@ from typing import Any, Deque, Dict, Iterable, Iterator, List, Mapping, Optional
 
 import numpy as np
 
-from ._arrays import Array, Images, as_array, integer, view
+from ._arrays import Array, Images, as_array, integer
 from ._library import ArgumentError, Error, Handle, LostDevice, PoolLimits, encoded, function, text
 from ._matcher import Result, _checked_size, _image_type, _map, _new_maps, _result, _Settings
 
@@ -83,6 +83,7 @@ class MatcherPool:
         right_mask: Any = None,
         costs: Any = None,
         confidence: bool = False,
+        row_offset: bool = False,
         out: Optional[Tuple[Any, ...]] = None,
         **parameters: Any,
     ) -> int:
@@ -93,14 +94,14 @@ class MatcherPool:
         """
         pool = self._open()
         images = Images(left, right, left_mask, right_mask, costs)
-        maps = _new_maps(images.shape, confidence, out)
+        maps = _new_maps(images.shape, (confidence, row_offset), out)
         settings = self._settings(parameters)
         number = ctypes.c_uint64(_NO_NUMBER)
         try:
             function("pool_submit")(
                 pool.pointer,
                 images.pair,
-                _map([view(array) for array in maps]),
+                _map(maps),
                 settings.handle if settings else None,
                 ctypes.byref(number),
             )

@@ -330,7 +330,9 @@ class RectifiedMatcher:
             ctypes.byref(self._handle.pointer),
         )
         #: Whether this matcher can report its confidence.
-        self.has_confidence = _matcher._has_confidence("rectified_matcher", self._handle.pointer)
+        self.has_confidence = _matcher._has("rectified_matcher", "confidence", self._handle.pointer)
+        #: Whether this matcher searches rows and can report row offsets.
+        self.has_row_offsets = _matcher._has("rectified_matcher", "row_offsets", self._handle.pointer)
 
     @property
     def size(self) -> Tuple[int, int]:
@@ -353,6 +355,7 @@ class RectifiedMatcher:
         right: Any,
         *,
         confidence: bool = False,
+        row_offset: bool = False,
         out: Optional[Tuple[Any, ...]] = None,
         stream: Any = None,
     ) -> Result:
@@ -360,27 +363,25 @@ class RectifiedMatcher:
         those of Matcher's call; the maps have the size `size`. The result's points have the colours of the rectified left
         image."""
         if is_on_gpu(left):
-            result = self._enqueue(left, right, confidence, out, stream)
+            result = self._enqueue(left, right, (confidence, row_offset), out, stream)
         elif stream is not None:
             raise ArgumentError("stream is given, but the images are not on a GPU: leave it out")
         else:
             images = [picture(left, "left"), picture(right, "right")]
-            maps = _matcher._new_maps((self.size[1], self.size[0]), confidence, out)
-            function("rectified_matcher_run")(
-                self._handle.pointer, *map(view, images), _matcher._map([view(array) for array in maps])
-            )
+            maps = _matcher._new_maps((self.size[1], self.size[0]), (confidence, row_offset), out)
+            function("rectified_matcher_run")(self._handle.pointer, *map(view, images), _matcher._map(maps))
             result = _matcher._result(maps, None, None)
         result._left = lambda: self._rectified(left, right)[0]
         result._right = lambda: self._rectified(left, right)[1]
         return result
 
-    def _enqueue(self, left: Any, right: Any, confidence: bool, out: Optional[Tuple[Any, ...]], stream: Any) -> Result:
+    def _enqueue(
+        self, left: Any, right: Any, wanted: Tuple[bool, bool], out: Optional[Tuple[Any, ...]], stream: Any
+    ) -> Result:
         def start(images: List[Optional[Image]], maps: Map, number: int) -> None:
             function("rectified_matcher_enqueue")(self._handle.pointer, *images, maps, number or None)
 
-        return _matcher._enqueue(
-            self, {"left": left, "right": right}, self.size, self._gpu, confidence, out, stream, start
-        )
+        return _matcher._enqueue(self, {"left": left, "right": right}, self.size, self._gpu, wanted, out, stream, start)
 
     def _rectified(self, left: Any, right: Any) -> Sequence[Array]:
         interpolation, same_centres, dtype = self._options

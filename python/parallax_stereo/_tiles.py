@@ -66,7 +66,7 @@ class PlannedMatcher(Matcher):
 def refine_strip(settings: _Settings, left: Any, disparity: Array, status: Array) -> None:
     """Runs the steps after the left-right check over a strip with its halo, in place."""
     image = picture(left, "left")
-    function("matcher_refine_strip")(settings.handle, view(image), _map([view(disparity), view(status)]))
+    function("matcher_refine_strip")(settings.handle, view(image), _map([disparity, status]))
 
 
 def strip_memory(settings: _Settings, width: int, rows: int) -> int:

@@ -164,6 +164,7 @@ def match_pairs(
     threads: int = 0,
     max_memory: int = 0,
     confidence: bool = False,
+    row_offset: bool = False,
     configure: Optional[Mapping[str, Any]] = None,
     **parameters: Any,
 ) -> Any:
@@ -184,7 +185,7 @@ def match_pairs(
     if disparities is not None and not auto:
         parameters["disparities"] = disparities
     job = _job(method, preset, device, threads, max_memory, configure, parameters)
-    run = functools.partial(_match_pair, job, auto, confidence)
+    run = functools.partial(_match_pair, job, auto, confidence, row_offset)
     if isinstance(pairs, db.Bag):
         parts = pairs.to_delayed()
         return db.from_delayed([dask.delayed(_match_part)(run, index, part) for index, part in enumerate(parts)])
@@ -195,7 +196,7 @@ def _match_part(run: Any, index: int, pairs: Iterable[Any]) -> List[Result]:
     return [run(f"pair {number} of partition {index}", pair) for number, pair in enumerate(pairs)]
 
 
-def _match_pair(job: _Job, auto: bool, confidence: bool, name: str, pair: Any) -> Result:
+def _match_pair(job: _Job, auto: bool, confidence: bool, row_offset: bool, name: str, pair: Any) -> Result:
     with _named(_title(name, pair)):
         values = _values(pair)
         images = {side: values.pop(side, None) for side in ("left", "right", "left_mask", "right_mask", "costs")}
@@ -207,7 +208,7 @@ def _match_pair(job: _Job, auto: bool, confidence: bool, name: str, pair: Any) -
             masks = arrays["left_mask"], arrays["right_mask"]
             parameters.update(_range(arrays["left"], arrays["right"], *masks, job.threads_here(), parameters))
         matcher = _matchers.get(job._replace(parameters=_items(parameters)), arrays["left"])
-        result = matcher(**arrays, confidence=confidence)
+        result = matcher(**arrays, confidence=confidence, row_offset=row_offset)
         for side in ("left", "right"):
             if _is_name(images[side]):
                 # The name travels, not the picture.
@@ -277,8 +278,8 @@ def match_tiles(
     threads: CPU threads of a match; 0 = as many as the worker has. Tiles of one worker process take turns.
 
     Arrays are rechunked into tiles with the margins of the method, as by map_overlap; the steps after the left-right
-    check run over strips of full rows. The other arguments are those of match(), without confidence. Compute both
-    arrays in one call; otherwise the pair is matched twice. An error names its tile.
+    check run over strips of full rows. The other arguments are those of match(), without confidence and row_offset.
+    Compute both arrays in one call; otherwise the pair is matched twice. An error names its tile.
     """
     if disparities is not None:
         parameters["disparities"] = disparities

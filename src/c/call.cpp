@@ -162,9 +162,10 @@ StereoPair pair_of(const parallax_pair* given) {
 }
 
 DisparityMap map_of(const parallax_map* given) {
-  const parallax_map map = known(given, "map");
+  const parallax_map map = known(given, "map", offsetof(parallax_map, row_offset));
   DisparityMap views{float_output(map.disparity, "disparity map"), byte_output(map.status, "status map")};
   if (map.confidence != nullptr) views.confidence = float_output(map.confidence, "confidence map");
+  if (map.row_offset != nullptr) views.row_offset = float_output(map.row_offset, "map of row offsets");
   return views;
 }
 

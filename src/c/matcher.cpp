@@ -259,6 +259,12 @@ parallax_code parallax_matcher_has_confidence(parallax_matcher* matcher, int32_t
   });
 }
 
+parallax_code parallax_matcher_has_row_offsets(parallax_matcher* matcher, int32_t* has) {
+  return c::use(matcher, [&](parallax_matcher& used) {
+    c::required(has, "has") = c::planned(used).has_row_offsets() ? 1 : 0;
+  });
+}
+
 parallax_code parallax_matcher_run(parallax_matcher* matcher, const parallax_pair* pair,
                                    const parallax_map* map) {
   return c::use(matcher, [&](parallax_matcher& used) {

@@ -204,6 +204,13 @@ parallax_code parallax_rectified_matcher_has_confidence(parallax_rectified_match
   });
 }
 
+parallax_code parallax_rectified_matcher_has_row_offsets(parallax_rectified_matcher* rectified,
+                                                         int32_t* has) {
+  return c::use(rectified, [&](parallax_rectified_matcher& used) {
+    c::required(has, "has") = used.matcher.has_row_offsets() ? 1 : 0;
+  });
+}
+
 parallax_code parallax_rectified_matcher_stages(parallax_rectified_matcher* rectified,
                                                 const parallax_stage** stages, size_t* count) {
   return c::use(rectified, [&](parallax_rectified_matcher& used) {

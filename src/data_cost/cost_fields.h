@@ -4,6 +4,7 @@
 
 #include "parallax/data_cost.h"
 
+#include "core/checks.h"
 #include "core/fields.h"
 
 namespace parallax::data_cost {
@@ -23,6 +24,22 @@ void add_cost_fields(detail::Fields& fields, Parameters& p, detail::Names<DataCo
             unit, detail::Audience::experts})
       .add("smoothing", p.smoothing, detail::range(0, 30),
            {"Sigma in pixels of the Gaussian blur of both images; 0 = none", "pixels"});
+}
+
+// Matches are searched in as many rows above and below.
+inline void add_row_tolerance_field(detail::Fields& fields, int& row_tolerance) {
+  fields.add("row_tolerance", row_tolerance, detail::range(0, 16),
+             {"Rows above and below in which matches are searched, too: for pairs whose rows do not line up",
+              "rows"});
+}
+
+// \throws Error (argument) for what has no meaning across rows
+template <class Parameters>
+void check_row_tolerance(const Parameters& p) {
+  if (p.row_tolerance == 0) return;
+  if (p.cost == DataCost::volume)
+    refuse("row_tolerance", p.row_tolerance, "0 with cost volume, which has no rows but the pixel's own");
+  if (p.refine.refit > 0) refuse("refit", p.refine.refit, "0 with row_tolerance: fractions are fitted in one row");
 }
 
 }  // namespace parallax::data_cost

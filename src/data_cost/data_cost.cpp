@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <string>
 
 #include "parallax/error.h"
 
@@ -60,8 +61,15 @@ int highest_counted(DataCost cost, float truncation) {
   return static_cast<int>(std::min(truncation * per_level + 0.5f, static_cast<float>(highest)));
 }
 
-void check_reachable(DataCost cost, int min_disparity, int labels, Size size) {
-  if (cost != DataCost::volume) parallax::check_reachable(min_disparity, labels, size.width);
+void check_reachable(const CostModel& model, Size size) {
+  const LabelSpace space = model.space();
+  if (model.cost != DataCost::volume) parallax::check_reachable(space.first.x, space.extent.width, size.width);
+}
+
+void check_one_row(const CostModel& model, const char* device) {
+  if (!model.space().is_flat())
+    throw Error(ErrorCategory::device, std::string("row_tolerance is not available on device ") + device +
+                                           ", because its kernels compare pixels of one row: choose device cpu");
 }
 
 namespace {
@@ -98,13 +106,15 @@ Margins margins(const CostModel& model, Size size, bool left_right_check, int pa
     throw Error(
         ErrorCategory::argument,
         "tiles do not support the caller's own data costs: choose another cost, or match the whole image");
-  check_reachable(model.cost, model.min_disparity, model.labels, size);
-  const SearchReach reach =
-      search_reach(model.min_disparity, model.min_disparity + model.labels - 1, size.width, left_right_check);
+  check_reachable(model, size);
+  const LabelSpace space = model.space();
+  const SearchReach reach = search_reach(space.first.x, space.last().x, size.width, left_right_check);
   const Window window = window_of(model.cost);
   const int smoothing = static_cast<int>(smoothing_weights(model.smoothing).size()) - 1;
   const int every_side = padding + model.frame + smoothing;
-  const int rows = every_side + window.rows;
+  // The left-right check compares with right pixels, whose own labels reach as far back.
+  const int row_reach = std::max(std::abs(space.first.y), std::abs(space.last().y)) * (left_right_check ? 2 : 1);
+  const int rows = every_side + window.rows + row_reach;
   return {.left = every_side + window.columns + reach.left,
           .right = every_side + window.columns + reach.right,
           .top = rows,

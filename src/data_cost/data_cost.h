@@ -40,6 +40,7 @@ struct CostModel {
   float outside;       // cost of a label whose right pixel is not there
   int frame = 0;       // pixels nearer to the border than this have no data costs
 
+  int disparities() const { return labels / row_offsets; }
   LabelSpace space() const { return {{min_disparity, min_row_offset}, {labels / row_offsets, row_offsets}}; }
   float data_cost(int difference) const {
     const float units = static_cast<float>(difference < differences ? difference : differences) * cost_scale;
@@ -69,6 +70,11 @@ Model model_of(const Parameters& parameters) {
   model.cost = parameters.cost;
   model.min_disparity = parameters.min_disparity;
   model.labels = parameters.disparities;
+  if constexpr (requires { parameters.row_tolerance; }) {
+    model.min_row_offset = -parameters.row_tolerance;
+    model.row_offsets = 2 * parameters.row_tolerance + 1;
+    model.labels *= model.row_offsets;
+  }
   model.smoothing = parameters.smoothing;
   model.differences = highest_counted(parameters.cost, parameters.data_truncation);
   model.has_outside = parameters.outside_cost.has_value();
@@ -81,7 +87,10 @@ inline int volume_labels(DataCost cost, int labels) {
 }
 
 // \throws Error (argument) when every label leads out of the image at every pixel
-void check_reachable(DataCost cost, int min_disparity, int labels, Size size);
+void check_reachable(const CostModel& model, Size size);
+
+// \throws Error (device) naming row_tolerance, for devices whose kernels compare pixels of one row only
+void check_one_row(const CostModel& model, const char* device);
 
 // How much surrounding image a tile of belief propagation needs: `padding` pixels on every side, plus those
 // that data costs read.

@@ -207,22 +207,69 @@ void mask_row(View<const std::uint8_t> mask, int width, int y, bool mirrored, st
   if (mirrored) std::reverse(out, out + width);
 }
 
-// `row.left` is the left row's mask yet.
-void settle_row(const CostModel& model, Size size, int y, const RowValidity& row) {
-  const int frame = model.frame;
-  std::uint8_t *valid = row.left, *status = row.status;
-  const std::uint8_t* right_valid = row.right;
-  // Labels of pixel x whose right pixel is there: of extended columns x … x + labels − 1.
+// Which labels of a pixel have a right pixel.
+struct Reached {
+  bool any, all;
+};
+
+// Calls each(x, Reached) for the pixels of a row, for the labels that lead to one extended right row.
+template <class Each>
+void for_reached(const std::uint8_t* right_valid, int width, int disparities, const Each& each) {
+  // Labels of pixel x whose right pixel is there: of extended columns x … x + disparities − 1.
   int count = 0;
-  for (int j = 0; j + 1 < model.labels; ++j) count += right_valid[j] & 1;
-  for (int x = 0; x < size.width; ++x) {
-    count += right_valid[x + model.labels - 1] & 1;
-    status[x] = static_cast<std::uint8_t>(valid[x] == 0 ? Status::input_masked
-                                          : count == 0  ? Status::out_of_range
-                                                        : Status::matched);
-    const bool framed = x < frame || y < frame || x >= size.width - frame || y >= size.height - frame;
-    if (framed || (!model.has_outside && count != model.labels)) valid[x] = 0;
+  for (int j = 0; j + 1 < disparities; ++j) count += right_valid[j] & 1;
+  for (int x = 0; x < width; ++x) {
+    count += right_valid[x + disparities - 1] & 1;
+    each(x, Reached{count > 0, count == disparities});
     count -= right_valid[x] & 1;
+  }
+}
+
+// The validity of the extended right row v; `row` is written, too.
+void write_right_validity(const CostModel& model, const StereoPair& pair, bool mirrored, int v,
+                          std::uint8_t* row, std::uint8_t* extended) {
+  const int width = pair.left.format.size.width;
+  mask_row(pair.right_mask, width, v, mirrored, row);
+  extend_row(row, width, model, 0, extended);
+  // The volume of the caller has them all.
+  if (model.cost == DataCost::volume && !mirrored)
+    std::fill_n(extended, width + model.disparities() - 1, yes);
+}
+
+// `row.left` is the left row's mask yet.
+void settle_pixel(const CostModel& model, Size size, int x, int y, Reached reached, const RowValidity& row) {
+  const int frame = model.frame;
+  row.status[x] = static_cast<std::uint8_t>(row.left[x] == 0 ? Status::input_masked
+                                            : !reached.any   ? Status::out_of_range
+                                                             : Status::matched);
+  const bool framed = x < frame || y < frame || x >= size.width - frame || y >= size.height - frame;
+  if (framed || (!model.has_outside && !reached.all)) row.left[x] = 0;
+}
+
+// The same across rows. `row.right` is written last for row y.
+void write_validity_across_rows(const CostModel& model, const StereoPair& pair, bool mirrored, int y,
+                                const RowValidity& row) {
+  const Size size = pair.left.format.size;
+  const LabelSpace space = model.space();
+  constexpr std::uint8_t reached_by_any = 1, missed_by_some = 2;
+  std::fill_n(row.status, size.width, std::uint8_t{0});
+  for (int offset = space.first.y; offset <= space.last().y; ++offset) {
+    const int v = y + offset;
+    if (v < 0 || v >= size.height) {
+      for (int x = 0; x < size.width; ++x) row.status[x] |= missed_by_some;
+      continue;
+    }
+    write_right_validity(model, pair, mirrored, v, row.left, row.right);
+    for_reached(row.right, size.width, model.disparities(), [&](int x, Reached reached) {
+      row.status[x] |= static_cast<std::uint8_t>((reached.any ? reached_by_any : 0) |
+                                                 (reached.all ? 0 : missed_by_some));
+    });
+  }
+  write_right_validity(model, pair, mirrored, y, row.left, row.right);
+  mask_row(pair.left_mask, size.width, y, mirrored, row.left);
+  for (int x = 0; x < size.width; ++x) {
+    const int reached = row.status[x];
+    settle_pixel(model, size, x, y, {(reached & reached_by_any) != 0, (reached & missed_by_some) == 0}, row);
   }
 }
 
@@ -230,13 +277,12 @@ void settle_row(const CostModel& model, Size size, int y, const RowValidity& row
 
 void write_validity(const CostModel& model, const StereoPair& pair, bool mirrored, int y,
                     const RowValidity& row) {
+  if (!model.space().is_flat()) return write_validity_across_rows(model, pair, mirrored, y, row);
   const Size size = pair.left.format.size;
-  mask_row(pair.right_mask, size.width, y, mirrored, row.left);
-  extend_row(row.left, size.width, model, 0, row.right);
-  // The volume of the caller has them all.
-  if (model.cost == DataCost::volume && !mirrored) std::fill_n(row.right, size.width + model.labels - 1, yes);
+  write_right_validity(model, pair, mirrored, y, row.left, row.right);
   mask_row(pair.left_mask, size.width, y, mirrored, row.left);
-  settle_row(model, size, y, row);
+  for_reached(row.right, size.width, model.disparities(),
+              [&](int x, Reached reached) { settle_pixel(model, size, x, y, reached, row); });
 }
 
 }  // namespace parallax::data_cost

@@ -119,13 +119,13 @@ class RowFeatures {
   std::vector<Scratch> scratch_;  // by slot
 };
 
-// The right row, extended to every column that any label of the left row reaches: label k of left pixel x
-// reads extended column x + labels − 1 − k. Zero where there is no right pixel, but for the `border` columns
+// The right row, extended to every column that any label of the left row reaches: disparity k of left pixel x
+// reads extended column x + disparities − 1 − k. Zero where there is no right pixel, but for the `border` columns
 // next to the row, which repeat it.
 template <class Element>
 void extend_row(const Element* row, int width, const CostModel& model, int border, Element* out) {
-  const int columns = width + model.labels - 1;
-  const std::int64_t first = static_cast<std::int64_t>(model.labels) - 1 + model.min_disparity;
+  const int columns = width + model.disparities() - 1;
+  const std::int64_t first = static_cast<std::int64_t>(model.disparities()) - 1 + model.min_disparity;
   const auto inside = [&](std::int64_t column) {
     return static_cast<int>(std::clamp<std::int64_t>(column, -border, columns + border));
   };
@@ -140,7 +140,7 @@ void extend_row(const Element* row, int width, const CostModel& model, int borde
 // The validity of the pixels of row y, known before they are compared.
 struct RowValidity {
   std::uint8_t* left;    // 255 where a pixel has data costs, else 0
-  std::uint8_t* right;   // of the extended row: 255 where there is a right pixel, else 0
+  std::uint8_t* right;   // of the extended row y: 255 where there is a right pixel, else 0
   std::uint8_t* status;  // of each left pixel: matched, or the Status known before matching
 };
 // As DataCosts::prepare(), of a pair whose images are swapped already.

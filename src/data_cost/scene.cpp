@@ -9,6 +9,11 @@
 
 namespace parallax::data_cost {
 
+void check_without_rows(const CostModel& model) {
+  if (!model.space().is_flat())
+    refuse("row_tolerance", model.row_offsets / 2, "0: a map of disparities alone has no energy with it");
+}
+
 Scene::Scene(const CostModel& model, const StereoPair& pair)
     : model_(model), size_(pair.left.format.size), costs_(model, size_) {
   check_image("left image", pair.left);

@@ -9,6 +9,9 @@
 
 namespace parallax::data_cost {
 
+// \throws Error (argument) for labels of several row offsets: a map of disparities does not tell them
+void check_without_rows(const CostModel& model);
+
 class Scene {
  public:
   // \throws Error (argument) for a pair that no plan could take

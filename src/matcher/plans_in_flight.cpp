@@ -33,6 +33,7 @@ class PlansInFlight final : public Plan {
   }
   int cost_labels() const override { return plans_.front()->cost_labels(); }
   bool tells_confidence() const override { return plans_.front()->tells_confidence(); }
+  bool tells_row_offsets() const override { return plans_.front()->tells_row_offsets(); }
 
   void run(const StereoPair& pair, const DisparityMap& map) override {
     wait(0);

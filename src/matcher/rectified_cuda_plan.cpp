@@ -28,7 +28,7 @@ class RectifiedCudaPlan final : public Plan {
       is_masked_[side] = has_unseen(map);
       if (is_masked_[side]) masks_[side] = layout_.reserve_plane<std::uint8_t>(format_.size);
     }
-    staged_map_ = cuda::MapBuffers(format_.size, tells_confidence(), host_layout_);
+    staged_map_ = cuda::MapBuffers(format_.size, tells_confidence(), tells_row_offsets(), host_layout_);
   }
 
   std::size_t memory_bytes() const override {
@@ -40,6 +40,7 @@ class RectifiedCudaPlan final : public Plan {
     return memory;
   }
   bool tells_confidence() const override { return matcher_->tells_confidence(); }
+  bool tells_row_offsets() const override { return matcher_->tells_row_offsets(); }
 
   void allocate() override {
     matcher_->allocate();

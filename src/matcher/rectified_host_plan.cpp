@@ -26,6 +26,7 @@ class RectifiedHostPlan final : public Plan {
     reserve();
   }
   bool tells_confidence() const override { return matcher_->tells_confidence(); }
+  bool tells_row_offsets() const override { return matcher_->tells_row_offsets(); }
 
   void run(const StereoPair& pair, const DisparityMap& map) override {
     StageClock clock(stage_times);

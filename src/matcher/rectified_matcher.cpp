@@ -117,6 +117,10 @@ bool RectifiedMatcher::has_confidence() const {
   return plan().tells_confidence();
 }
 
+bool RectifiedMatcher::has_row_offsets() const {
+  return plan().tells_row_offsets();
+}
+
 const std::vector<StageTime>& RectifiedMatcher::stage_times() const {
   return plan().stage_times;
 }

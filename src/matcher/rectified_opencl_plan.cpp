@@ -37,6 +37,7 @@ class RectifiedOpenclPlan final : public Plan {
     return memory;
   }
   bool tells_confidence() const override { return matcher_.tells_confidence(); }
+  bool tells_row_offsets() const override { return matcher_.tells_row_offsets(); }
 
   void allocate() override {
     matcher_.allocate();

@@ -21,12 +21,16 @@ class Plan : public detail::Plan {
 
   void allocate() final {
     arena_.allocate();
-    plan_memory();
+    plan_memory(searches_rows_);
     fill_memory();
   }
 
-  void run(const StereoPair& pair, const DisparityMap& map) final {
+  bool tells_row_offsets() const final { return searches_rows_; }
+
+  void run(const StereoPair& pair, const DisparityMap& given) final {
     detail::StageClock clock(stage_times);
+    DisparityMap map = given;
+    if (map.row_offset.empty()) map.row_offset = row_offset_;
     match(pair, map, clock);
     refinement_.run(pair, map, right_disparity_, workers_, clock);
   }
@@ -39,9 +43,11 @@ class Plan : public detail::Plan {
   Plan(const RefineParameters& refinement, Size size, int volume_labels, Workers workers)
       : Plan(refinement, size, volume_labels, false, std::move(workers)) {}
 
-  // Must be called at the end of the constructor.
-  void plan_memory() {
+  // Must be called at the end of the constructor. `searches_rows`: maps have row offsets.
+  void plan_memory(bool searches_rows = false) {
+    searches_rows_ = searches_rows;
     refinement_.reserve(arena_);
+    if (searches_rows_) row_offset_ = arena_.reserve_plane<float>(size_);
     if (checks_left_right_) right_disparity_ = arena_.reserve_plane<float>(size_);
     reserve(arena_);
   }
@@ -67,6 +73,8 @@ class Plan : public detail::Plan {
         refinement_(refinement, size, reference) {}
 
   int volume_labels_;
+  bool searches_rows_ = false;
+  View<float> row_offset_;  // where the caller wants none
   refine::Pipeline refinement_;
   Arena arena_;
 };

@@ -67,9 +67,11 @@ void copy(const DisparityMap& from, const DisparityMap& to, const Workers& worke
   copy(from.status, to.status, workers);
 }
 
-void check_no_confidence(const DisparityMap& map) {
-  if (map.confidence.empty()) return;
-  throw Error(ErrorCategory::argument, "tiles do not report confidence: leave out that map");
+void check_optional_maps(const DisparityMap& map) {
+  if (!map.confidence.empty())
+    throw Error(ErrorCategory::argument, "tiles do not report confidence: leave out that map");
+  if (!map.row_offset.empty())
+    throw Error(ErrorCategory::argument, "tiles do not report row offsets: leave out that map");
 }
 
 void check_tile(const Tile& tile, const std::vector<Tile>& tiles, const DisparityMap& inside) {
@@ -79,7 +81,7 @@ void check_tile(const Tile& tile, const std::vector<Tile>& tiles, const Disparit
                 "tile " + std::to_string(tile.number) + " is not in the plan: give one of its tiles");
   check_view("disparity map", inside.disparity, tile.inside.size);
   check_view("status map", inside.status, tile.inside.size);
-  check_no_confidence(inside);
+  check_optional_maps(inside);
 }
 
 void check_all(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map) {
@@ -98,7 +100,7 @@ void check_all(const TilePlan& plan, const StereoPair& pair, const DisparityMap&
   check_mask("right mask", pair.right_mask, plan.format.size);
   check_view("disparity map", map.disparity, plan.format.size);
   check_view("status map", map.status, plan.format.size);
-  check_no_confidence(map);
+  check_optional_maps(map);
 }
 
 }  // namespace

@@ -66,8 +66,37 @@ namespace refine {
 
 HWY_EXPORT(check_row);
 
+namespace {
+
+bool consistent(const DisparityMap& left, View<const float> right, float tolerance, int x, int y) {
+  const float disparity = left.disparity.at(x, y);
+  const float column = static_cast<float>(x) - std::ceil(disparity - 0.5f),
+              row = static_cast<float>(y) + std::ceil(left.row_offset.at(x, y) - 0.5f);
+  if (!(column >= 0 && column < static_cast<float>(right.size.width) && row >= 0 &&
+        row < static_cast<float>(right.size.height)))
+    return false;
+  // Without a value, the right disparity is infinite, and so is the difference.
+  return std::abs(right.at(static_cast<int>(column), static_cast<int>(row)) - disparity) <= tolerance;
+}
+
+void check_across_rows(const DisparityMap& left, View<const float> right, float tolerance,
+                       const Workers& workers) {
+  for_row_ranges(workers, right.size.height, [&](int first, int last, int) {
+    for (int y = first; y < last; ++y) {
+      for (int x = 0; x < right.size.width; ++x) {
+        if (!has_value(left.disparity.at(x, y)) || consistent(left, right, tolerance, x, y)) continue;
+        left.disparity.at(x, y) = no_value;
+        left.status.at(x, y) = code(Status::inconsistent);
+      }
+    }
+  });
+}
+
+}  // namespace
+
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance,
                       const Workers& workers) {
+  if (!left.row_offset.empty()) return check_across_rows(left, right, tolerance, workers);
   const int width = left.disparity.size.width;
   for_row_ranges(workers, left.disparity.size.height, [&](int first, int last, int) {
     for (int y = first; y < last; ++y) HWY_DYNAMIC_DISPATCH(check_row)

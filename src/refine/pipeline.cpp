@@ -117,16 +117,16 @@ void Pipeline::run(const StereoPair& pair, const DisparityMap& map, View<const f
       refit(map.disparity, pair, parameters_.refit, refit_, workers);
     clock.finish("refit");
   }
+  if (!map.row_offset.empty()) fill_row_offsets(map, workers);
   if (parameters_.is_guided()) take_guide(pair.left, guide(), workers);
   if (parameters_.fill != Fill::none) {
     fill(pair.left, map, workers);
     clock.finish("fill");
   }
+  if (!map.row_offset.empty()) clear_row_offsets(map, workers);
   if (parameters_.median > 0) {
-    if (reference_)
-      median_reference(map.disparity, parameters_.median, scratch_);
-    else
-      median(map.disparity, parameters_.median, scratch_, workers);
+    take_median(map.disparity, workers);
+    if (!map.row_offset.empty()) take_median(map.row_offset, workers);
     clock.finish("median");
   }
   filter_guided(map.disparity, workers, clock);
@@ -145,6 +145,13 @@ void Pipeline::fill(const ImageView& left, const DisparityMap& map, const Worker
     fill_directions_reference(map, guide(), candidates_.value);
   else
     fill_directions(map, guide(), candidates_, workers);
+}
+
+void Pipeline::take_median(View<float> values, const Workers& workers) const {
+  if (reference_)
+    median_reference(values, parameters_.median, scratch_);
+  else
+    median(values, parameters_.median, scratch_, workers);
 }
 
 void Pipeline::filter_guided(View<float> disparity, const Workers& workers, detail::StageClock& clock) const {

@@ -48,8 +48,14 @@ inline std::uint8_t code(Status status) {
   return static_cast<std::uint8_t>(status);
 }
 
+// With row offsets v in the left map, a pixel (x, y) is compared with the row y + ⌈v − ½⌉ of the right one.
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance,
                       const Workers& workers);
+// Gives pixels without a disparity the row offset of the nearest pixel on their row that has one (ties go to the left one);
+// rows without any that of the nearest such row above, or else below.
+void fill_row_offsets(const DisparityMap& map, const Workers& workers);
+// Clears the row offsets of pixels without a disparity.
+void clear_row_offsets(const DisparityMap& map, const Workers& workers);
 void fill_row(const DisparityMap& map, const Workers& workers);
 
 // What fill_directions() has met on its way along a row or a column.
@@ -150,12 +156,14 @@ class Pipeline {
   void reserve(Arena& arena);
 
   // `pair`: the images of the map; the right one is for refit() only. `right`: the right map, for the left-right check.
+  // Row offsets of the map, where there are some, are filled and filtered by the median, too.
   void run(const StereoPair& pair, const DisparityMap& map, View<const float> right, const Workers& workers,
            detail::StageClock& clock) const;
 
  private:
   View<std::uint8_t> guide() const { return inside_border(guide_, size_, guided_window_); }
   void fill(const ImageView& left, const DisparityMap& map, const Workers& workers) const;
+  void take_median(View<float> values, const Workers& workers) const;
   void filter_guided(View<float> disparity, const Workers& workers, detail::StageClock& clock) const;
 
   RefineParameters parameters_;

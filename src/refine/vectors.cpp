@@ -65,12 +65,56 @@ void check_vectors(const DisparityMap& map, const RightVectors& right, float tol
 
 namespace {
 
-constexpr int step_x[] = {0, 0, -1, 1}, step_y[] = {-1, 1, 0, 0};
+struct Vector {
+  float d, v;
+};
+
+// The vectors that a pixel meets first.
+struct Met {
+  static constexpr int directions = 8;
+  static constexpr int step_x[] = {0, 0, -1, 1, -1, 1, -1, 1}, step_y[] = {-1, 1, 0, 0, -1, -1, 1, 1};
+
+  Vector vectors[directions];
+  int count = 0;
+
+  Met(const RightVectors& map, int x, int y) {
+    const Size size = map.disparity.size;
+    for (int direction = 0; direction < directions; ++direction) {
+      int i = x, j = y;
+      for (int step = 0; step < fill_reach; ++step) {
+        i += step_x[direction];
+        j += step_y[direction];
+        if (i < 0 || j < 0 || i >= size.width || j >= size.height) break;
+        if (!has_value(map.disparity.at(i, j))) continue;
+        vectors[count++] = {map.disparity.at(i, j), map.row_offset.at(i, j)};
+        break;
+      }
+    }
+  }
+
+  float distances(Vector from) const {
+    float sum = 0;
+    for (int i = 0; i < count; ++i) sum += std::abs(vectors[i].d - from.d) + std::abs(vectors[i].v - from.v);
+    return sum;
+  }
+
+  // There is one.
+  Vector median() const {
+    Vector best = vectors[0];
+    float least = distances(best);
+    for (int i = 1; i < count; ++i) {
+      const float sum = distances(vectors[i]);
+      if (sum >= least) continue;
+      least = sum;
+      best = vectors[i];
+    }
+    return best;
+  }
+};
 
 }  // namespace
 
-void fill_vectors(const DisparityMap& map, View<const std::uint8_t> guide, const RightVectors& scratch,
-                  const Workers& workers) {
+void fill_vectors(const DisparityMap& map, const RightVectors& scratch, const Workers& workers) {
   const Size size = map.disparity.size;
   for_row_ranges(workers, size.height, [&](int first, int last, int) {
     for (int y = first; y < last; ++y) {
@@ -78,30 +122,18 @@ void fill_vectors(const DisparityMap& map, View<const std::uint8_t> guide, const
       std::copy_n(map.row_offset.row(y), size.width, scratch.row_offset.row(y));
     }
   });
-  const auto fill = [&](int x, int y) {
-    const int level = guide.at(x, y);
-    int least = -1;
-    for (int direction = 0; direction < 4; ++direction) {
-      int difference = 0;
-      for (int s = 1; s <= fill_reach; ++s) {
-        const int i = x + s * step_x[direction], j = y + s * step_y[direction];
-        if (i < 0 || j < 0 || i >= size.width || j >= size.height) break;
-        difference = std::max(difference, std::abs(guide.at(i, j) - level));
-        if (!has_value(scratch.disparity.at(i, j))) continue;
-        if (least >= 0 && difference + s >= least) break;
-        least = difference + s;
-        map.disparity.at(x, y) = scratch.disparity.at(i, j);
-        map.row_offset.at(x, y) = scratch.row_offset.at(i, j);
-        map.status.at(x, y) = code(Status::filled);
-        break;
-      }
-    }
-  };
   for_row_ranges(workers, size.height, [&](int first, int last, int) {
     for (int y = first; y < last; ++y)
-      for (int x = 0; x < size.width; ++x)
-        if (!has_value(scratch.disparity.at(x, y)) && map.status.at(x, y) != code(Status::input_masked))
-          fill(x, y);
+      for (int x = 0; x < size.width; ++x) {
+        if (has_value(scratch.disparity.at(x, y)) || map.status.at(x, y) == code(Status::input_masked))
+          continue;
+        const Met met(scratch, x, y);
+        if (met.count == 0) continue;
+        const Vector vector = met.median();
+        map.disparity.at(x, y) = vector.d;
+        map.row_offset.at(x, y) = vector.v;
+        map.status.at(x, y) = code(Status::filled);
+      }
   });
 }
 
@@ -114,7 +146,7 @@ VectorPipeline::VectorPipeline(const RefineParameters& p, Size size, bool refere
 void VectorPipeline::reserve(Arena& arena) {
   const int window = std::max(parameters_.median, parameters_.weighted_median);
   if (window > 0) scratch_ = arena.reserve_plane<float>(bordered_size(size_, window));
-  if (parameters_.is_guided())
+  if (parameters_.weighted_median > 0)
     guide_ = arena.reserve_plane<std::uint8_t>(bordered_guide_size(size_, parameters_.weighted_median));
   if (parameters_.fill == Fill::directions)
     candidates_ = {arena.reserve_plane<float>(size_), arena.reserve_plane<float>(size_)};
@@ -134,9 +166,9 @@ void VectorPipeline::run(const StereoPair& pair, const DisparityMap& map, const 
       refit_vectors(map, pair, parameters_.refit, shifts_, workers);
     clock.finish("refit");
   }
-  if (parameters_.is_guided()) take_guide(pair.left, guide(), workers);
+  if (parameters_.weighted_median > 0) take_guide(pair.left, guide(), workers);
   if (parameters_.fill == Fill::directions) {
-    fill_vectors(map, guide(), candidates_, workers);
+    fill_vectors(map, candidates_, workers);
     clock.finish("fill");
   }
   if (parameters_.median > 0 || parameters_.weighted_median > 0) {

@@ -28,13 +28,14 @@ struct RightVectors {
 void check_vectors(const DisparityMap& map, const RightVectors& right, float tolerance,
                    const Workers& workers);
 
-// Gives every pixel without a vector one of those that it meets first above, below, left and right of it, within
-// fill_reach pixels, and the status `filled`: the one of least Δ + s, where s is its distance in pixels and Δ the largest
-// difference from the pixel, in gray levels of `guide`, on the way there. Ties go to the first in that order. Vectors
-// that the fill itself gives are no candidates. Pixels of status `input_masked`, and those that meet none, are unchanged.
+// Gives every pixel without a vector one of the up to eight that it meets first above, below, left, right and in the four
+// diagonal directions, each within fill_reach steps, and the status `filled`: the one whose distances from all of them,
+// |Δd| + |Δv|, have the least sum (their vector median: Astola, Haavisto & Neuvo 1990). An occluded pixel lies outside of
+// what hides it, which takes up less than half of the directions where its outline is convex. Ties go to the first, in the
+// order above, below, left, right, then above left, above right, below left, below right; sums are in that order, too.
+// Vectors that the fill itself gives do not count. Pixels of status `input_masked`, and those that meet none, are unchanged.
 // `scratch` has the size of the map.
-void fill_vectors(const DisparityMap& map, View<const std::uint8_t> guide, const RightVectors& scratch,
-                  const Workers& workers);
+void fill_vectors(const DisparityMap& map, const RightVectors& scratch, const Workers& workers);
 
 // All steps, with the memory they need.
 class VectorPipeline {

@@ -29,24 +29,29 @@ bool same_bytes(const Plane<T>& a, const Plane<T>& b) {
 }
 
 struct Map {
-  Plane<float> disparity, confidence;
+  Plane<float> disparity, confidence, row_offset;
   Plane<std::uint8_t> status;
 
-  Map(Size size, bool with_confidence)
-      : disparity(size), confidence(with_confidence ? size : Size{}), status(size) {}
-  DisparityMap view() { return {disparity.view(), status.view(), confidence.view()}; }
+  explicit Map(Size size, bool with_confidence = false, bool with_row_offsets = false)
+      : disparity(size),
+        confidence(with_confidence ? size : Size{}),
+        row_offset(with_row_offsets ? size : Size{}),
+        status(size) {}
+  DisparityMap view() {
+    return {disparity.view(), status.view(), confidence.view(), row_offset.view()};
+  }
   // Fills the map, so that whatever a run does not write is found to differ.
   void spoil(int byte) {
     for (int y = 0; y < disparity.height(); ++y) {
       const auto width = static_cast<std::size_t>(disparity.width());
-      std::memset(disparity.row(y), byte, width * sizeof(float));
       std::memset(status.row(y), byte, width);
-      if (!confidence.view().empty()) std::memset(confidence.row(y), byte, width * sizeof(float));
+      for (Plane<float>* plane : {&disparity, &confidence, &row_offset})
+        if (plane->width() > 0) std::memset(plane->row(y), byte, width * sizeof(float));
     }
   }
   bool operator==(const Map& other) const {
     return same_bytes(disparity, other.disparity) && same_bytes(status, other.status) &&
-           same_bytes(confidence, other.confidence);
+           same_bytes(confidence, other.confidence) && same_bytes(row_offset, other.row_offset);
   }
 };
 
@@ -82,8 +87,8 @@ class Plans final : public tuning::Landscape {
         pair_(pair),
         space_(space),
         limits_(limits),
-        result_(size(), false),
-        bare_(size(), false) {
+        result_(size()),
+        bare_(size()) {
     const std::unique_ptr<detail::Plan> plan = make_plan(Configuration());
     plan_bytes_ = bytes_of(*plan);
     if (const auto gpu = plan->gpu_memory()) free_on_gpu_ = gpu->free;
@@ -91,7 +96,7 @@ class Plans final : public tuning::Landscape {
     bare_.spoil(0xA5);
     plan->run(pair_, bare_.view());
     if (!plan->tells_confidence()) return;
-    full_.emplace(size(), true);
+    full_.emplace(size(), true, plan->tells_row_offsets());
     full_->spoil(0xA5);
     plan->run(pair_, full_->view());
   }
@@ -219,7 +224,7 @@ class Plans final : public tuning::Landscape {
 void check_pair(const MatcherParameters& parameters, const Device& device, const StereoPair& pair) {
   const ImageFormat& format = pair.left.format;
   const std::unique_ptr<detail::Plan> plan = detail::make_plan(parameters, device, format, Configuration());
-  Map map(format.size, false);
+  Map map(format.size);
   detail::check_run(*plan, format, pair, map.view());
 }
 

@@ -56,18 +56,20 @@ struct Arguments {
         right(image_of(pair.right)),
         disparity(output_of(result.disparity)),
         status(output_of(result.status)),
-        confidence(output_of(result.confidence)) {
+        confidence(output_of(result.confidence)),
+        row_offset(output_of(result.row_offset)) {
     given.left = &left;
     given.right = &right;
     map.disparity = &disparity;
     map.status = &status;
     if (result.confidence.width() > 0) map.confidence = &confidence;
+    if (result.row_offset.width() > 0) map.row_offset = &row_offset;
   }
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
   parallax_image left, right;
-  parallax_output disparity, status, confidence;
+  parallax_output disparity, status, confidence, row_offset;
   parallax_pair given = PARALLAX_PAIR_INIT;
   parallax_map map = PARALLAX_MAP_INIT;
 };
@@ -130,6 +132,47 @@ TEST(CTest, EveryMethodGivesTheBytesOfCpp) {
     ASSERT_EQ(count, cpp.stage_times().size());
     EXPECT_STREQ(stages[0].name, cpp.stage_times()[0].stage);
   }
+}
+
+TEST(CTest, RowOffsetsAreThoseOfCpp) {
+  const SynthPair pair = scene();
+  const StereoPair views{pair.left_view(), pair.right_view()};
+  MotionParameters parameters;
+  parameters.min_row_offset = -2;
+  parameters.row_offsets = 4;
+  Matcher cpp(parameters, reference, {size});
+  Handle matcher("motion");
+  expect_ok(parallax_matcher_set_int(matcher, "min_row_offset", -2));
+  expect_ok(parallax_matcher_set_int(matcher, "row_offsets", 4));
+  expect_ok(parallax_matcher_set_device(matcher, "reference", 1));
+  plan(matcher);
+  int32_t has = -1;
+  expect_ok(parallax_matcher_has_row_offsets(matcher, &has));
+  EXPECT_EQ(has, 1);
+  Result expected(size, 0, false, true), actual(size, 1, false, true);
+  cpp.run(views, expected.map());
+  Arguments arguments(views, actual);
+  expect_ok(parallax_matcher_run(matcher, &arguments.given, &arguments.map));
+  expect_same(expected, actual, "motion");
+
+  // A program of the first version does not know them: the member is not read.
+  Result without(size, 1);
+  Arguments older(views, without);
+  older.map.struct_size = offsetof(parallax_map, row_offset);
+  older.map.row_offset = &arguments.disparity;
+  expect_ok(parallax_matcher_run(matcher, &older.given, &older.map));
+  EXPECT_TRUE(same_bytes(expected.disparity, without.disparity));
+  EXPECT_TRUE(same_bytes(expected, actual));
+
+  arguments.row_offset.width = 5;
+  expect_code(PARALLAX_ERROR_ARGUMENT, parallax_matcher_run(matcher, &arguments.given, &arguments.map),
+              "map of row offsets is 5");
+  Handle block("block");
+  plan(block);
+  expect_ok(parallax_matcher_has_row_offsets(block, &has));
+  EXPECT_EQ(has, 0);
+  expect_code(PARALLAX_ERROR_ARGUMENT, parallax_matcher_run(block, &arguments.given, &arguments.map),
+              "searches no rows: leave out the map of row offsets");
 }
 
 TEST(CTest, RowsMayRunBackwardsAndMasksAreUsed) {
@@ -377,6 +420,7 @@ TEST(CTest, NullIsRefusedByName) {
   refused(parallax_matcher_memory(nullptr, &bytes), "matcher");
   refused(parallax_matcher_memory(matcher, nullptr), "bytes");
   refused(parallax_matcher_has_confidence(matcher, nullptr), "has");
+  refused(parallax_matcher_has_row_offsets(matcher, nullptr), "has");
   refused(parallax_matcher_run(matcher, nullptr, nullptr), "pair");
   refused(parallax_matcher_run(matcher, &arguments.given, nullptr), "map");
   refused(parallax_matcher_enqueue(matcher, nullptr, nullptr, nullptr), "pair");

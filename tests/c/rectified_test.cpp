@@ -183,7 +183,7 @@ TEST_F(CRectifiedTest, ImagesMayHave16Bits) {
   parallax_rectified_matcher* rectified = nullptr;
   expect_ok(parallax_rectified_matcher_create(matcher, handle, &parameters, PARALLAX_UINT16, &rectified));
   const parallax_output disparity = output_of(map.disparity), status = output_of(map.status);
-  const parallax_map maps{sizeof(maps), &disparity, &status, nullptr};
+  const parallax_map maps{sizeof(maps), &disparity, &status, nullptr, nullptr};
   expect_ok(parallax_rectified_matcher_run(rectified, &images[0], &images[1], &maps));
   expect_same(wanted, map, "16 bits");
   parallax_rectified_matcher_release(rectified);
@@ -195,7 +195,7 @@ TEST_F(CRectifiedTest, ThreadsMayShareAHandle) {
   expect_ok(parallax_rectified_matcher_create(matcher, handle, &parameters, PARALLAX_UINT8, &rectified));
   const auto match = [&](const parallax_image& image, Result& result) {
     const parallax_output disparity = output_of(result.disparity), status = output_of(result.status);
-    const parallax_map map{sizeof(map), &disparity, &status, nullptr};
+    const parallax_map map{sizeof(map), &disparity, &status, nullptr, nullptr};
     EXPECT_EQ(parallax_rectified_matcher_run(rectified, &image, &right_image, &map), PARALLAX_OK);
   };
   const Plane<std::uint8_t> other = texture(rig.left.size, 5);
@@ -226,7 +226,7 @@ TEST_F(CRectifiedTest, AMatcherGivesTheBytesOfCpp) {
   // What it was made from is not needed.
   expect_ok(parallax_matcher_set_int(matcher, "disparities", 8));
   const parallax_output disparity = output_of(actual.disparity), status = output_of(actual.status);
-  const parallax_map map{sizeof(map), &disparity, &status, nullptr};
+  const parallax_map map{sizeof(map), &disparity, &status, nullptr, nullptr};
   expect_ok(parallax_rectified_matcher_run(rectified, &left_image, &right_image, &map));
   expect_same(expected, actual, "census");
   int32_t has = -1;
@@ -237,6 +237,8 @@ TEST_F(CRectifiedTest, AMatcherGivesTheBytesOfCpp) {
   expect_ok(parallax_rectified_matcher_memory(rectified, &bytes));
   expect_ok(parallax_rectified_matcher_stages(rectified, &stages, &count));
   EXPECT_EQ(has, cpp.has_confidence());
+  expect_ok(parallax_rectified_matcher_has_row_offsets(rectified, &has));
+  EXPECT_EQ(has, cpp.has_row_offsets());
   EXPECT_GT(bytes, chosen.size.pixels());
   // The second list replaces the first one.
   expect_ok(parallax_rectified_matcher_stages(rectified, &stages, &count));
@@ -313,6 +315,7 @@ TEST_F(CRectifiedTest, NullIsRefusedByName) {
           "rectified matcher");
   refused(parallax_rectified_matcher_memory(nullptr, nullptr), "rectified matcher");
   refused(parallax_rectified_matcher_has_confidence(nullptr, nullptr), "rectified matcher");
+  refused(parallax_rectified_matcher_has_row_offsets(nullptr, nullptr), "rectified matcher");
   refused(parallax_rectified_matcher_stages(nullptr, nullptr, nullptr), "rectified matcher");
   parallax_rig_release(nullptr);
   parallax_rectifier_release(nullptr);

@@ -88,7 +88,9 @@ TEST_P(CpuConformance, KeepsNothingFromTheRunBefore) {
                 Matcher(random_case.parameters(), device, pair.left.format).memory_bytes());
     Matcher matcher(random_case.parameters(), cpu(2), pair.left.format);
     const bool with_confidence = random_case.with_confidence();
-    Result first(size, 0x11, with_confidence), second(size, 0xEE, with_confidence), last(size, 0x77);
+    const bool with_row_offsets = with_confidence && matcher.has_row_offsets();
+    Result first(size, 0x11, with_confidence, with_row_offsets),
+        second(size, 0xEE, with_confidence, with_row_offsets), last(size, 0x77);
     matcher.run(pair, first.map());
     matcher.run(other, second.map());
     matcher.run(pair, second.map());

@@ -39,10 +39,11 @@ void expect_conformance(const MatcherParameters& parameters, const StereoPair& p
                         const std::string& which, const TunedValues& configuration = {}) {
   const Result expected = match(parameters, reference, pair, 0x11, with_confidence);
   Matcher matcher(parameters, gpu(), pair.left.format, {0, configuration});
-  Result actual(pair.left.format.size, 0xEE, with_confidence);
+  const bool with_row_offsets = with_confidence && matcher.has_row_offsets();
+  Result actual(pair.left.format.size, 0xEE, with_confidence, with_row_offsets);
   matcher.run(pair, actual.map());
   expect_same(expected, actual, which);
-  Result again(pair.left.format.size, 0x77, with_confidence);
+  Result again(pair.left.format.size, 0x77, with_confidence, with_row_offsets);
   matcher.run(pair, again.map());
   expect_same(expected, again, which + ", again");
   expect_same(expected, run_on_device(matcher, pair, with_confidence), which + ", on the device's images");
@@ -51,7 +52,7 @@ void expect_conformance(const MatcherParameters& parameters, const StereoPair& p
   matcher.run(pair, without.map());
   EXPECT_TRUE(same_bytes(expected.disparity, without.disparity)) << "disparity without confidence, " << which;
   EXPECT_TRUE(same_bytes(expected.status, without.status)) << "status without confidence, " << which;
-  Result last(pair.left.format.size, 0x99, true);
+  Result last(pair.left.format.size, 0x99, true, with_row_offsets);
   matcher.run(pair, last.map());
   expect_same(expected, last, which + ", with confidence again");
 }
@@ -66,7 +67,9 @@ void for_each_seed(unsigned test, const Action& action) {
 
 void expect_conformance(const RandomCase& random_case, const TunedValues& configuration = {}) {
   MatcherParameters parameters = random_case.parameters();
-  if (auto* bp = parameters.get_if<BeliefPropagationParameters>()) bp->align_rows = false;  // refused
+  if (auto* bp = parameters.get_if<BeliefPropagationParameters>())
+    bp->align_rows = false, bp->row_tolerance = 0;  // refused
+  if (auto* sgm = parameters.get_if<SemiGlobalParameters>()) sgm->row_tolerance = 0;
   expect_conformance(parameters, random_case.pair(), random_case.with_confidence(), random_case.description(),
                      configuration);
 }
@@ -91,6 +94,7 @@ TEST_P(CudaConformance, BeliefPropagationOfCandidatesEqualsTheReference) {
     if (pair.costs.labels > 0) return;  // its labels may be far outside the image
     BeliefPropagationParameters parameters = with_candidates(random_case, seed);
     parameters.align_rows = false;  // refused
+    parameters.row_tolerance = 0;
     const std::string levels = std::to_string(parameters.candidate_levels) + " levels with candidates, ";
     expect_conformance(parameters, pair, random_case.with_confidence(),
                        levels + std::to_string(parameters.levels) + " in all, " + random_case.description());

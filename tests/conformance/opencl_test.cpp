@@ -141,6 +141,7 @@ TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
 // other tests have them.
 BeliefPropagationParameters for_opencl(BeliefPropagationParameters parameters) {
   parameters.align_rows = false;  // refused
+  parameters.row_tolerance = 0;
   const bool left_right_check = parameters.refine.left_right_check;
   parameters.refine = RefineParameters::none();
   parameters.refine.left_right_check = left_right_check;
@@ -254,10 +255,14 @@ TEST(OpenclBeliefPropagationTest, WhatItLacksIsRefusedByName) {
   parameters = {};
   parameters.align_rows = true;
   refuses(parameters, "align_rows");
+  parameters = {};
+  parameters.row_tolerance = 1;
+  refuses(parameters, "row_tolerance");
 }
 
 // A case of semi-global matching that OpenCL can match.
 SemiGlobalParameters for_opencl(SemiGlobalParameters parameters) {
+  parameters.row_tolerance = 0;  // refused
   const bool left_right_check = parameters.refine.left_right_check;
   parameters.refine = RefineParameters::none();
   parameters.refine.left_right_check = left_right_check;

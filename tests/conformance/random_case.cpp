@@ -22,6 +22,7 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"min_confidence", {"0", "0", "0.02", "0.3", "1"}},
       {"data_truncation", {"0", "0", "1", "3.7", "15", "40", "100", "256"}},
       {"smoothing", {"0", "0", "0.6", "2.5"}},
+      {"row_tolerance", {"0", "0", "0", "1", "2", "1..5", "16"}},
       {"left_right_tolerance", {"0", "0.5", "0.6", "1", "1.5", "2"}},
       {"speckle_size", {"0", "0", "5", "1..30"}},
       {"refit", {"0", "0", "0", "3", "7", "15"}},
@@ -55,6 +56,7 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"bp.discontinuity_truncation", {"0", "0.3", "1", "1.7", "5", "12.3", "31", "60", "1000"}},
       {"bp.edge_contrast", {"0", "0", "1.5", "10", "256"}},
       {"bp.edge_floor", {"0", "0.05", "0.2", "1"}},
+      {"bp.row_weight", {"0", "0.3", "1", "2", "4", "1024"}},
       {"sgm.paths", {"4", "5", "8", "8"}},
       {"sgm.aggregation", {"sgm", "sgm", "mgm"}},
       {"sgm.cost",
@@ -66,6 +68,7 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"sgm.window", {"1", "1", "1", "3", "3", "5", "9", "15"}},
       {"sgm.small_jump", {"1..40", "1..40", "150", "1000"}},
       {"sgm.large_jump", {"2..200", "2..200", "2..200", "400", "3000"}},
+      {"sgm.row_jump", {"1..200", "1..200", "130", "400", "3000"}},
       {"sgm.edge_contrast", {"0", "0", "1.5", "10", "256"}},
       {"sgm.edge_floor", {"0", "0.05", "0.2", "1"}},
       {"tiled-bp.tile", {"1..40", "1..40", "0", "1", "2", "13", "16", "32", "64", "128", "300"}},
@@ -133,7 +136,7 @@ void RandomCase::choose_range() {
   const int width = format_.size.width, pixels = static_cast<int>(format_.size.pixels());
   const int fewest = static_cast<int>(labels.least), most = capabilities(method_).energy ? 40'000 : 140'000;
   int disparities = any(0, 14) == 0 ? choose<int>({128, 255, 256, 257, 300, 1024}) : any(fewest, 90);
-  disparities = std::clamp(most / pixels, fewest, disparities);
+  disparities = std::clamp(most / pixels / row_offsets(), fewest, disparities);
   // At least one label reaches the image.
   const int lowest = 2 - disparities - width, highest = width - 1;
   int min_disparity = any(lowest, highest);
@@ -141,6 +144,12 @@ void RandomCase::choose_range() {
   if (takes_volume() && any(0, 3) == 0) min_disparity = choose<int>({-1'000'000, 1'000'000});
   parameters_.min_disparity() = min_disparity;
   parameters_.disparities() = disparities;
+}
+
+int RandomCase::row_offsets() const {
+  const std::vector<ParameterInfo> all = list_parameters(method_);
+  if (std::none_of(all.begin(), all.end(), [](const auto& p) { return p.name == "row_tolerance"; })) return 1;
+  return 2 * std::stoi(get_parameter(parameters_, "row_tolerance")) + 1;
 }
 
 std::string RandomCase::value_of(const ParameterInfo& parameter) {
@@ -220,6 +229,7 @@ MisalignedCase::MisalignedCase(unsigned seed) {
   const RandomCase random_case("bp", 20'000 + seed);
   parameters = with_candidates(random_case, seed);
   parameters.align_rows = true;
+  parameters.row_tolerance = 0;
   parameters.candidate_levels = static_cast<int>(seed % 3);
   parameters.min_disparity = seed % 2 == 0 ? 0 : -3;
   parameters.disparities = 6;

@@ -133,6 +133,7 @@ class RandomCase {
   }
   void choose_parameters();
   void choose_range();
+  int row_offsets() const;
   std::string value_of(const ParameterInfo& parameter);
   bool is_accepted();
   void make_volume();

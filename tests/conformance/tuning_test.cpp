@@ -78,7 +78,7 @@ void check_problem(const Problem& problem, const Device& device, std::mt19937& r
       continue;  // a plan may refuse what it cannot do
     }
     plan->allocate();
-    Result result(format.size, 0xEE, with_confidence);
+    Result result(format.size, 0xEE, with_confidence, with_confidence && plan->tells_row_offsets());
     plan->run(problem.pair, result.map());
     EXPECT_TRUE(same_bytes(expected, result)) << which;
     EXPECT_GT(space.footprint(configuration).occupancy, 0) << which;

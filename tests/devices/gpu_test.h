@@ -101,17 +101,19 @@ class DeviceImages {
     return pair;
   }
 
-  DisparityMap map(Size size, bool with_confidence) {
+  DisparityMap map(Size size, bool with_confidence, bool with_row_offsets = false) {
     DisparityMap map{plane<float>(size, 3), plane<std::uint8_t>(size, 5)};
     if (with_confidence) map.confidence = plane<float>(size, 1);
+    if (with_row_offsets) map.row_offset = plane<float>(size, 7);
     return map;
   }
 
   Result result(const DisparityMap& map) const {
-    Result result(map.disparity.size, 0xEE, !map.confidence.empty());
+    Result result(map.disparity.size, 0xEE, !map.confidence.empty(), !map.row_offset.empty());
     fetch(map.disparity, result.disparity);
     fetch(map.status, result.status);
     if (!map.confidence.empty()) fetch(map.confidence, result.confidence);
+    if (!map.row_offset.empty()) fetch(map.row_offset, result.row_offset);
     return result;
   }
 
@@ -140,7 +142,7 @@ inline Result run_on_device(Matcher& matcher, const StereoPair& pair, bool with_
   if (pair.costs.data != nullptr)
     there.costs.data = images.copy(pair.costs.data, static_cast<std::size_t>(pair.costs.stride()) *
                                                         static_cast<std::size_t>(size.height));
-  const DisparityMap map = images.map(size, with_confidence);
+  const DisparityMap map = images.map(size, with_confidence, with_confidence && matcher.has_row_offsets());
   matcher.enqueue(there, map, nullptr);
   return images.result(map);
 }

@@ -439,6 +439,9 @@ TEST_F(MatcherPoolTest, WhatNoMatcherTakesIsRefused) {
   Result confident(small, 0, true);
   const auto error = pair_error_of(pool, pool.submit(job.pair(), confident.map()));
   expect_error(error, ErrorCategory::argument, {"pair 0: ", "does not report confidence"});
+  Result across_rows(small, 0, false, true);
+  expect_error(pair_error_of(pool, pool.submit(job.pair(), across_rows.map())), ErrorCategory::argument,
+               {"pair 1: ", "searches no rows"});
 }
 
 TEST_F(MatcherPoolTest, ImpossiblePoolsAreRefused) {

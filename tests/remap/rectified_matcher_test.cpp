@@ -37,6 +37,23 @@ TEST(RectifiedMatcherTest, GivesTheMapOfARectifierAndAMatcher) {
     }
 }
 
+TEST(RectifiedMatcherTest, RowOffsetsArePassedOn) {
+  RectifiedCase problem = rectified_case(0);
+  EXPECT_FALSE(RectifiedMatcher(problem.parameters, reference, problem.rig, problem.rectify).has_row_offsets());
+  MotionParameters motion;
+  motion.min_disparity = -4;
+  motion.disparities = 8;
+  motion.min_row_offset = -1;
+  motion.row_offsets = 3;
+  problem.parameters = motion;
+  RectifiedMatcher matcher(problem.parameters, reference, problem.rig, problem.rectify);
+  ASSERT_TRUE(matcher.has_row_offsets());
+  const Result expected = rectify_and_match(problem, true);
+  Result result(expected.disparity.size(), 0x5A, true, true);
+  matcher.run(problem.left.view(), problem.right.view(), result.map());
+  expect_same(expected, result, "motion");
+}
+
 TEST(RectifiedMatcherTest, PixelsThatTheLeftCameraDidNotSeeAreMasked) {
   RectifiedCase problem = rectified_case(0);
   problem.rectify.alpha = 1;

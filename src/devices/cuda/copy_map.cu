@@ -2,11 +2,12 @@
 // Copies a finished map to the caller's memory.
 #include "devices/cuda/kernel.h"
 
-// One thread per pixel: grid.x = rows, grid.y = blocks of a row. The confidence may be null.
-PARALLAX_KERNEL copy_map(const float* disparity, const uint8* status, const float* confidence, int width,
-                         int64 stride, int64 status_stride, float* to_disparity, int64 to_disparity_stride,
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row. Where the
+// caller wants no confidence or row offset, it is null.
+PARALLAX_KERNEL copy_map(const float* disparity, const uint8* status, const float* confidence,
+                         const float* row_offset, int width, int64 stride, int64 status_stride, float* to_disparity, int64 to_disparity_stride,
                          uint8* to_status, int64 to_status_stride, float* to_confidence,
-                         int64 to_confidence_stride) {
+                         int64 to_confidence_stride, float* to_row_offset, int64 to_row_offset_stride) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x;
   const int64 y = blockIdx.x, from = y * stride + x;
@@ -14,4 +15,5 @@ PARALLAX_KERNEL copy_map(const float* disparity, const uint8* status, const floa
   to_disparity[y * to_disparity_stride + x] = disparity[from];
   to_status[y * to_status_stride + x] = status[y * status_stride + x];
   if (to_confidence != nullptr) to_confidence[y * to_confidence_stride + x] = confidence[from];
+  if (to_row_offset != nullptr) to_row_offset[y * to_row_offset_stride + x] = row_offset[from];
 }

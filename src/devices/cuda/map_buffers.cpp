@@ -6,14 +6,16 @@
 
 namespace parallax::cuda {
 
-MapBuffers::MapBuffers(Size size, bool tells_confidence, ArenaLayout& layout)
+MapBuffers::MapBuffers(Size size, bool tells_confidence, bool tells_row_offsets, ArenaLayout& layout)
     : disparity_(layout.reserve_plane<float>(size)), status_(layout.reserve_plane<std::uint8_t>(size)) {
   if (tells_confidence) confidence_ = layout.reserve_plane<float>(size);
+  if (tells_row_offsets) row_offset_ = layout.reserve_plane<float>(size);
 }
 
 DisparityMap MapBuffers::in(std::byte* memory) const {
   DisparityMap map{disparity_.in(memory), status_.in(memory)};
   if (confidence_.size != Size{}) map.confidence = confidence_.in(memory);
+  if (row_offset_.size != Size{}) map.row_offset = row_offset_.in(memory);
   return map;
 }
 
@@ -36,13 +38,14 @@ void copy_plane(const View<T>& from, const View<T>& to, const Workers& workers) 
 
 DisparityMap MapBuffers::within_reach(const DisparityMap& map, std::byte* memory) const {
   return {reachable(map.disparity, disparity_, memory), reachable(map.status, status_, memory),
-          reachable(map.confidence, confidence_, memory)};
+          reachable(map.confidence, confidence_, memory), reachable(map.row_offset, row_offset_, memory)};
 }
 
 void RunningMap::copy(const Workers& workers) const {
   copy_plane(from.disparity, to.disparity, workers);
   copy_plane(from.status, to.status, workers);
   copy_plane(from.confidence, to.confidence, workers);
+  copy_plane(from.row_offset, to.row_offset, workers);
 }
 
 }  // namespace parallax::cuda

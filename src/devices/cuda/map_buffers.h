@@ -20,15 +20,15 @@ bool is_aligned(const View<T>& view) {
 class MapBuffers {
  public:
   MapBuffers() = default;
-  MapBuffers(Size size, bool tells_confidence, ArenaLayout& layout);
+  MapBuffers(Size size, bool tells_confidence, bool tells_row_offsets, ArenaLayout& layout);
 
-  // Without a confidence if none was reserved.
+  // Without the planes that were not reserved.
   DisparityMap in(std::byte* memory) const;
   // A caller's map, but these buffers, in page-locked memory, for what the GPU cannot write of it.
   DisparityMap within_reach(const DisparityMap& map, std::byte* memory) const;
 
  private:
-  PlaneBuffer<float> disparity_, confidence_;
+  PlaneBuffer<float> disparity_, confidence_, row_offset_;
   PlaneBuffer<std::uint8_t> status_;
 };
 

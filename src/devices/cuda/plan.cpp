@@ -35,18 +35,20 @@ void check_aligned(const char* which, const View<T>& view) {
 
 }  // namespace
 
-Plan::Plan(const Device& device, const ImageFormat& format, int volume_labels, bool tells_confidence)
+Plan::Plan(const Device& device, const ImageFormat& format, int volume_labels, bool tells_confidence,
+           bool tells_row_offsets)
     : context_(std::make_shared<Context>(device.index)),
       format_(format),
       volume_labels_(volume_labels),
       tells_confidence_(tells_confidence),
+      tells_row_offsets_(tells_row_offsets),
       workers_(device.threads) {
   const std::size_t pixels = format.size.pixels();
   const std::size_t sample = bytes_per_sample(format.depth);
   for (auto& image : staged_images_) image = host_layout_.reserve<std::byte>(pixels * sample * most_channels);
   for (auto& mask : staged_masks_) mask = host_layout_.reserve<std::uint8_t>(pixels);
-  staged_map_ = MapBuffers(format.size, tells_confidence, host_layout_);
-  map_ = MapBuffers(format.size, tells_confidence, layout_);
+  staged_map_ = MapBuffers(format.size, tells_confidence, tells_row_offsets, host_layout_);
+  map_ = MapBuffers(format.size, tells_confidence, tells_row_offsets, layout_);
   if (volume_labels > 0) volume_ = layout_.reserve<float>(pixels * static_cast<std::size_t>(volume_labels));
 }
 
@@ -123,6 +125,7 @@ void Plan::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream
   check_aligned("right image", pair.right);
   check_aligned("disparity map", map.disparity);
   check_aligned("confidence map", map.confidence);
+  check_aligned("map of row offsets", map.row_offset);
   const Current current(*context_);
   stage_times.clear();
   launch(pair, map, device_memory_type, static_cast<StreamHandle>(stream));
@@ -138,7 +141,7 @@ void Plan::enqueue_finite(const StereoPair& pair, const FiniteMap& to, void* str
     copy_finite_map_ = finite_program_.kernel("copy_finite_map");
   }
   DisparityMap own = map_.in(device_memory());
-  own.confidence = {};
+  own.confidence = own.row_offset = {};
   enqueue(pair, own, stream);
   constexpr unsigned block = 128;
   const Size size = format_.size;
@@ -200,11 +203,13 @@ void Plan::copy_out(const DisparityMap& to, ChangingLaunches& launches) const {
   const Size size = format_.size;
   copy_map_.launch(
       launches, {static_cast<unsigned>(size.height), blocks(static_cast<std::size_t>(size.width), block)},
-      {block}, 0, from.disparity.data, from.status.data, from.confidence.data, size.width,
+      {block}, 0, from.disparity.data, from.status.data, from.confidence.data,
+      from.row_offset.data, size.width,
       static_cast<long long>(from.disparity.stride()), static_cast<long long>(from.status.stride()),
       to.disparity.data, static_cast<long long>(to.disparity.stride()), to.status.data,
       static_cast<long long>(to.status.stride()), to.confidence.data,
-      static_cast<long long>(to.confidence.stride()));
+      static_cast<long long>(to.confidence.stride()), to.row_offset.data,
+      static_cast<long long>(to.row_offset.stride()));
 }
 
 // Gray images stand in until a run provides the pair.

@@ -26,7 +26,8 @@ inline Mask kernel_mask(const View<const std::uint8_t>& mask) {
 class Plan : public detail::Plan {
  public:
   // `volume_labels`: labels of the caller's data costs; 0 = the plan computes its own.
-  Plan(const Device& device, const ImageFormat& format, int volume_labels, bool tells_confidence);
+  Plan(const Device& device, const ImageFormat& format, int volume_labels, bool tells_confidence,
+       bool tells_row_offsets = false);
 
   std::size_t memory_bytes() const final { return layout_.bytes() + host_layout_.bytes(); }
   std::optional<GpuMemory> gpu_memory() const final {
@@ -35,6 +36,7 @@ class Plan : public detail::Plan {
   }
   int cost_labels() const final { return volume_labels_; }
   bool tells_confidence() const final { return tells_confidence_; }
+  bool tells_row_offsets() const final { return tells_row_offsets_; }
   void allocate() final;
   void sleep_while_waiting() final { sleeps_ = true; }
   void run(const StereoPair& pair, const DisparityMap& map) final;
@@ -49,7 +51,8 @@ class Plan : public detail::Plan {
   // Reads what it needs from a pair in memory that the GPU reaches (its own or the host's), at other
   // addresses in each run.
   virtual void take(const StereoPair& pair, ChangingLaunches& launches) = 0;
-  // Computes the finished map. `map.confidence` is empty where the caller does not want it.
+  // Computes the finished map. `map.confidence` is empty where the caller does not want it; `map.row_offset` only where
+  // the plan has none.
   virtual void match(const DisparityMap& map, StreamHandle stream) = 0;
 
   // Device address of a buffer reserved in layout_.
@@ -95,7 +98,7 @@ class Plan : public detail::Plan {
   SharedContext context_;
   ImageFormat format_;
   int volume_labels_;
-  bool tells_confidence_;
+  bool tells_confidence_, tells_row_offsets_;
   Workers workers_;
   ArenaLayout host_layout_;             // layout of page-locked memory, for images that the GPU cannot reach
   Buffer<std::byte> staged_images_[2];  // rows without gaps, as in staged_masks_

@@ -86,7 +86,11 @@ Model make_model(const BeliefPropagationParameters& p) {
     const float truncation = model.rounded(static_cast<float>(weight) * model.truncation * model.scale);
     const float slope = model.rounded(static_cast<float>(weight) * model.scale);
     model.truncations.push_back(truncation);
-    model.slopes.push_back(model.integer ? std::clamp(slope, 1.0f, static_cast<float>(model.bound)) : slope);
+    const auto bounded = [&](float value) {
+      return model.integer ? std::clamp(value, 1.0f, static_cast<float>(model.bound)) : value;
+    };
+    model.slopes.push_back(bounded(slope));
+    model.row_slopes.push_back(bounded(model.rounded(static_cast<float>(weight) * p.row_weight * model.scale)));
   }
   if (model.integer) check_fits(model);
   if (p.arithmetic == Arithmetic::float16) check_half(model);
@@ -130,6 +134,7 @@ std::vector<Size> level_sizes(Size image, int levels) {
 double energy(const BeliefPropagationParameters& parameters, const StereoPair& pair,
               View<const float> disparity) {
   const Model model = checked_model(parameters);
+  data_cost::check_without_rows(model);
   const data_cost::Scene scene(model, pair);
   const View<const std::uint16_t> gray = scene.costs().gray();
   const auto discontinuity = [&](int x, int y, int x2, int y2, int label, int label2) {

@@ -22,6 +22,14 @@
 // at most `bound` and a step of `bound`, a label that far above the least can neither win nor change a
 // message. So a belief is at most 8·bound + 1 = 249 (32761), and unsigned bytes (16 bits) hold everything.
 //
+// With row_tolerance N, a label is a disparity d and a row offset v from −N to N: left (x, y) shows the same point as right
+// (x − d, y + v). Labels are ordered by v, then d. Neighbours that differ cost
+//
+//   w(x, y)·min(|d − d'| + row_weight·|v − v'|, T)
+//
+// so a message is a forward and a backward pass over the disparities of each row offset, then over the row offsets of
+// each disparity, and then the minimum with min h + w·T.
+//
 // On the finest levels, pixels may consider candidate labels only (candidates.h). Other labels are infinitely
 // costly to them, and the messages that they send have the bound of their edge, w·T, at those labels.
 //
@@ -88,7 +96,7 @@ struct Model : data_cost::CostModel {
   int bound;         // highest message, in units; integer arithmetic only
   float scale;       // units in one label of discontinuity
   // Indexed by the rounded difference in gray levels across an edge, 0…256.
-  std::vector<float> slopes, truncations;
+  std::vector<float> slopes, truncations, row_slopes;
 
   int data_bound() const { return 4 * bound + 1; }
   // Half-sweeps on a level, of the left match or of the mirrored pair's.
@@ -105,7 +113,8 @@ struct Model : data_cost::CostModel {
            level < static_cast<std::size_t>(parameters.candidate_levels);
   }
   refine::DecisionRule decision() const {
-    return {min_disparity, labels, parameters.sub_pixel, parameters.min_confidence, truncation * scale};
+    return {min_disparity, labels,         parameters.sub_pixel, parameters.min_confidence, truncation * scale,
+            min_row_offset, row_offsets};
   }
 };
 

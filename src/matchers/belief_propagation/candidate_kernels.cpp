@@ -81,44 +81,60 @@ HWY_INLINE void rise(Bytes (&reach)[direction_count], const Bytes (&slopes)[dire
     for (int d = 0; d < direction_count; ++d) reach[d] = hn::SaturatedAdd(reach[d], slopes[d]);
 }
 
-HWY_INLINE void update_lanes(const TileLabels& tile, int colour, int offset, const TileMessages& all_slopes,
-                             const TileMessages& all_truncations) {
+HWY_INLINE void update_lanes(const TileLabels& tile, int colour, int offset,
+                             const TileMessages* const* edges) {
   const Lanes tag;
   Received in(tile, colour, offset);
-  Bytes slopes[direction_count], least[direction_count], reach[direction_count];
+  const auto edge = [&](EdgeTable table, int d)
+                        HWY_ATTR { return in.at(edges[table]->of[colour][d] + offset); };
+  Bytes slope[direction_count], least[direction_count], reach[direction_count];
   for (int d = 0; d < direction_count; ++d) {
-    slopes[d] = in.at(all_slopes.of[colour][d] + offset);
-    least[d] = reach[d] = hn::Set(tag, highest);
+    slope[d] = edge(slopes, d);
+    least[d] = hn::Set(tag, highest);
   }
   const auto out = [&](int k, int d) HWY_ATTR { return tile.records[k].messages.of[colour][d] + offset; };
   const auto gap = [&](int k) { return tile.labels[k + 1] - tile.labels[k]; };
-  for (int k = 0; k < tile.count; ++k) {
-    in.load(k);
-    if (k > 0) rise(reach, slopes, gap(k - 1) - 1);
-    for (int d = 0; d < direction_count; ++d) {
-      const Bytes h = hn::Sub(in.belief, in.messages[d]);
-      least[d] = hn::Min(least[d], h);
-      reach[d] = hn::Min(h, hn::SaturatedAdd(reach[d], slopes[d]));
-      hn::StoreU(reach[d], tag, out(k, d));
+  const int all = tile.count * tile.row_offsets;
+  for (int first = 0; first < all; first += tile.count) {
+    for (int d = 0; d < direction_count; ++d) reach[d] = hn::Set(tag, highest);
+    for (int k = 0; k < tile.count; ++k) {
+      in.load(first + k);
+      if (k > 0) rise(reach, slope, gap(k - 1) - 1);
+      for (int d = 0; d < direction_count; ++d) {
+        const Bytes h = hn::Sub(in.belief, in.messages[d]);
+        least[d] = hn::Min(least[d], h);
+        reach[d] = hn::Min(h, hn::SaturatedAdd(reach[d], slope[d]));
+        hn::StoreU(reach[d], tag, out(first + k, d));
+      }
     }
   }
   Bytes limit[direction_count];
-  for (int d = 0; d < direction_count; ++d)
-    reach[d] = limit[d] = hn::SaturatedAdd(least[d], in.at(all_truncations.of[colour][d] + offset));
-  for (int k = tile.count - 1; k >= 0; --k) {
-    if (k + 1 < tile.count) rise(reach, slopes, gap(k) - 1);
-    for (int d = 0; d < direction_count; ++d) {
-      reach[d] = hn::Min(hn::Min(in.at(out(k, d)), hn::SaturatedAdd(reach[d], slopes[d])), limit[d]);
-      hn::StoreU(hn::Sub(reach[d], least[d]), tag, out(k, d));
+  for (int d = 0; d < direction_count; ++d) limit[d] = hn::SaturatedAdd(least[d], edge(truncations, d));
+  for (int first = 0; first < all; first += tile.count) {
+    for (int d = 0; d < direction_count; ++d) reach[d] = limit[d];
+    for (int k = tile.count - 1; k >= 0; --k) {
+      if (k + 1 < tile.count) rise(reach, slope, gap(k) - 1);
+      for (int d = 0; d < direction_count; ++d) {
+        reach[d] = hn::Min(hn::Min(in.at(out(first + k, d)), hn::SaturatedAdd(reach[d], slope[d])), limit[d]);
+        hn::StoreU(hn::Sub(reach[d], least[d]), tag, out(first + k, d));
+      }
     }
+  }
+  if (tile.row_offsets == 1) return;
+  // The passes over the row offsets of each disparity. The bound holds already, because it holds for what is added to.
+  for (int d = 0; d < direction_count; ++d) {
+    const Bytes row_slope = edge(row_slopes, d);
+    const auto take = [&](int k, int from) HWY_ATTR {
+      hn::StoreU(hn::Min(in.at(out(k, d)), hn::SaturatedAdd(in.at(out(from, d)), row_slope)), tag, out(k, d));
+    };
+    for (int k = tile.count; k < all; ++k) take(k, k - tile.count);
+    for (int k = all - tile.count - 1; k >= 0; --k) take(k, k + tile.count);
   }
 }
 
-void update_tile_here(const TileLabels& tile, int colour, const TileMessages& slopes,
-                      const TileMessages& truncations) {
+void update_tile_here(const TileLabels& tile, int colour, const TileMessages* const* edges) {
   const int lanes = static_cast<int>(hn::Lanes(Lanes()));
-  for (int offset = 0; offset < tile_lanes; offset += lanes)
-    update_lanes(tile, colour, offset, slopes, truncations);
+  for (int offset = 0; offset < tile_lanes; offset += lanes) update_lanes(tile, colour, offset, edges);
 }
 
 // The lowest beliefs of some lanes. A label is in two bytes.
@@ -199,8 +215,72 @@ void decide_tile_as(const TileLabels& tile, int colour, std::uint8_t* scratch, T
     decision.labels[lane] = static_cast<std::uint16_t>(highs[lane] * 256 + lows[lane]);
 }
 
+// The lowest beliefs of some lanes, of all row offsets, and which candidates they are, in two bytes.
+HWY_INLINE void find_lowest_of_rows(const TileLabels& tile, int colour, int offset, std::uint8_t* beliefs,
+                                    Lowest& lowest) {
+  const Lanes tag;
+  Received in(tile, colour, offset);
+  lowest.best = hn::Set(tag, no_belief);
+  lowest.low = lowest.high = hn::Zero(tag);
+  for (int k = 0; k < tile.count * tile.row_offsets; ++k) {
+    in.load(k);
+    const LaneMask better = hn::Lt(in.belief, lowest.best);
+    lowest.best = hn::Min(lowest.best, in.belief);
+    lowest.low = hn::IfThenElse(better, low_byte(k), lowest.low);
+    if (k > 255) lowest.high = hn::IfThenElse(better, high_byte(k), lowest.high);
+    hn::StoreU(in.belief, tag, beliefs + k * tile_lanes + offset);
+  }
+}
+
+// The same for several row offsets.
+void decide_rows(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t* scratch,
+                 TileDecision& decision) {
+  const Lanes tag;
+  const int lanes = static_cast<int>(hn::Lanes(tag));
+  HWY_ALIGN std::uint8_t lows[tile_lanes], highs[tile_lanes];
+  for (int offset = 0; offset < tile_lanes; offset += lanes) {
+    Lowest lowest;
+    find_lowest_of_rows(tile, colour, offset, scratch, lowest);
+    hn::StoreU(lowest.low, tag, lows + offset);
+    hn::StoreU(lowest.high, tag, highs + offset);
+    hn::StoreU(lowest.best, tag, decision.best + offset);
+  }
+  for (int lane = 0; lane < tile_lanes; ++lane) {
+    const int best = highs[lane] * 256 + lows[lane], row = best / tile.count, k = best % tile.count;
+    decision.labels[lane] = tile.labels[k];
+    decision.rows[lane] = static_cast<std::uint8_t>(row);
+    if (wanted == Wanted::labels) continue;
+    // Takes a belief from those among which the rival is.
+    const auto take = [&](int candidate) {
+      std::uint8_t& belief = scratch[candidate * tile_lanes + lane];
+      const std::uint8_t taken = belief;
+      if (wanted == Wanted::rivals) belief = no_belief;
+      return taken;
+    };
+    const bool has_before = is_next(tile, k), has_after = is_next(tile, k + 1);
+    const auto take_row = [&](int candidate, std::uint8_t& before, std::uint8_t& after) {
+      before = has_before ? take(candidate - 1) : no_belief;
+      after = has_after ? take(candidate + 1) : no_belief;
+      return take(candidate);
+    };
+    std::uint8_t before, after;
+    decision.row_before[lane] = row > 0 ? take_row(best - tile.count, before, after) : no_belief;
+    decision.row_after[lane] =
+        row + 1 < tile.row_offsets ? take_row(best + tile.count, before, after) : no_belief;
+    take_row(best, decision.before[lane], decision.after[lane]);
+  }
+  if (wanted != Wanted::rivals) return;
+  for (int offset = 0; offset < tile_lanes; offset += lanes) {
+    Bytes rival = hn::Set(tag, no_belief);
+    for (int k = 0; k < tile.count * tile.row_offsets; ++k)
+      rival = hn::Min(rival, hn::LoadU(tag, scratch + k * tile_lanes + offset));
+    hn::StoreU(rival, tag, decision.rival + offset);
+  }
+}
+
 void decide_tile_here(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t* scratch,
                       TileDecision& decision) {
+  if (tile.row_offsets > 1) return decide_rows(tile, colour, wanted, scratch, decision);
   switch (wanted) {
     case Wanted::labels:
       return decide_tile_as<Wanted::labels>(tile, colour, scratch, decision);
@@ -211,28 +291,28 @@ void decide_tile_here(const TileLabels& tile, int colour, Wanted wanted, std::ui
   }
 }
 
-void locate_tile_here(const TileDecision& decision, const refine::DecisionRule& rule, float* disparities) {
+void locate_tile_here(const TileAxis& axis, float* values) {
   const hn::CappedTag<float, tile_lanes> floats;
   const hn::RebindToSigned<decltype(floats)> integers;
   const hn::Rebind<std::uint8_t, decltype(floats)> bytes;
   const hn::Rebind<std::uint16_t, decltype(floats)> words;
   const auto none = hn::Set(integers, no_belief);
   for (int i = 0; i < tile_lanes; i += static_cast<int>(hn::Lanes(floats))) {
-    const auto label = hn::PromoteTo(integers, hn::LoadU(words, decision.labels + i));
-    const auto integer = hn::ConvertTo(floats, hn::Add(label, hn::Set(integers, rule.min_disparity)));
-    const auto before = hn::PromoteTo(integers, hn::LoadU(bytes, decision.before + i)),
-               best = hn::PromoteTo(integers, hn::LoadU(bytes, decision.best + i)),
-               after = hn::PromoteTo(integers, hn::LoadU(bytes, decision.after + i));
-    const auto rise = rule.sub_pixel == SubPixel::parabola
+    const auto label = hn::PromoteTo(integers, hn::LoadU(words, axis.labels + i));
+    const auto integer = hn::ConvertTo(floats, hn::Add(label, hn::Set(integers, axis.first)));
+    const auto before = hn::PromoteTo(integers, hn::LoadU(bytes, axis.before + i)),
+               best = hn::PromoteTo(integers, hn::LoadU(bytes, axis.best + i)),
+               after = hn::PromoteTo(integers, hn::LoadU(bytes, axis.after + i));
+    const auto rise = axis.sub_pixel == SubPixel::parabola
                           ? hn::Add(hn::Sub(before, best), hn::Sub(after, best))
                           : hn::Sub(hn::Max(before, after), best);
     const auto offset =
         hn::Div(hn::ConvertTo(floats, hn::Sub(before, after)), hn::ConvertTo(floats, hn::ShiftLeft<1>(rise)));
     const auto has_both = hn::Lt(hn::Max(before, after), none);
-    const auto found = rule.sub_pixel == SubPixel::none ? integer
+    const auto found = axis.sub_pixel == SubPixel::none ? integer
                                                         : hn::IfThenElse(hn::RebindMask(floats, has_both),
                                                                          hn::Add(integer, offset), integer);
-    hn::StoreU(found, floats, disparities + i);
+    hn::StoreU(found, floats, values + i);
   }
 }
 
@@ -316,6 +396,10 @@ HWY_INLINE void write_chunk(const StripCosts& costs, int byte, int count, const 
   for (int k = 0; k < count; ++k) hn::Store(pixels.at(label_of(k)), Pixels(), out[k][which] + at);
 }
 
+HWY_INLINE int all_labels(const StripSums& sums) {
+  return sums.costs->labels * sums.row_offsets;
+}
+
 #if HWY_TARGET == HWY_SCALAR
 
 void split_colours(const std::uint8_t* pixels, std::uint8_t* zero, std::uint8_t* one) {
@@ -339,16 +423,17 @@ void sum_strip_here(const StripSums& s) {
   auto* sums = static_cast<std::uint16_t*>(s.scratch);
   for (int x = 0; x < s.columns / s.side; ++x) {
     for (int y = 0; y < s.rows; ++y) {
-      for (int label = 0; label < s.costs.labels; ++label) {
+      for (int label = 0; label < all_labels(s); ++label) {
+        const StripCosts& costs = s.costs[label / s.costs->labels];
         int sum = 0;
         for (int i = 0; i < s.side * s.side; ++i) {
-          const PixelCosts pixel(s.costs, (x * s.side + i % s.side) * tile_side + y * s.side + i / s.side);
-          sum += hn::GetLane(pixel.at(label));
+          const PixelCosts pixel(costs, (x * s.side + i % s.side) * tile_side + y * s.side + i / s.side);
+          sum += hn::GetLane(pixel.at(label % costs.labels));
         }
         sums[label] = static_cast<std::uint16_t>(sum);
       }
-      const int least = *std::min_element(sums, sums + s.costs.labels);
-      for (int label = 0; label < s.costs.labels; ++label)
+      const int least = *std::min_element(sums, sums + all_labels(s));
+      for (int label = 0; label < all_labels(s); ++label)
         s.out[y][x % 2][label * s.stride + x / 2] =
             static_cast<std::uint8_t>(std::min(sums[label] - least, s.bound));
     }
@@ -411,16 +496,16 @@ HWY_INLINE void add_up_children(const std::uint8_t (*tiles)[tile_pixels], std::u
 // 32 blocks of pixels in a row make 16 elements for each parity.
 constexpr int sum_columns = 32;
 
-// Adds up the blocks in four vectors of columns, for all labels: [x][row], of a block row's `pitch` for each label.
+// Adds up the blocks in four vectors of columns, for all disparities: [x][row], of a block row's `pitch` for each.
 template <int side>
-HWY_INLINE void add_up_blocks(const StripSums& s, int column, int pitch, std::uint16_t* out) {
+HWY_INLINE void add_up_blocks(const StripCosts& strip, int column, int pitch, std::uint16_t* out) {
   const hn::Half<RowPairs> half;
   HWY_ALIGN CostChunk costs;
-  for (int first = 0; first < s.costs.labels; first += chunk_labels) {
-    const int count = std::min(chunk_labels, s.costs.labels - first);
+  for (int first = 0; first < strip.labels; first += chunk_labels) {
+    const int count = std::min(chunk_labels, strip.labels - first);
     for (int i = 0; i < 4; ++i)
       write_chunk(
-          s.costs, column * tile_side + i * pixel_lanes, count, [&](int k) { return first + k; }, i, 0,
+          strip, column * tile_side + i * pixel_lanes, count, [&](int k) { return first + k; }, i, 0,
           costs);
     for (int k = 0; k < count; ++k) {
       const auto vector = [&](int i) HWY_ATTR { return hn::Load(Pixels(), costs[k][i]); };
@@ -469,12 +554,12 @@ HWY_INLINE void settle_blocks(const StripSums& s, const std::uint16_t* sums, int
   HWY_ALIGN std::uint16_t least[values];
   for (int i = 0; i < values; i += lanes) {
     auto lowest = hn::LoadU(tag, sums + i);
-    for (int label = 1; label < s.costs.labels; ++label)
+    for (int label = 1; label < all_labels(s); ++label)
       lowest = hn::Min(lowest, hn::LoadU(tag, sums + label * values + i));
     hn::Store(lowest, tag, least + i);
   }
   HWY_ALIGN std::uint8_t blocks[values];
-  for (int label = 0; label < s.costs.labels; ++label) {
+  for (int label = 0; label < all_labels(s); ++label) {
     for (int i = 0; i < values; i += lanes) {
       const auto kept =
           hn::Min(hn::Sub(hn::LoadU(tag, sums + label * values + i), hn::Load(tag, least + i)), bound);
@@ -492,9 +577,11 @@ void sum_strip_of(const StripSums& s) {
   for (int first = 0; first < s.columns; first += sum_columns * side) {
     const int last = std::min(first + sum_columns * side, s.columns);
     // Columns beyond the strip cost nothing.
-    if (last < first + sum_columns * side) std::fill_n(sums, s.costs.labels * pitch, std::uint16_t{0});
-    for (int column = first; column < last; column += columns)
-      add_up_blocks<side>(s, column, pitch, sums + (column - first) / side * rows);
+    if (last < first + sum_columns * side) std::fill_n(sums, all_labels(s) * pitch, std::uint16_t{0});
+    for (int k = 0; k < s.row_offsets; ++k)
+      for (int column = first; column < last; column += columns)
+        add_up_blocks<side>(s.costs[k], column, pitch,
+                            sums + k * s.costs->labels * pitch + (column - first) / side * rows);
     settle_blocks<rows>(s, sums, first / side / 2);
   }
 }
@@ -517,13 +604,16 @@ void write_edge_row_here(const EdgeRow& edges) {
     const auto difference = hn::PromoteTo(wide, hn::Sub(hn::Max(a, b), hn::Min(a, b)));
     const auto index = hn::ShiftRight<8>(hn::Add(difference, hn::Set(wide, per_level / 2)));
     const auto edge = hn::GatherIndex(wide, edges.table, index);
-    hn::StoreU(hn::DemoteTo(bytes, hn::And(edge, hn::Set(wide, 255))), bytes, edges.slopes + x);
-    hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<8>(edge)), bytes, edges.truncations + x);
+    const auto byte = hn::Set(wide, 255);
+    hn::StoreU(hn::DemoteTo(bytes, hn::And(edge, byte)), bytes, edges.out[slopes] + x);
+    hn::StoreU(hn::DemoteTo(bytes, hn::And(hn::ShiftRight<8>(edge), byte)), bytes, edges.out[truncations] + x);
+    if (edges.out[row_slopes] != nullptr)
+      hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<16>(edge)), bytes, edges.out[row_slopes] + x);
   }
   for (; x < edges.count; ++x) {
     const std::int32_t edge = edges.table[edge_index(std::abs(edges.row[x] - edges.before[x]))];
-    edges.slopes[x] = static_cast<std::uint8_t>(edge);
-    edges.truncations[x] = static_cast<std::uint8_t>(edge >> 8);
+    for (int table = 0; table < edge_tables; ++table)
+      if (edges.out[table] != nullptr) edges.out[table][x] = static_cast<std::uint8_t>(edge >> 8 * table);
   }
 }
 
@@ -673,9 +763,8 @@ HWY_EXPORT(start_from_tile_here);
 HWY_EXPORT(transpose_rows_here);
 HWY_EXPORT(start_from_planes_here);
 
-void update_tile(const TileLabels& tile, int colour, const TileMessages& slopes,
-                 const TileMessages& truncations) {
-  HWY_DYNAMIC_DISPATCH(update_tile_here)(tile, colour, slopes, truncations);
+void update_tile(const TileLabels& tile, int colour, const TileMessages* const* edges) {
+  HWY_DYNAMIC_DISPATCH(update_tile_here)(tile, colour, edges);
 }
 
 void decide_tile(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t* scratch,
@@ -683,8 +772,8 @@ void decide_tile(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t
   HWY_DYNAMIC_DISPATCH(decide_tile_here)(tile, colour, wanted, scratch, decision);
 }
 
-void locate_tile(const TileDecision& decision, const refine::DecisionRule& rule, float* disparities) {
-  HWY_DYNAMIC_DISPATCH(locate_tile_here)(decision, rule, disparities);
+void locate_tile(const TileAxis& axis, float* values) {
+  HWY_DYNAMIC_DISPATCH(locate_tile_here)(axis, values);
 }
 
 void write_edge_row(const EdgeRow& edges) {

@@ -52,27 +52,29 @@ struct TileRecord {
 // Vectors read up to this many bytes before and after messages.
 inline constexpr std::size_t tile_margin = 64;
 
-// The candidates of a tile, in rising order, and their records.
+// The candidates of a tile, and their records: disparities in rising order, at each of some row offsets.
 struct TileLabels {
-  int count;
+  int count;  // of disparities
   const std::uint16_t* labels;
-  TileRecord* records;
-  // The messages of the four tiles around, for each candidate.
+  TileRecord* records;  // [row offset][disparity]
+  // The messages of the four tiles around, for each record.
   const TileMessages* const* around[direction_count];
+  int row_offsets = 1;
 };
 
-// Sends the messages of one colour. `slopes` and `truncations` are those of the edges; both are 0 at pixels
-// beyond the image.
-void update_tile(const TileLabels& tile, int colour, const TileMessages& slopes,
-                 const TileMessages& truncations);
+// What edges cost; all are 0 at pixels beyond the image.
+enum EdgeTable { slopes, truncations, row_slopes, edge_tables };
 
-// The edges between pixels of a row and others, `before`: gray values, and a table that has slope + 256 · truncation
-// for each edge_index().
+// Sends the messages of one colour. `edges` are by EdgeTable; row slopes count only where there are several row offsets.
+void update_tile(const TileLabels& tile, int colour, const TileMessages* const* edges);
+
+// The edges between pixels of a row and others, `before`: gray values, and a table that has a byte of each EdgeTable, the
+// first one lowest, for each edge_index().
 struct EdgeRow {
   const std::uint16_t *row, *before;
   int count;
   const std::int32_t* table;
-  std::uint8_t *slopes, *truncations;
+  std::uint8_t* out[edge_tables];  // null where not wanted
 };
 void write_edge_row(const EdgeRow& edges);
 
@@ -86,16 +88,24 @@ void split_edges(const TileEdges& edges, TileMessages& out);
 inline constexpr std::uint8_t no_belief = 255;
 enum class Wanted { labels, neighbours, rivals };  // each includes those before
 struct TileDecision {
-  std::uint16_t labels[tile_lanes];
+  std::uint16_t labels[tile_lanes];  // disparities
   // Of the label before, that label, the one after, and the lowest of all others; no_belief without such a candidate.
   std::uint8_t before[tile_lanes], best[tile_lanes], after[tile_lanes], rival[tile_lanes];
+  // Where there are several row offsets: which of the tile's, and the beliefs of the ones before and after it.
+  std::uint8_t rows[tile_lanes], row_before[tile_lanes], row_after[tile_lanes];
 };
 // `scratch` has 32 bytes for each candidate.
 void decide_tile(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t* scratch,
                  TileDecision& decision);
 
 // Writes what refine::disparity() is for each lane, from a decision with neighbours.
-void locate_tile(const TileDecision& decision, const refine::DecisionRule& rule, float* disparities);
+struct TileAxis {
+  int first;  // the value of label 0
+  SubPixel sub_pixel;
+  const std::uint16_t* labels;
+  const std::uint8_t *before, *best, *after;
+};
+void locate_tile(const TileAxis& axis, float* values);
 
 // Features of 8 rows, transposed: plane b of column x begins at planes[b] + 8·x. The last plane is that of validity.
 struct FeatureStrip {
@@ -110,7 +120,7 @@ struct StripCosts {
   FeatureStrip
       right;  // likewise, 255 where there is a right pixel: label k of left column x is column x + labels − 1 − k
   const std::uint8_t* table;  // costs of 64 distances; the last is that without a right pixel
-  int labels;
+  int labels;                 // disparities
 };
 
 // Writes the data of a tile of the finest level, from a strip, or of the next level, from two: sums over four children.
@@ -119,7 +129,8 @@ void write_tile_costs(const StripCosts* strips, int column, const TileLabels& ti
 // Data costs of a coarser level, for all labels: sums over blocks of 2×2 or 4×4 pixels of a strip, less the least of
 // each block, cut at `bound`.
 struct StripSums {
-  StripCosts costs;
+  const StripCosts* costs;  // for each row offset
+  int row_offsets;
   int columns;              // of the left strip
   int side;                 // of a block
   int rows;                 // of blocks: those beyond are not written

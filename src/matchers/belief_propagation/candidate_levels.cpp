@@ -10,9 +10,12 @@ namespace parallax::belief_propagation {
 
 // The candidates of a tile, and where they are in those of its row.
 struct TileSpan {
-  LabelRanges ranges;
+  Candidates candidates;
   std::size_t first;
-  int count;
+  int count;  // of disparities
+
+  int row_offsets() const { return candidates.row_offsets.last - candidates.row_offsets.first; }
+  int all() const { return count * row_offsets(); }
 };
 
 // Tiles of a row, from the first column of the strip on.
@@ -21,33 +24,44 @@ struct TileRow {
   std::uint16_t* labels;
   TileRecord* records;
   const TileMessages** around[direction_count];
-  TileMessages *slopes, *truncations;  // by tile
+  TileMessages* edges[edge_tables];  // by tile; without row slopes where there is one row offset
 
   TileLabels tile(int x) const {
     const std::size_t first = spans[x].first;
     return {spans[x].count,
             labels + first,
             records + first,
-            {around[above] + first, around[below] + first, around[left] + first, around[right] + first}};
+            {around[above] + first, around[below] + first, around[left] + first, around[right] + first},
+            spans[x].row_offsets()};
   }
 };
 
 namespace {
 
-// Points each label at the messages that a tile has for it; at their bounds if it is no candidate there.
-void find_messages(const TileSpan& span, const TileRow& row, int tile, const TileMessages** out) {
-  const TileSpan& from = row.spans[tile];
-  std::fill_n(out, span.count, &row.truncations[tile]);
-  for (const LabelRange here : span.ranges) {
-    const TileRecord* records = row.records + from.first;
-    for (const LabelRange there : from.ranges) {
-      const int first = std::max(here.first, there.first), last = std::min(here.last, there.last);
+// Points the disparities at one row offset that two tiles share at the records of the other one.
+void find_messages(const LabelRanges& ranges, const LabelRanges& ranges_there, const TileRecord* there,
+                   const TileMessages** out) {
+  for (const LabelRange here : ranges) {
+    const TileRecord* records = there;
+    for (const LabelRange other : ranges_there) {
+      const int first = std::max(here.first, other.first), last = std::min(here.last, other.last);
       for (int label = first; label < last; ++label)
-        out[label - here.first] = &records[label - there.first].messages;
-      records += there.last - there.first;
+        out[label - here.first] = &records[label - other.first].messages;
+      records += other.last - other.first;
     }
     out += here.last - here.first;
   }
+}
+
+// Points each label at the messages that a tile has for it; at their bounds if it is no candidate there.
+void find_messages(const TileSpan& span, const TileRow& row, int tile, const TileMessages** out) {
+  const TileSpan& from = row.spans[tile];
+  std::fill_n(out, span.all(), &row.edges[truncations][tile]);
+  const LabelRange rows = span.candidates.row_offsets, rows_there = from.candidates.row_offsets;
+  for (int v = std::max(rows.first, rows_there.first); v < std::min(rows.last, rows_there.last); ++v)
+    find_messages(span.candidates.disparities, from.candidates.disparities,
+                  row.records + from.first + static_cast<std::size_t>((v - rows_there.first) * from.count),
+                  out + (v - rows.first) * span.count);
 }
 
 // Tiles of the finest level in a strip, of `columns` in all: as many as keep most rows in progress in the second-level
@@ -86,13 +100,13 @@ class CandidateLevels::Sweep {
       row.labels = arena.reserve<std::uint16_t>(labels);
       row.records = reserve_with_margin<TileRecord>(arena, labels);
       for (const TileMessages**& pointers : row.around) pointers = arena.reserve<const TileMessages*>(labels);
-      row.slopes = reserve_with_margin<TileMessages>(arena, tiles);
-      row.truncations = reserve_with_margin<TileMessages>(arena, tiles);
+      for (int table = 0; table < tables(); ++table)
+        row.edges[table] = reserve_with_margin<TileMessages>(arena, tiles);
     }
     beliefs_ = arena.reserve<std::uint8_t>(most_candidates() * tile_lanes);
     if (level_ > 0) best_ = arena.reserve_plane<std::uint16_t>(size_);
     parents_ = arena.reserve<const TileMessages*>(most_candidates());
-    edge_rows_ = arena.reserve<std::uint8_t>(2 * edge_rows * static_cast<std::size_t>(edge_pitch()));
+    edge_rows_ = arena.reserve<std::uint8_t>(static_cast<std::size_t>(tables() * edge_rows * edge_pitch()));
     for (std::uint8_t*& strip : edge_strips_)
       strip = arena.reserve<std::uint8_t>(static_cast<std::size_t>(edge_pitch() * tile_side));
   }
@@ -121,7 +135,7 @@ class CandidateLevels::Sweep {
       finish_through(decided_ + 1);
       decide(decided_, Wanted::labels, [&](int tile_x, const TileDecision* found) {
         for_each_pixel(tile_x, decided_, size_, [&](int x, int y, int colour, int lane) {
-          best_.at(x, y) = found[colour].labels[lane];
+          best_.at(x, y) = label_of(found[colour], lane);
         });
       });
     }
@@ -133,12 +147,33 @@ class CandidateLevels::Sweep {
     TileDecision found[2] = {};
     for (int x = own_columns_.first; x < own_columns_.last; ++x) {
       const TileLabels tile = at(row).tile(x - columns_.first);
-      for (int colour = 0; colour < 2; ++colour) decide_tile(tile, colour, wanted, beliefs_, found[colour]);
+      for (int colour = 0; colour < 2; ++colour) {
+        decide_tile(tile, colour, wanted, beliefs_, found[colour]);
+        if (has_rows()) count_rows(row, x - columns_.first, found[colour]);
+      }
       take(x, found);
     }
   }
 
  private:
+  bool has_rows() const { return all_.model_.row_offsets > 1; }
+  int tables() const { return has_rows() ? edge_tables : row_slopes; }
+
+  // Counts row offsets from the lowest of all on, instead of those of the tile.
+  void count_rows(int row, int tile, TileDecision& found) {
+    const TileSpan& span = at(row).spans[tile];
+    const auto first = static_cast<std::uint8_t>(span.candidates.row_offsets.first);
+    for (int lane = 0; lane < tile_lanes; ++lane)
+      found.rows[lane] = static_cast<std::uint8_t>(span.row_offsets() == 1 ? first : first + found.rows[lane]);
+    if (span.row_offsets() > 1) return;
+    std::fill_n(found.row_before, tile_lanes, no_belief);
+    std::fill_n(found.row_after, tile_lanes, no_belief);
+  }
+  std::uint16_t label_of(const TileDecision& found, int lane) const {
+    const int row = has_rows() ? found.rows[lane] * all_.model_.disparities() : 0;
+    return static_cast<std::uint16_t>(row + found.labels[lane]);
+  }
+
   // A tile may have all labels, because ranges are joined.
   std::size_t most_candidates() const { return static_cast<std::size_t>(all_.model_.labels); }
 
@@ -167,8 +202,11 @@ class CandidateLevels::Sweep {
       const int row = entered_ - 1 - iteration;
       if (!computes(row)) continue;
       const TileRow& tiles = at(row);
-      for (int x = 0; x < width(); ++x)
-        update_tile(tiles.tile(x), (iteration + 1) % 2, tiles.slopes[x], tiles.truncations[x]);
+      for (int x = 0; x < width(); ++x) {
+        const TileMessages* edges[edge_tables] = {};
+        for (int table = 0; table < tables(); ++table) edges[table] = &tiles.edges[table][x];
+        update_tile(tiles.tile(x), (iteration + 1) % 2, edges);
+      }
     }
     ++entered_;
     finished_ = std::max(computed_rows_.first, entered_ - iterations_);
@@ -199,15 +237,23 @@ class CandidateLevels::Sweep {
     for (int tile = 0; tile < width(); ++tile) {
       const LabelRange columns = parents_of_tile(columns_.first + tile, best.size.width);
       LabelSet claims(p.disparities);
-      for (int y = rows.first; y < rows.last; ++y)
-        for (int x = columns.first; x < columns.last; ++x) claims.add(best.at(x, y));
+      LabelRange row_offsets = has_rows() ? no_labels : LabelRange{0, 1};
+      for (int y = rows.first; y < rows.last; ++y) {
+        for (int x = columns.first; x < columns.last; ++x) {
+          const int label = best.at(x, y), v = has_rows() ? label / p.disparities : 0;
+          claims.add(label - v * p.disparities);
+          row_offsets.include(v);
+        }
+      }
       TileSpan& span = tiles.spans[tile];
-      span.ranges = candidate_ranges(claims, p.candidate_slack, p.disparities, p.candidate_ranges);
+      span.candidates = {candidate_ranges(claims, p.candidate_slack, p.disparities, p.candidate_ranges),
+                         row_offsets.wider(row_slack, all_.model_.row_offsets)};
       span.first = end;
-      for (const LabelRange range : span.ranges)
+      for (const LabelRange range : span.candidates.disparities)
         for (int label = range.first; label < range.last; ++label)
           tiles.labels[end++] = static_cast<std::uint16_t>(label);
       span.count = static_cast<int>(end - span.first);
+      end = span.first + static_cast<std::size_t>(span.all());
     }
   }
 
@@ -220,16 +266,16 @@ class CandidateLevels::Sweep {
     return edge_rows_ + (table * edge_rows + row) * edge_pitch();
   }
 
-  // Slopes and truncations of the edges of the tiles; 0 at pixels beyond the image, which then send zeros.
+  // What the edges of the tiles cost; 0 at pixels beyond the image, which then send zeros.
   void find_edges(int row) {
     for (int i = 0; i < tile_side; ++i) write_edges(row * tile_side + i, 1, 0, i);
     for (int i = 0; i <= tile_side; ++i) write_edges(row * tile_side + i, 0, 1, tile_side + i);
-    for (int table = 0; table < 2; ++table) {
+    for (int table = 0; table < tables(); ++table) {
       for (int i = 0; i < 3; ++i)
         transpose_rows(edge_row(table, first_edge_rows[i]), edge_pitch(), width() * tile_side + 1,
                        edge_strips_[i]);
       for (int tile = 0; tile < width(); ++tile) {
-        TileMessages& edges = (table == 0 ? at(row).slopes : at(row).truncations)[tile];
+        TileMessages& edges = at(row).edges[table][tile];
         const std::uint8_t *across = edge_strips_[0] + tile * tile_pixels,
                            *up = edge_strips_[1] + tile * tile_pixels,
                            *down = edge_strips_[2] + tile * tile_pixels;
@@ -243,17 +289,18 @@ class CandidateLevels::Sweep {
   void write_edges(int y, int step_x, int step_y, int to) {
     const int first = columns_.first * tile_side,
               last = std::min(columns_.last * tile_side, size_.width) + step_x;
-    std::uint8_t *slopes = edge_row(0, to) - first, *truncations = edge_row(1, to) - first;
-    const std::int32_t* table = all_.edge_table_.data();
+    const std::int32_t* costs = all_.edge_table_.data();
     const auto write_none = [&](int begin, int end) {
-      std::fill(slopes + begin, slopes + end, static_cast<std::uint8_t>(table[0]));
-      std::fill(truncations + begin, truncations + end, static_cast<std::uint8_t>(table[0] >> 8));
+      for (int table = 0; table < tables(); ++table)
+        std::fill(edge_row(table, to) - first + begin, edge_row(table, to) - first + end,
+                  static_cast<std::uint8_t>(costs[0] >> 8 * table));
     };
     if (gray_.empty() || y < step_y || y >= size_.height) return write_none(first, last);
     const int begin = std::max(first, step_x), end = std::min(last, size_.width);
     write_none(first, begin);
-    write_edge_row({gray_.row(y) + begin, gray_.row(y - step_y) - step_x + begin, end - begin, table,
-                    slopes + begin, truncations + begin});
+    EdgeRow edges{gray_.row(y) + begin, gray_.row(y - step_y) - step_x + begin, end - begin, costs, {}};
+    for (int table = 0; table < tables(); ++table) edges.out[table] = edge_row(table, to) - first + begin;
+    write_edge_row(edges);
     write_none(end, last);
   }
 
@@ -273,25 +320,39 @@ class CandidateLevels::Sweep {
     if (computes(other_row) && other_tile >= 0 && other_tile < width())
       find_messages(span, at(other_row), other_tile, out);
     else
-      std::fill_n(out, span.count, &all_.nothing_->messages);
+      std::fill_n(out, span.all(), &all_.nothing_->messages);
+  }
+
+  // Calls each(row offset, its labels) for the row offsets of a tile.
+  template <class Each>
+  void for_row_offsets(int row, int tile, const Each& each) {
+    const LabelRange row_offsets = at(row).spans[tile].candidates.row_offsets;
+    TileLabels labels = at(row).tile(tile);
+    labels.row_offsets = 1;
+    for (int v = row_offsets.first; v < row_offsets.last; ++v, labels.records += labels.count) each(v, labels);
   }
 
   void write_costs(int row, int tile) {
     const int strips = level_ == 0 ? 1 : 2;
-    StripCosts costs[2];
-    for (int i = 0; i < strips; ++i) costs[i] = all_.strips_.costs(row * strips + i);
     const int column = (columns_.first + tile) * tile_side * strips;
-    write_tile_costs(costs, column, at(row).tile(tile), level_ > 0);
+    for_row_offsets(row, tile, [&](int v, const TileLabels& labels) {
+      StripCosts costs[2];
+      for (int i = 0; i < strips; ++i) costs[i] = all_.strips_.costs(row * strips + i, v);
+      write_tile_costs(costs, column, labels, level_ > 0);
+    });
   }
 
   void start_messages(int row, int tile) {
-    const TileLabels labels = at(row).tile(tile);
+    TileLabels labels = at(row).tile(tile);
+    labels.count *= labels.row_offsets;
     const int x = columns_.first + tile;
     if (coarser_ != nullptr) {
       find_messages(at(row).spans[tile], coarser_->at(row / 2), x / 2 - coarser_->columns_.first, parents_);
       start_from_tile(parents_, x % 2 * 2 * tile_side + row % 2 * 4, labels);
     } else {
-      start_from_planes(parent_planes(row, x), labels);
+      for_row_offsets(row, tile, [&](int v, const TileLabels& of_row) {
+        start_from_planes(parent_planes(row, x, v), of_row);
+      });
     }
     // The first messages of pixels beyond the image must be zeros, as all others are.
     if (is_whole(row, tile)) return;
@@ -314,7 +375,7 @@ class CandidateLevels::Sweep {
   }
 
   // Rows beyond the level, which have no pixels among the children, are given as its last row.
-  ParentPlanes parent_planes(int row, int tile) const {
+  ParentPlanes parent_planes(int row, int tile, int row_offset) const {
     const LabelLevel& from = all_.coarser_;
     ParentPlanes planes;
     planes.stride = from.stride;
@@ -322,7 +383,8 @@ class CandidateLevels::Sweep {
       const int v = std::min(4 * row + y, from.size.height - 1);
       for (int parity = 0; parity < 2; ++parity)
         for (int d = 0; d < direction_count; ++d)
-          planes.first[y][parity][d] = from.plane(v, (v + parity) % 2, d) + 2 * tile;
+          planes.first[y][parity][d] = from.plane(v, (v + parity) % 2, d) + 2 * tile +
+                                       row_offset * all_.model_.disparities() * from.stride;
     }
     return planes;
   }
@@ -337,7 +399,7 @@ class CandidateLevels::Sweep {
   View<std::uint16_t> best_;
   int iterations_ = 0;
   View<const std::uint16_t> gray_;     // empty where all edges are alike
-  std::uint8_t* edge_rows_ = nullptr;  // [slopes, then truncations][row][edge_pitch()]
+  std::uint8_t* edge_rows_ = nullptr;  // [EdgeTable][row][edge_pitch()]
   std::uint8_t* edge_strips_[3] = {};  // transposed: of the edges to the left, above, and below
   int most_columns_;
   Range own_columns_{}, computed_rows_{}, columns_{};  // of tiles
@@ -348,8 +410,9 @@ CandidateLevels::CandidateLevels(const Model& model, const std::vector<Size>& si
                                  const Strips& strips, const Edges& edges, int slots)
     : model_(model), strips_(strips), edges_(edges), sizes_(sizes.begin(), sizes.begin() + count) {
   for (std::size_t i = 0; i < edge_table_size && count > 0; ++i)
-    edge_table_.push_back(static_cast<int>(model.slopes[i]) | static_cast<int>(model.truncations[i]) << 8);
-  if (count > 0) strip_columns_ = choose_strip_columns(tile_count(sizes[0]).width, model.labels);
+    edge_table_.push_back(static_cast<int>(model.slopes[i]) | static_cast<int>(model.truncations[i]) << 8 |
+                          static_cast<int>(model.row_slopes[i]) << 16);
+  if (count > 0) strip_columns_ = choose_strip_columns(tile_count(sizes[0]).width, model.disparities());
   sweeps_.reserve(static_cast<std::size_t>(slots * count));  // sweeps point to each other
   for (int slot = 0; slot < slots; ++slot)
     for (int level = count - 1; level >= 0; --level)

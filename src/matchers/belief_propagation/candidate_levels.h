@@ -66,7 +66,7 @@ class CandidateLevels {
   std::vector<Size> sizes_;               // of the levels with candidates, the finest first
   int strip_columns_ = 0;                 // tiles of the finest level in a strip
   std::vector<Sweep> sweeps_;             // [slot][level]
-  std::vector<std::int32_t> edge_table_;  // slopes in the low bytes, truncations in the high ones
+  std::vector<std::int32_t> edge_table_;  // a byte of each EdgeTable, the first one lowest
   const TileRecord* nothing_ = nullptr;   // messages from beyond the border
   LabelLevel coarser_{};
   bool mirrored_ = false;

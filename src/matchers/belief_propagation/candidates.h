@@ -2,7 +2,8 @@
 // Labels that can win. On the `candidate_levels` finest levels, a tile of 8×8 pixels considers only candidate
 // labels: those that a pixel of the next coarser level, under the tile or next to it, believes most, and
 // `candidate_slack` labels on either side of each. They are at most `candidate_ranges` ranges: of more, those
-// with the smallest gap between them are joined.
+// with the smallest gap between them are joined. Where rows are searched, too, these are disparities, and the tile
+// considers them at all row offsets from the lowest to the highest that such a pixel believes most.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +17,23 @@ namespace parallax::belief_propagation {
 
 inline constexpr int tile_side = 8;
 inline constexpr int most_candidate_ranges = 4;
+// Row offsets on either side of the believed ones that are candidates, too.
+inline constexpr int row_slack = 0;
 
 struct LabelRange {
   int first, last;  // last excluded
+
+  bool contains(int label) const { return label >= first && label < last; }
+  void include(int label) {
+    first = std::min(first, label);
+    last = std::max(last, label + 1);
+  }
+  // With `slack` more labels on either side, of `labels` in all.
+  LabelRange wider(int slack, int labels) const {
+    return {std::max(0, first - slack), std::min(labels, last + slack)};
+  }
 };
+inline constexpr LabelRange no_labels{1 << 20, 0};
 
 struct LabelRanges {
   std::array<LabelRange, most_candidate_ranges> at;
@@ -28,7 +42,17 @@ struct LabelRanges {
   const LabelRange* begin() const { return at.data(); }
   const LabelRange* end() const { return at.data() + count; }
   bool contains(int label) const {
-    return std::any_of(begin(), end(), [&](LabelRange r) { return label >= r.first && label < r.last; });
+    return std::any_of(begin(), end(), [&](LabelRange range) { return range.contains(label); });
+  }
+};
+
+// The candidates of a tile: some disparities at some row offsets, all of them as labels from 0 on.
+struct Candidates {
+  LabelRanges disparities;
+  LabelRange row_offsets;
+
+  bool contains(int disparity, int row_offset) const {
+    return row_offsets.contains(row_offset) && disparities.contains(disparity);
   }
 };
 

@@ -17,12 +17,23 @@ namespace parallax::belief_propagation::HWY_NAMESPACE {
 
 // The right elements that correspond to the left elements at label `label`.
 struct RightElements {
-  int half;
+  const void* const* planes;
+  const std::uint8_t* valid;
   std::ptrdiff_t offset;
 };
-HWY_INLINE RightElements right_elements(const RowCost& row, int label) {
-  const int shift = row.parity + row.shape.labels - 1 - label;
-  return {shift % 2, shift / 2};
+
+// Calls each(label, right elements) for all labels.
+template <class Each>
+HWY_INLINE void for_labels(const RowCost& row, const Each& each) {
+  const int disparities = row.shape.labels / row.shape.row_offsets;
+  int label = 0;
+  for (int k = 0; k < row.shape.row_offsets; ++k) {
+    const RightRow& right = row.right[k];
+    for (int d = 0; d < disparities; ++d, ++label) {
+      const int shift = row.parity + disparities - 1 - d, half = shift % 2;
+      each(label, RightElements{right.planes[half], right.valid[half], shift / 2});
+    }
+  }
 }
 
 using data_cost::HWY_NAMESPACE::ByteDifferences, data_cost::HWY_NAMESPACE::differences_256,
@@ -40,15 +51,14 @@ void simple_cost_row(const RowCost& row) {
   for (int i = row.range.first; i < row.range.last; i += lanes) {
     const ByteDifferences<feature, decltype(tag)> differences(row.left, i);
     const auto valid = hn::LoadU(tag, row.left_valid + i);
-    for (int label = 0; label < row.shape.labels; ++label) {
-      const RightElements right_at = right_elements(row, label);
-      const auto exists = hn::LoadU(tag, row.right_valid[right_at.half] + i + right_at.offset);
-      const auto index = hn::Min(differences.from(row.right[right_at.half], i + right_at.offset), last);
+    for_labels(row, [&](int label, const RightElements& right) HWY_ATTR {
+      const auto exists = hn::LoadU(tag, right.valid + i + right.offset);
+      const auto index = hn::Min(differences.from(right.planes, i + right.offset), last);
       const auto cost = look_up<chunks>(tag, table, index);
       const auto chosen = hn::Or(hn::And(exists, cost), hn::AndNot(exists, outside));
       hn::StoreU(hn::And(chosen, valid), tag,
                  static_cast<std::uint8_t*>(row.out) + label * row.shape.stride + i);
-    }
+    });
   }
 }
 
@@ -102,19 +112,16 @@ void cost_row_of(const RowCost& row) {
   for (int i = row.range.first; i < row.range.last; i += lanes) {
     const auto valid =
         hn::RebindMask(tag, hn::Gt(hn::PromoteTo(d32, hn::LoadU(d8, row.left_valid + i)), hn::Zero(d32)));
-    for (int label = 0; label < row.shape.labels; ++label) {
-      const RightElements right_at = right_elements(row, label);
+    for_labels(row, [&](int label, const RightElements& right) HWY_ATTR {
       const auto difference =
-          hn::Min(differences_256<feature>(d32, row.left, i, row.right[right_at.half], i + right_at.offset),
-                  differences);
+          hn::Min(differences_256<feature>(d32, row.left, i, right.planes, i + right.offset), differences);
       auto cost = hn::Mul(hn::ConvertTo(tag, difference), scale);
       if constexpr (Number::integer) cost = hn::Floor(hn::Add(cost, half));
-      const std::uint8_t* right_valid = row.right_valid[right_at.half] + i + right_at.offset;
-      const auto exists =
-          hn::RebindMask(tag, hn::Gt(hn::PromoteTo(d32, hn::LoadU(d8, right_valid)), hn::Zero(d32)));
+      const auto exists = hn::RebindMask(
+          tag, hn::Gt(hn::PromoteTo(d32, hn::LoadU(d8, right.valid + i + right.offset)), hn::Zero(d32)));
       cost = hn::IfThenElseZero(valid, hn::IfThenElse(exists, cost, outside));
       hn::Store(cost, tag, units + label * lanes);
-    }
+    });
     settle<Number>(units, lanes, row.shape, row.bound, static_cast<typename Number::Storage*>(row.out) + i);
   }
 }

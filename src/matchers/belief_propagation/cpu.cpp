@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -78,7 +79,8 @@ struct Window {
   std::byte* costs;                // of two rows: [row][colour] planes
   std::byte* scratch;
   std::uint16_t* labels;
-  float* around[4];
+  float* around[6];
+  StripCosts* strips;  // for each row offset
 };
 
 class Cpu final : public host::Plan {
@@ -95,16 +97,17 @@ class Cpu final : public host::Plan {
         bands_per_thread_(configuration.value(bands_per_thread.name, 1)),
         aligned_(configuration.value(aligned.name, 1) != 0),
         candidate_levels_(count_candidate_levels()),
-        features_(model_, format, plane_shape(size_, model_.labels, arithmetic_), workers_.slots()),
+        features_(model_, format, plane_shape(size_, model_.labels, model_.row_offsets, arithmetic_),
+                  workers_.slots()),
         strips_(model_, format, workers_.slots()),
         edges_(model_, level_sizes(size_, parameters.levels), candidate_levels_),
         candidates_(model_, level_sizes(size_, parameters.levels), static_cast<int>(candidate_levels_),
                     strips_, edges_, workers_.slots()),
         windows_(static_cast<std::size_t>(workers_.slots())) {
-    check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
+    check_reachable(model_, size_);
     for (const Size size : level_sizes(size_, parameters.levels)) levels_.push_back(level_of(size));
     strip_width_ = choose_strip_width();
-    plan_memory();
+    plan_memory(parameters.row_tolerance > 0);
   }
 
   detail::Footprint footprint() const {
@@ -162,6 +165,7 @@ class Cpu final : public host::Plan {
     window.scratch = arena.reserve<std::byte>(scratch_bytes(model_.labels));
     window.labels = arena.reserve<std::uint16_t>(pixels);
     for (float*& beliefs : window.around) beliefs = arena.reserve<float>(pixels);
+    window.strips = arena.reserve<StripCosts>(static_cast<std::size_t>(model_.row_offsets));
   }
 
   void fill_memory() override {
@@ -199,7 +203,7 @@ class Cpu final : public host::Plan {
   Level level_of(Size size) const {
     Level level{};
     level.size = size;
-    level.shape = plane_shape(size, model_.labels, arithmetic_);
+    level.shape = plane_shape(size, model_.labels, model_.row_offsets, arithmetic_);
     level.plane_bytes = static_cast<std::size_t>(level.shape.stride) *
                             static_cast<std::size_t>(model_.labels) * storage_bytes(arithmetic_) +
                         plane_offset;
@@ -310,8 +314,11 @@ class Cpu final : public host::Plan {
   void add_up_strips(std::size_t index, int first, int last, int slot) {
     const Level& level = levels_[index];
     const int side = 1 << index, rows = tile_side / side;
+    StripCosts* costs = windows_[static_cast<std::size_t>(slot)].strips;
     for (int y = first; y < last; y += rows) {
-      StripSums sums{strips_.costs(y / rows),
+      for (int k = 0; k < model_.row_offsets; ++k) costs[k] = strips_.costs(y / rows, k);
+      StripSums sums{costs,
+                     model_.row_offsets,
                      strips_.columns(),
                      side,
                      std::min(rows, last - y),
@@ -564,6 +571,7 @@ class Cpu final : public host::Plan {
       row.to[direction] = messages(band, y, colour, direction, iteration);
       row.slopes[direction] = edges_.slopes(band.level, y, colour, direction);
       row.truncations[direction] = edges_.truncations(band.level, y, colour, direction);
+      row.row_slopes[direction] = edges_.row_slopes(band.level, y, colour, direction);
     }
     update_row(arithmetic_, row);
     if (model_.integer) return;
@@ -615,14 +623,15 @@ class Cpu final : public host::Plan {
     row.labels = window.labels;
     float* const* around = window.around;
     if (wanted_ != Wanted::labels && band.level == 0) {
-      float** wanted[] = {&row.before, &row.best, &row.after, &row.rival};
-      for (std::size_t i = 0; i < 4; ++i) *wanted[i] = around[i];
+      float** wanted[] = {&row.before, &row.best, &row.after, &row.rival, &row.row_before, &row.row_after};
+      for (std::size_t i = 0; i < std::size(wanted); ++i) *wanted[i] = around[i];
     }
     belief_propagation::decide_row(arithmetic_, row);
     const int end = std::min(band.strip.last, pixels_in(levels_[band.level], y, colour));
     for (int i = band.strip.first; i < end; ++i)
       take(2 * i + (y + colour) % 2, y,
-           Beliefs{window.labels[i], around[0][i], around[1][i], around[2][i], around[3][i]});
+           Beliefs{window.labels[i], around[0][i], around[1][i], around[2][i], around[3][i], around[4][i],
+                   around[5][i]});
   }
 
   Status status(int x, int y) const {
@@ -636,8 +645,10 @@ class Cpu final : public host::Plan {
     if (status(x, y) != Status::matched) {
       write_none(status(x, y), x, y, map);
     } else if (wanted_ == Wanted::labels) {
+      const refine::DecisionRule rule = model_.decision();
       map.status.at(x, y) = refine::code(Status::matched);
-      map.disparity.at(x, y) = static_cast<float>(model_.parameters.min_disparity + beliefs.label);
+      map.disparity.at(x, y) = rule.integer_disparity(beliefs.label);
+      if (has_rows()) map.row_offset.at(x, y) = static_cast<float>(rule.min_row_offset + rule.row(beliefs.label));
     } else {
       write_decision(beliefs, model_.decision(), x, y, map);
     }
@@ -645,8 +656,7 @@ class Cpu final : public host::Plan {
 
   void write_right_pixel(int x, int y, int label) const {
     right_disparity_.at(size_.width - 1 - x, y) =
-        status(x, y) == Status::matched ? static_cast<float>(model_.parameters.min_disparity + label)
-                                        : no_value;
+        status(x, y) == Status::matched ? model_.decision().integer_disparity(label) : no_value;
   }
 
   void write_tile(int tile_x, int tile_y, const TileDecision* found, const DisparityMap& map) const {
@@ -654,23 +664,40 @@ class Cpu final : public host::Plan {
       return for_each_pixel(tile_x, tile_y, size_, [&](int x, int y, int colour, int lane) {
         write_pixel(x, y, beliefs_of(found[colour], lane), map);
       });
-    alignas(64) float disparities[2][tile_lanes];
-    for (int colour = 0; colour < 2; ++colour)
-      locate_tile(found[colour], model_.decision(), disparities[colour]);
+    const SubPixel sub_pixel = model_.parameters.sub_pixel;
+    alignas(64) float disparities[2][tile_lanes], row_offsets[2][tile_lanes];
+    for (int colour = 0; colour < 2; ++colour) {
+      const TileDecision& tile = found[colour];
+      locate_tile({model_.min_disparity, sub_pixel, tile.labels, tile.before, tile.best, tile.after},
+                  disparities[colour]);
+      if (!has_rows()) continue;
+      std::uint16_t rows[tile_lanes];
+      std::copy_n(tile.rows, tile_lanes, rows);
+      locate_tile({model_.min_row_offset, sub_pixel, rows, tile.row_before, tile.best, tile.row_after},
+                  row_offsets[colour]);
+    }
     const View<std::uint8_t>& known = strips_.status();
     for_each_pixel(tile_x, tile_y, size_, [&](int x, int y, int colour, int lane) {
       const bool matched = known.at(x, y) == refine::code(Status::matched);
       map.status.at(x, y) = known.at(x, y);
       map.disparity.at(x, y) = matched ? disparities[colour][lane] : no_value;
+      if (has_rows()) map.row_offset.at(x, y) = matched ? row_offsets[colour][lane] : no_value;
     });
   }
 
-  static Beliefs beliefs_of(const TileDecision& found, int lane) {
+  bool has_rows() const { return model_.row_offsets > 1; }
+
+  Beliefs beliefs_of(const TileDecision& found, int lane) const {
     const auto value = [](std::uint8_t belief) {
       return belief == no_belief ? no_value : static_cast<float>(belief);
     };
-    return {found.labels[lane], value(found.before[lane]), value(found.best[lane]), value(found.after[lane]),
-            value(found.rival[lane])};
+    Beliefs beliefs{found.labels[lane], value(found.before[lane]), value(found.best[lane]),
+                    value(found.after[lane]), value(found.rival[lane])};
+    if (!has_rows()) return beliefs;
+    beliefs.label += found.rows[lane] * model_.disparities();
+    beliefs.row_before = value(found.row_before[lane]);
+    beliefs.row_after = value(found.row_after[lane]);
+    return beliefs;
   }
 
   Model model_;

@@ -26,7 +26,7 @@ enum Direction { above, below, left, right, direction_count };
 
 // Shape of the planes of one level.
 struct PlaneShape {
-  int labels;
+  int labels, row_offsets;  // of all row offsets; as many labels have each
   int computed;           // elements of a half that are computed: full vectors
   int copied;             // the same, an even number of vectors of stored elements
   std::ptrdiff_t stride;  // elements from one label to the next
@@ -48,6 +48,7 @@ struct RowUpdate {
   // For each pixel, in the computing type: the discontinuity cost of one label, and its bound.
   const void* slopes[direction_count];
   const void* truncations[direction_count];
+  const void* row_slopes[direction_count];  // of one row offset, where there are several
   void* scratch;  // of scratch_bytes(labels)
 };
 
@@ -60,6 +61,7 @@ struct RowDecision {
   // For each pixel.
   std::uint16_t* labels;
   float *before, *best, *after, *rival;  // null when only labels are wanted
+  float *row_before, *row_after;         // written where there are several row offsets
 };
 
 // Sums two rows of the finer level to one of the coarser. A missing row is given as zeros.
@@ -74,16 +76,19 @@ struct RowSum {
 // Data costs of one row of one colour.
 //
 // The right row is extended to every column that any label reaches, and split by parity as the left one:
-// label k of left pixel x reads extended column x + labels − 1 − k.
+// disparity k of left pixel x reads extended column x + disparities − 1 − k.
+struct RightRow {
+  const void* planes[2][most_feature_planes];  // both halves of the extended row
+  const std::uint8_t* valid[2];                // 255 where there is a right pixel, else 0
+};
 struct RowCost {
   PlaneShape shape;
   Range range;
   Feature feature;
   int parity;                                 // of the left pixels
-  const void* left[most_feature_planes];      // the half of this parity
-  const void* right[2][most_feature_planes];  // both halves of the extended row
-  const std::uint8_t* left_valid;             // 255 where the pixel has data costs, else 0
-  const std::uint8_t* right_valid[2];         // 255 where there is a right pixel, else 0
+  const void* left[most_feature_planes];  // the half of this parity
+  const std::uint8_t* left_valid;         // 255 where the pixel has data costs, else 0
+  const RightRow* right;                  // for each row offset
   // Integer differences 0…255 and the outside cost in bytes, where fixed8 represents them exactly.
   bool simple;
   const std::uint8_t* table;
@@ -109,7 +114,7 @@ std::size_t computing_bytes(Arithmetic arithmetic);
 int computing_unit(Arithmetic arithmetic);
 int copying_unit(Arithmetic arithmetic);
 
-PlaneShape plane_shape(Size size, int labels, Arithmetic arithmetic);
+PlaneShape plane_shape(Size size, int labels, int row_offsets, Arithmetic arithmetic);
 
 void update_row(Arithmetic arithmetic, const RowUpdate& row);
 void decide_row(Arithmetic arithmetic, const RowDecision& row);

@@ -27,7 +27,7 @@ Edges::Edges(const Model& model, const std::vector<Size>& sizes, std::size_t fir
     : model_(model), first_(first) {
   const Arithmetic arithmetic = model.parameters.arithmetic;
   for (const Size size : sizes) {
-    const int computed = plane_shape(size, model.labels, arithmetic).computed;
+    const int computed = plane_shape(size, model.labels, model.row_offsets, arithmetic).computed;
     levels_.push_back({size, static_cast<std::size_t>(computed) * computing_bytes(arithmetic), nullptr, {}});
   }
 }
@@ -36,17 +36,18 @@ void Edges::reserve(Arena& arena) {
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     Level& level = levels_[i];
     if (i >= first_)
-      level.planes = arena.reserve<std::byte>(rows(level) * 2 * 2 * direction_count * level.plane_bytes);
+      level.planes = arena.reserve<std::byte>(rows(level) * 2 * tables() * direction_count * level.plane_bytes);
     if (i > 0 && !flat()) level.gray = arena.reserve_plane<std::uint16_t>(level.size);
   }
-  tables_ = arena.reserve<std::byte>(2 * table_bytes());
+  tables_ = arena.reserve<std::byte>(tables() * table_bytes());
 }
 
 std::byte* Edges::plane(std::size_t level, int y, int colour, int index) const {
   // Without edges in the image, only the parity of x matters.
   const int row = flat() ? (y + colour) % 2 : y * 2 + colour;
   return levels_[level].planes +
-         static_cast<std::size_t>(row * 2 * direction_count + index) * levels_[level].plane_bytes;
+         (static_cast<std::size_t>(row) * tables() * direction_count + static_cast<std::size_t>(index)) *
+             levels_[level].plane_bytes;
 }
 
 template <class Action>
@@ -74,6 +75,8 @@ void Edges::write_tables() const {
   Value* slopes = reinterpret_cast<Value*>(tables_);
   std::copy(model_.slopes.begin(), model_.slopes.end(), slopes);
   std::copy(model_.truncations.begin(), model_.truncations.end(), slopes + edge_table_size);
+  if (tables() > 2)
+    std::copy(model_.row_slopes.begin(), model_.row_slopes.end(), slopes + 2 * edge_table_size);
 }
 
 View<const std::uint16_t> Edges::gray_of(std::size_t level, View<const std::uint16_t> finest) const {
@@ -113,15 +116,18 @@ void Edges::write_row(std::size_t level, int y) const {
 template <class Value>
 void Edges::write_plane(std::size_t level, int y, int colour, int direction, const std::uint16_t* row,
                         const std::uint16_t* neighbours) const {
-  const Value* slope_table = reinterpret_cast<const Value*>(tables_);
-  const Value* truncation_table = slope_table + edge_table_size;
-  Value* slopes = reinterpret_cast<Value*>(plane(level, y, colour, direction));
-  Value* truncations = reinterpret_cast<Value*>(plane(level, y, colour, direction_count + direction));
+  const Value* table = reinterpret_cast<const Value*>(tables_);
+  Value* out[3] = {};
+  for (std::size_t i = 0; i < tables(); ++i)
+    out[i] = reinterpret_cast<Value*>(
+        plane(level, y, colour, static_cast<int>(i) * direction_count + direction));
+  const bool has_rows = tables() > 2;
   const int parity = (y + colour) % 2, width = levels_[level].size.width;
   const auto write = [&](int i, int difference) {
     const int edge = edge_index(std::abs(difference));
-    slopes[i] = slope_table[edge];
-    truncations[i] = truncation_table[edge];
+    out[0][i] = table[edge];
+    out[1][i] = table[edge_table_size + edge];
+    if (has_rows) out[2][i] = table[2 * edge_table_size + edge];
   };
   // There are no image edges beyond the border, and no edges at all between pixels beyond it.
   const int pixels = (width - parity + 1) / 2;
@@ -132,8 +138,7 @@ void Edges::write_plane(std::size_t level, int y, int colour, int direction, con
     const bool at_border = row == nullptr || (at_left && i == 0) || (at_right && i == pixels - 1);
     write(i, at_border ? 0 : row[2 * i + parity] - neighbours[2 * i + parity]);
   }
-  std::fill(slopes + pixels, slopes + computed, Value{0});
-  std::fill(truncations + pixels, truncations + computed, Value{0});
+  for (std::size_t i = 0; i < tables(); ++i) std::fill(out[i] + pixels, out[i] + computed, Value{0});
 }
 
 }  // namespace parallax::belief_propagation

@@ -36,28 +36,35 @@ Features::Features(const Model& model, const ImageFormat& format, const PlaneSha
 void Features::reserve(Arena& arena) {
   rows_.reserve(arena);
   // The right elements that the last label of the last element reads.
-  const int right_elements = shape_.copied + model_.labels / 2 + 1;
+  const int right_elements = shape_.copied + model_.disparities() / 2 + 1;
   halves_[0] = reserve_halves(feature_planes(feature_), feature_bytes(feature_), shape_.copied, arena);
   halves_[1] = reserve_halves(feature_planes(feature_), feature_bytes(feature_), right_elements, arena);
   valid_[0] = reserve_halves(1, 1, shape_.copied, arena);
   valid_[1] = reserve_halves(1, 1, right_elements, arena);
+  if (!model_.space().is_flat()) missing_ = reserve_halves(1, 1, right_elements, arena, 1);
   status_ = arena.reserve_plane<std::uint8_t>(size_);
   for (Scratch& scratch : scratch_) {
     scratch.extended = arena.reserve<std::uint16_t>(padded(extended_columns()));
     scratch.valid = arena.reserve<std::uint8_t>(padded(size_.width));
     scratch.exists = arena.reserve<std::uint8_t>(padded(extended_columns()));
     scratch.costs = arena.reserve<std::byte>(scratch_bytes(model_.labels));
+    scratch.right = arena.reserve<RightRow>(static_cast<std::size_t>(model_.row_offsets));
   }
 }
 
 Features::Halves Features::reserve_halves(int planes, int bytes, int elements, Arena& arena) const {
+  return reserve_halves(planes, bytes, elements, arena, size_.height);
+}
+
+Features::Halves Features::reserve_halves(int planes, int bytes, int elements, Arena& arena,
+                                          int rows) const {
   Halves halves;
   halves.pitch = static_cast<std::ptrdiff_t>(round_up(padded(elements), 64));
   halves.planes = planes;
   halves.bytes = bytes;
   halves.memory = arena.reserve<std::byte>(static_cast<std::size_t>(halves.pitch) *
                                            static_cast<std::size_t>(2 * planes * bytes) *
-                                           static_cast<std::size_t>(size_.height));
+                                           static_cast<std::size_t>(rows));
   return halves;
 }
 
@@ -68,6 +75,7 @@ void Features::prepare(const StereoPair& pair, bool mirrored, const Workers& wor
     std::swap(pair_.left, pair_.right);
     std::swap(pair_.left_mask, pair_.right_mask);
   }
+  if (missing_.memory != nullptr) std::memset(missing_.memory, 0, 2 * static_cast<std::size_t>(missing_.pitch));
   rows_.prepare(pair_, mirrored, workers);
   for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
     for (int y = first; y < last; ++y) {
@@ -124,18 +132,30 @@ void Features::write_validity(int y, int slot) const {
             reinterpret_cast<std::uint8_t*>(valid_[0].at(y, 0, 1)));
 }
 
-RowCost Features::row_cost(int y, int colour) const {
+// Beyond the image, the features of some row, and none that takes part.
+RightRow Features::right_row(int y) const {
+  const bool inside = y >= 0 && y < size_.height;
+  RightRow row{};
+  for (int half = 0; half < 2; ++half) {
+    for (int plane = 0; plane < feature_planes(feature_); ++plane)
+      row.planes[half][plane] = halves_[1].at(inside ? y : 0, plane, half);
+    row.valid[half] =
+        reinterpret_cast<const std::uint8_t*>(inside ? valid_[1].at(y, 0, half) : missing_.at(0, 0, half));
+  }
+  return row;
+}
+
+RowCost Features::row_cost(int y, int colour, int slot) const {
   RowCost row{};
   row.shape = shape_;
   row.feature = feature_;
   row.parity = (y + colour) % 2;
-  for (int plane = 0; plane < feature_planes(feature_); ++plane) {
+  for (int plane = 0; plane < feature_planes(feature_); ++plane)
     row.left[plane] = halves_[0].at(y, plane, row.parity);
-    for (int half = 0; half < 2; ++half) row.right[half][plane] = halves_[1].at(y, plane, half);
-  }
   row.left_valid = reinterpret_cast<const std::uint8_t*>(valid_[0].at(y, 0, row.parity));
-  for (int half = 0; half < 2; ++half)
-    row.right_valid[half] = reinterpret_cast<const std::uint8_t*>(valid_[1].at(y, 0, half));
+  RightRow* right = scratch_[static_cast<std::size_t>(slot)].right;
+  for (int k = 0; k < model_.row_offsets; ++k) right[k] = right_row(y + model_.min_row_offset + k);
+  row.right = right;
   row.simple = simple_;
   row.table = table_.data();
   row.table_end = table_end_;
@@ -148,18 +168,18 @@ RowCost Features::row_cost(int y, int colour) const {
 
 void Features::write_costs(int y, int colour, Range range, int slot, void* out) const {
   if (!takes_volume()) {
-    RowCost row = row_cost(y, colour);
+    RowCost row = row_cost(y, colour, slot);
     row.range = range;
     row.out = out;
     row.scratch = scratch_[static_cast<std::size_t>(slot)].costs;
     return cost_row(model_.parameters.arithmetic, row);
   }
   float* units = reinterpret_cast<float*>(scratch_[static_cast<std::size_t>(slot)].costs);
-  write_volume_costs(y, colour, range, units, out);
+  write_volume_costs(row_cost(y, colour, slot), y, range, units, out);
 }
 
-void Features::write_volume_costs(int y, int colour, Range range, float* units, void* out) const {
-  const RowCost row = row_cost(y, colour);
+// A caller's volume has one row offset.
+void Features::write_volume_costs(const RowCost& row, int y, Range range, float* units, void* out) const {
   const data_cost::CostModel model = model_;  // a copy, which stores of costs cannot alias
   const auto fill_pixel = [&](int i, float* at) {
     const int x = 2 * i + row.parity;
@@ -169,7 +189,7 @@ void Features::write_volume_costs(int y, int colour, Range range, float* units, 
       const std::int64_t right_x = static_cast<std::int64_t>(x) - model_.parameters.min_disparity - label;
       if (row.left_valid[i] == 0)
         cost = 0;
-      else if (row.right_valid[shift % 2][i + shift / 2] == 0)
+      else if (row.right->valid[shift % 2][i + shift / 2] == 0)
         cost = model.outside;
       else
         cost = model.volume_cost(

@@ -34,6 +34,7 @@ class Features {
     std::uint16_t* extended;
     std::uint8_t *valid, *exists;
     std::byte* costs;
+    RightRow* right;  // for each row offset
   };
   // The halves of all rows of one side: [row][plane][parity][pitch] elements.
   struct Halves {
@@ -46,7 +47,8 @@ class Features {
   };
 
   Halves reserve_halves(int planes, int bytes, int elements, Arena& arena) const;
-  int extended_columns() const { return size_.width + model_.labels - 1; }
+  Halves reserve_halves(int planes, int bytes, int elements, Arena& arena, int rows) const;
+  int extended_columns() const { return size_.width + model_.disparities() - 1; }
   bool takes_volume() const { return model_.parameters.cost == DataCost::volume; }
   void extract_row(int side, int y, int slot) const;
   template <class Element>
@@ -54,8 +56,9 @@ class Features {
   template <class Element>
   void split_right(const Element* row, const Halves& halves, int y, int plane, int slot) const;
   void write_validity(int y, int slot) const;
-  RowCost row_cost(int y, int colour) const;
-  void write_volume_costs(int y, int colour, Range range, float* units, void* out) const;
+  RowCost row_cost(int y, int colour, int slot) const;
+  RightRow right_row(int y) const;
+  void write_volume_costs(const RowCost& row, int y, Range range, float* units, void* out) const;
 
   Model model_;
   Size size_;
@@ -66,6 +69,7 @@ class Features {
   int table_end_ = 0;
   bool simple_ = false;
   Halves halves_[2] = {}, valid_[2] = {};
+  Halves missing_ = {};  // the validity of a row beyond the image
   View<std::uint8_t> status_;
   std::vector<Scratch> scratch_;  // by slot
   StereoPair pair_;

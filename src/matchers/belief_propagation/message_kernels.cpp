@@ -53,6 +53,31 @@ struct Incoming {
   Vector messages[direction_count], costs;
 };
 
+// The passes over the row offsets of each disparity, in messages that are complete in each row offset. Their bound holds
+// already, because it holds for what is added to.
+template <class Number>
+void send_across_rows(const RowUpdate& row, std::ptrdiff_t i, typename Number::Storage* const* out) {
+  const int disparities = row.shape.labels / row.shape.row_offsets;
+  const std::ptrdiff_t stride = row.shape.stride;
+  for (int d = 0; d < direction_count; ++d) {
+    const auto slope = Number::load(storage<Number>(row.row_slopes[d]) + i);
+    for (int first = 0; first < disparities; ++first) {
+      typename Number::Storage* at = out[d] + first * stride;
+      auto reach = Number::load(at);
+      for (int k = 1; k < row.shape.row_offsets; ++k) {
+        at += disparities * stride;
+        reach = hn::Min(Number::load(at), hn::SaturatedAdd(reach, slope));
+        Number::store(reach, at);
+      }
+      for (int k = 1; k < row.shape.row_offsets; ++k) {
+        at -= disparities * stride;
+        reach = hn::Min(Number::load(at), hn::SaturatedAdd(reach, slope));
+        Number::store(reach, at);
+      }
+    }
+  }
+}
+
 // The message step for one vector of pixels, in integers. The forward pass of all four directions reads every
 // input once, and stores its results in place of the messages; the backward pass completes them.
 template <class Number>
@@ -60,7 +85,7 @@ HWY_INLINE void send_integers(const RowUpdate& row, std::ptrdiff_t i) {
   using Vector = typename Number::Vector;
   using Storage = typename Number::Storage;
   const typename Number::Tag tag;
-  const int labels = row.shape.labels;
+  const int rows = row.shape.row_offsets, disparities = row.shape.labels / rows;
   const std::ptrdiff_t stride = row.shape.stride;
   Incoming<Number> in(row, i);
   Storage* out[direction_count];
@@ -68,28 +93,35 @@ HWY_INLINE void send_integers(const RowUpdate& row, std::ptrdiff_t i) {
   for (int d = 0; d < direction_count; ++d) {
     out[d] = static_cast<Storage*>(row.to[d]) + i;
     slopes[d] = Number::load(storage<Number>(row.slopes[d]) + i);
-    least[d] = reach[d] = hn::Set(tag, Number::highest);
+    least[d] = hn::Set(tag, Number::highest);
   }
-  for (int label = 0; label < labels; ++label) {
-    in.load(label);
-    const Vector belief = in.belief();
-    for (int d = 0; d < direction_count; ++d) {
-      const Vector h = hn::Sub(belief, in.messages[d]);
-      least[d] = hn::Min(least[d], h);
-      reach[d] = hn::Min(h, hn::SaturatedAdd(reach[d], slopes[d]));
-      Number::store(reach[d], out[d] + label * stride);
+  for (int first = 0; first < row.shape.labels; first += disparities) {
+    for (int d = 0; d < direction_count; ++d) reach[d] = hn::Set(tag, Number::highest);
+    for (int label = first; label < first + disparities; ++label) {
+      in.load(label);
+      const Vector belief = in.belief();
+      for (int d = 0; d < direction_count; ++d) {
+        const Vector h = hn::Sub(belief, in.messages[d]);
+        least[d] = hn::Min(least[d], h);
+        reach[d] = hn::Min(h, hn::SaturatedAdd(reach[d], slopes[d]));
+        Number::store(reach[d], out[d] + label * stride);
+      }
     }
   }
   Vector highest[direction_count];
   for (int d = 0; d < direction_count; ++d)
-    reach[d] = highest[d] = hn::SaturatedAdd(least[d], Number::load(storage<Number>(row.truncations[d]) + i));
-  for (int label = labels - 1; label >= 0; --label) {
-    for (int d = 0; d < direction_count; ++d) {
-      Storage* at = out[d] + label * stride;
-      reach[d] = hn::Min(hn::Min(Number::load(at), hn::SaturatedAdd(reach[d], slopes[d])), highest[d]);
-      Number::store(hn::Sub(reach[d], least[d]), at);
+    highest[d] = hn::SaturatedAdd(least[d], Number::load(storage<Number>(row.truncations[d]) + i));
+  for (int last = row.shape.labels - 1; last >= 0; last -= disparities) {
+    for (int d = 0; d < direction_count; ++d) reach[d] = highest[d];
+    for (int label = last; label > last - disparities; --label) {
+      for (int d = 0; d < direction_count; ++d) {
+        Storage* at = out[d] + label * stride;
+        reach[d] = hn::Min(hn::Min(Number::load(at), hn::SaturatedAdd(reach[d], slopes[d])), highest[d]);
+        Number::store(hn::Sub(reach[d], least[d]), at);
+      }
     }
   }
+  if (rows > 1) send_across_rows<Number>(row, i, out);
 }
 
 // The same in floats, with a third pass, because the mean is known only after the second.
@@ -98,7 +130,7 @@ HWY_INLINE void send_floats(const RowUpdate& row, std::ptrdiff_t i) {
   using Vector = typename Number::Vector;
   const typename Number::Tag tag;
   const int lanes = static_cast<int>(hn::Lanes(tag));
-  const int labels = row.shape.labels;
+  const int labels = row.shape.labels, disparities = labels / row.shape.row_offsets;
   Incoming<Number> in(row, i);
   float* passes = static_cast<float*>(row.scratch);
   const auto pass = [&](int d, int label) { return passes + (label * direction_count + d) * lanes; };
@@ -108,25 +140,38 @@ HWY_INLINE void send_floats(const RowUpdate& row, std::ptrdiff_t i) {
     least[d] = reach[d] = hn::Set(tag, Number::highest);
     sums[d] = hn::Zero(tag);
   }
-  for (int label = 0; label < labels; ++label) {
-    in.load(label);
-    for (int d = 0; d < direction_count; ++d) {
-      const Vector h = in.belief_without(d);
-      least[d] = hn::Min(least[d], h);
-      reach[d] = hn::Min(h, hn::Add(reach[d], slopes[d]));
-      hn::Store(reach[d], tag, pass(d, label));
+  for (int first = 0; first < labels; first += disparities) {
+    for (int d = 0; d < direction_count; ++d) reach[d] = hn::Set(tag, Number::highest);
+    for (int label = first; label < first + disparities; ++label) {
+      in.load(label);
+      for (int d = 0; d < direction_count; ++d) {
+        const Vector h = in.belief_without(d);
+        least[d] = hn::Min(least[d], h);
+        reach[d] = hn::Min(h, hn::Add(reach[d], slopes[d]));
+        hn::Store(reach[d], tag, pass(d, label));
+      }
     }
   }
   Vector highest[direction_count];
-  for (int d = 0; d < direction_count; ++d) {
+  for (int d = 0; d < direction_count; ++d)
     highest[d] = hn::Add(least[d], hn::LoadU(tag, static_cast<const float*>(row.truncations[d]) + i));
-    reach[d] = hn::Set(tag, Number::highest);
-  }
-  for (int label = labels - 1; label >= 0; --label) {
-    for (int d = 0; d < direction_count; ++d) {
-      reach[d] = hn::Min(hn::Load(tag, pass(d, label)), hn::Add(reach[d], slopes[d]));
-      hn::Store(hn::Min(reach[d], highest[d]), tag, pass(d, label));
+  for (int last = labels - 1; last >= 0; last -= disparities) {
+    for (int d = 0; d < direction_count; ++d) reach[d] = hn::Set(tag, Number::highest);
+    for (int label = last; label > last - disparities; --label) {
+      for (int d = 0; d < direction_count; ++d) {
+        reach[d] = hn::Min(hn::Load(tag, pass(d, label)), hn::Add(reach[d], slopes[d]));
+        hn::Store(hn::Min(reach[d], highest[d]), tag, pass(d, label));
+      }
     }
+  }
+  for (int d = 0; d < direction_count && row.shape.row_offsets > 1; ++d) {
+    const auto slope = hn::LoadU(tag, static_cast<const float*>(row.row_slopes[d]) + i);
+    const auto take = [&](int label, int from) HWY_ATTR {
+      hn::Store(hn::Min(hn::Load(tag, pass(d, label)), hn::Add(hn::Load(tag, pass(d, from)), slope)), tag,
+                pass(d, label));
+    };
+    for (int label = disparities; label < labels; ++label) take(label, label - disparities);
+    for (int label = labels - disparities - 1; label >= 0; --label) take(label, label + disparities);
   }
   for (int label = 0; label < labels; ++label)
     for (int d = 0; d < direction_count; ++d) sums[d] = hn::Add(sums[d], hn::Load(tag, pass(d, label)));
@@ -192,18 +237,37 @@ HWY_INLINE void look_around(const RowDecision& row, std::ptrdiff_t i, typename N
   using Value = typename Number::Value;
   const typename Number::Tag tag;
   const int lanes = static_cast<int>(hn::Lanes(tag));
+  const int disparities = row.shape.labels / row.shape.row_offsets;
   for (int j = 0; j < lanes; ++j) {
     const int label = row.labels[i + j];
     const auto take = [&](int at) {
-      if (at < 0 || at >= row.shape.labels) return 0.0f;
       Value& belief = beliefs[at * lanes + j];
       const auto taken = static_cast<float>(belief);
       belief = Number::highest;
       return taken;
     };
-    row.before[i + j] = take(label - 1);
-    row.best[i + j] = take(label);
-    row.after[i + j] = take(label + 1);
+    const int column = row.shape.row_offsets == 1 ? label : label % disparities;
+    const auto take_row = [&](int at, float* to) {
+      to[0] = column > 0 ? take(at - 1) : 0;
+      to[1] = take(at);
+      to[2] = column + 1 < disparities ? take(at + 1) : 0;
+    };
+    float near[3];
+    take_row(label, near);
+    row.before[i + j] = near[0];
+    row.best[i + j] = near[1];
+    row.after[i + j] = near[2];
+    if (row.shape.row_offsets == 1) continue;
+    constexpr float none = std::numeric_limits<float>::infinity();
+    row.row_before[i + j] = row.row_after[i + j] = none;
+    if (label >= disparities) {
+      take_row(label - disparities, near);
+      row.row_before[i + j] = near[1];
+    }
+    if (label + disparities < row.shape.labels) {
+      take_row(label + disparities, near);
+      row.row_after[i + j] = near[1];
+    }
   }
   auto rival = hn::Set(tag, Number::highest);
   for (int label = 0; label < row.shape.labels; ++label)
@@ -384,10 +448,11 @@ int copying_unit(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::float32 ? 2 * vector : vector;
 }
 
-PlaneShape plane_shape(Size size, int labels, Arithmetic arithmetic) {
+PlaneShape plane_shape(Size size, int labels, int row_offsets, Arithmetic arithmetic) {
   const int pixels = (size.width + 1) / 2, unit = copying_unit(arithmetic);
   PlaneShape shape;
   shape.labels = labels;
+  shape.row_offsets = row_offsets;
   shape.computed = round_up(pixels, computing_unit(arithmetic));
   shape.copied = round_up(shape.computed, unit);
   // Pixels beyond the border send zeros in integers, so those before and behind a half may be the last of a label.

@@ -44,6 +44,9 @@ Fields fields(BeliefPropagationParameters& p) {
   fields.add("align_rows", p.align_rows,
              {"Match twice, the second time with the right image moved by the fractions of rows that a first "
               "match shows: for pairs that are not perfectly rectified"});
+  data_cost::add_row_tolerance_field(fields, p.row_tolerance);
+  fields.add("row_weight", p.row_weight, detail::range(0, 1024),
+           {"Cost", "labels", Audience::experts});
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields
       .add("min_confidence", p.min_confidence, detail::range(0, 1),
@@ -142,6 +145,9 @@ void BeliefPropagationParameters::validate() const {
   belief_propagation::make_model(*this);
   if (align_rows && cost == DataCost::volume)
     refuse("align_rows", "true", "false, or another cost than volume, which the caller has computed");
+  if (align_rows && row_tolerance > 0)
+    refuse("align_rows", "true", "false with row_tolerance, which finds other row offsets");
+  data_cost::check_row_tolerance(*this);
 }
 
 }  // namespace parallax

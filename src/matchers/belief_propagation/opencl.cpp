@@ -67,8 +67,9 @@ class Opencl final : public opencl::Plan {
         images_(model_, format, {2, device_.pixels}, layout_),
         refinement_(parameters.refine, format, layout_) {
     check_available(parameters);
+    data_cost::check_one_row(model_, "opencl");
     refine::check_divisions(context().info(), model_.decision());
-    data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
+    data_cost::check_reachable(model_, format.size);
     if (has_edges()) edge_table_ = reserve(data_cost::edge_table_size * sizeof(cl_uint));
     const std::vector<Size> extents = level_sizes(format.size, parameters.levels);
     for (std::size_t index = 0; index < extents.size(); ++index)

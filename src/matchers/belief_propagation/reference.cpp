@@ -60,13 +60,15 @@ struct ReferenceLevel {
   Volume data = {};
   Volume to[4] = {};  // the messages that pixels send in each direction
   View<std::uint16_t> gray = {};
-  LabelRanges* candidates = nullptr;  // by tile; null where all labels are considered
+  int disparities = 0;               // labels of a row offset
+  Candidates* candidates = nullptr;  // by tile; null where all labels are considered
 
-  LabelRanges& candidates_of_tile(int tile_x, int tile_y) const {
+  Candidates& candidates_of_tile(int tile_x, int tile_y) const {
     return candidates[tile_y * tile_count(size).width + tile_x];
   }
   bool considers(int x, int y, int label) const {
-    return candidates == nullptr || candidates_of_tile(x / tile_side, y / tile_side).contains(label);
+    return candidates == nullptr || candidates_of_tile(x / tile_side, y / tile_side)
+                                        .contains(label % disparities, label / disparities);
   }
   bool contains(int x, int y) const { return x >= 0 && y >= 0 && x < size.width && y < size.height; }
 };
@@ -78,9 +80,9 @@ class Reference final : public host::Plan {
                    data_cost::volume_labels(parameters.cost, parameters.disparities)),
         model_(make_model(parameters)),
         costs_(model_, size_) {
-    check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
-    for (const Size size : level_sizes(size_, parameters.levels)) levels_.push_back({.size = size});
-    plan_memory();
+    check_reachable(model_, size_);
+    for (const Size size : level_sizes(size_, parameters.levels)) levels_.push_back({.size = size, .disparities = parameters.disparities});
+    plan_memory(parameters.row_tolerance > 0);
   }
 
   CostCurve cost_curve(int x, int y) const override {
@@ -104,7 +106,7 @@ class Reference final : public host::Plan {
       for (Volume& to : level.to) to = volume(level.size);
       level.gray = arena.reserve_plane<std::uint16_t>(level.size);
       if (model_.has_candidates(static_cast<std::size_t>(&level - levels_.data()), levels_.size()))
-        level.candidates = arena.reserve<LabelRanges>(tile_count(level.size).pixels());
+        level.candidates = arena.reserve<Candidates>(tile_count(level.size).pixels());
     }
     message_ = arena.reserve<float>(static_cast<std::size_t>(model_.labels));
   }
@@ -121,7 +123,7 @@ class Reference final : public host::Plan {
         right_disparity_.at(size_.width - 1 - x, y) =
             undecided(x, y)
                 ? no_value
-                : static_cast<float>(model_.parameters.min_disparity + beliefs(levels_.front(), x, y).label);
+                : model_.decision().integer_disparity(beliefs(levels_.front(), x, y).label);
     clock.finish("right_match");
   }
 
@@ -192,11 +194,18 @@ class Reference final : public host::Plan {
       for (int tile_x = 0; tile_x < tiles.width; ++tile_x) {
         const LabelRange columns = parents_of_tile(tile_x, coarser.size.width),
                          rows = parents_of_tile(tile_y, coarser.size.height);
-        LabelSet best(model_.labels);
-        for (int y = rows.first; y < rows.last; ++y)
-          for (int x = columns.first; x < columns.last; ++x) best.add(beliefs(coarser, x, y).label);
-        level.candidates_of_tile(tile_x, tile_y) =
-            candidate_ranges(best, p.candidate_slack, model_.labels, p.candidate_ranges);
+        LabelSet best(p.disparities);
+        LabelRange row_offsets = no_labels;
+        for (int y = rows.first; y < rows.last; ++y) {
+          for (int x = columns.first; x < columns.last; ++x) {
+            const int label = beliefs(coarser, x, y).label;
+            best.add(label % p.disparities);
+            row_offsets.include(label / p.disparities);
+          }
+        }
+        level.candidates_of_tile(tile_x, tile_y) = {
+            candidate_ranges(best, p.candidate_slack, p.disparities, p.candidate_ranges),
+            row_offsets.wider(row_slack, model_.row_offsets)};
       }
     }
   }
@@ -251,9 +260,17 @@ class Reference final : public host::Plan {
     const float slope = model_.slopes[edge(level, x, y, to)];
     const float least = *std::min_element(h, h + model_.labels);
     const float highest = least + bound(level, x, y, to);
-    for (int label = 1; label < model_.labels; ++label) h[label] = std::min(h[label], h[label - 1] + slope);
-    for (int label = model_.labels - 2; label >= 0; --label)
-      h[label] = std::min(h[label], h[label + 1] + slope);
+    const int disparities = model_.disparities();
+    for (int row = 0; row < model_.row_offsets; ++row) {
+      float* of_row = h + row * disparities;
+      for (int d = 1; d < disparities; ++d) of_row[d] = std::min(of_row[d], of_row[d - 1] + slope);
+      for (int d = disparities - 2; d >= 0; --d) of_row[d] = std::min(of_row[d], of_row[d + 1] + slope);
+    }
+    const float row_slope = model_.row_slopes[edge(level, x, y, to)];
+    for (int label = disparities; label < model_.labels; ++label)
+      h[label] = std::min(h[label], h[label - disparities] + row_slope);
+    for (int label = model_.labels - disparities - 1; label >= 0; --label)
+      h[label] = std::min(h[label], h[label + disparities] + row_slope);
     for (int label = 0; label < model_.labels; ++label) h[label] = std::min(h[label], highest);
     float constant = least;
     if (!model_.integer) {
@@ -274,7 +291,8 @@ class Reference final : public host::Plan {
   }
 
   Beliefs beliefs(const ReferenceLevel& level, int x, int y) const {
-    return refine::find_beliefs(model_.labels, [&](int label) { return belief(level, x, y, label); });
+    return refine::find_beliefs(
+        model_.labels, [&](int label) { return belief(level, x, y, label); }, model_.row_offsets);
   }
 
   bool undecided(int x, int y) const {

@@ -2,6 +2,7 @@
 #include "matchers/belief_propagation/strips.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <iterator>
 
@@ -33,8 +34,13 @@ void Strips::reserve(Arena& arena) {
   sides_[0] = reserve_side(0, size_.width, arena);
   // All pixels of the right image and all columns that labels reach; either may begin, and end, first.
   const int pixel = first_pixel();
-  const int end = std::max(size_.width + pixel, sides_[0].columns + model_.labels - 1);
-  sides_[1] = reserve_side(std::max(0, pixel), end - std::min(0, pixel), arena);
+  const int end = std::max(size_.width + pixel, sides_[0].columns + model_.disparities() - 1);
+  const auto reserve_right = [&] {
+    return reserve_side(std::max(0, pixel), end - std::min(0, pixel), arena);
+  };
+  sides_[1] = reserve_right();
+  moved_.clear();
+  for (int k = 0; k < model_.row_offsets && !model_.space().is_flat(); ++k) moved_.push_back(reserve_right());
   status_ = arena.reserve_plane<std::uint8_t>(size_);
   for (std::uint8_t*& rows : scratch_)
     rows =
@@ -58,11 +64,11 @@ void Strips::fill_memory() {
   table_[63] = static_cast<std::uint8_t>(model_.outside);
 }
 
-StripCosts Strips::costs(int strip) const {
-  StripCosts costs{{}, {}, table_.data(), model_.labels};
+StripCosts Strips::costs(int strip, int row_offset) const {
+  StripCosts costs{{}, {}, table_.data(), model_.disparities()};
   for (int plane = 0; plane < strip_planes; ++plane) {
     costs.left.planes[plane] = sides_[0].plane(strip, plane);
-    costs.right.planes[plane] = sides_[1].plane(strip, plane) + extended_first() * tile_side;
+    costs.right.planes[plane] = right_side(row_offset).plane(strip, plane) + extended_first() * tile_side;
   }
   return costs;
 }
@@ -72,6 +78,32 @@ void Strips::prepare(const StereoPair& pair, const Workers& workers) {
   workers.for_each(divide_round_up(size_.height, tile_side), [&](int strip, int slot) {
     for (int side = 0; side < 2; ++side) write_features(side, strip, slot);
     write_validity(pair, false, strip, slot);
+  });
+  move_right_side(workers);
+}
+
+// Row y of a strip becomes row y + v: in two neighbouring strips, of which a column is a word.
+void Strips::move_right_side(const Workers& workers) const {
+  if (moved_.empty()) return;
+  static_assert(tile_side == sizeof(std::uint64_t) && std::endian::native == std::endian::little);
+  constexpr int bits = 8;
+  workers.for_each(count(), [&](int strip, int) {
+    for (int k = 0; k < model_.row_offsets; ++k) {
+      const int first = strip * tile_side + model_.min_row_offset + k;  // the row that comes first
+      const int upper = first >= 0 ? first / tile_side : (first + 1) / tile_side - 1;
+      const int up = first - upper * tile_side;
+      for (int plane = 0; plane < strip_planes; ++plane) {
+        const auto words = [&](int from) {
+          return from < 0 || from >= count() ? nullptr
+                                             : reinterpret_cast<const std::uint64_t*>(sides_[1].plane(from, plane));
+        };
+        auto* out = reinterpret_cast<std::uint64_t*>(moved_[static_cast<std::size_t>(k)].plane(strip, plane));
+        const std::uint64_t *above = words(upper), *below = up > 0 ? words(upper + 1) : nullptr;
+        for (int x = 0; x < sides_[1].columns; ++x)
+          out[x] = (above != nullptr ? above[x] >> bits * up : 0) |
+                   (below != nullptr ? below[x] << bits * (tile_side - up) : 0);
+      }
+    }
   });
 }
 
@@ -91,6 +123,7 @@ void Strips::mirror(const StereoPair& pair, const Workers& workers) {
       rows_.mirror_right_gray(y);
     write_validity(mirrored, true, strip, slot);
   });
+  move_right_side(workers);
 }
 
 void Strips::write_features(int side, int strip, int slot) const {
@@ -112,7 +145,8 @@ void Strips::write_validity(const StereoPair& pair, bool mirrored, int strip, in
   // Neither pixels to the right of the image nor those below it are valid.
   std::memset(left_rows, 0, static_cast<std::size_t>(tile_side * pitch));
   std::uint8_t *left = left_rows, *right = right_rows;
-  const bool rows_are_alike = pair.left_mask.empty() && pair.right_mask.empty() && model_.frame == 0;
+  const bool rows_are_alike = pair.left_mask.empty() && pair.right_mask.empty() && model_.frame == 0 &&
+                              (model_.space().is_flat() || model_.has_outside);
   for (int y = first; y < last; ++y, left += pitch, right += pitch) {
     if (y == first || !rows_are_alike) {
       data_cost::write_validity(model_, pair, mirrored, y, {left, right, status_.row(y)});

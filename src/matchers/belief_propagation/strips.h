@@ -32,8 +32,8 @@ class Strips {
 
   // An even number, because a tile of the second level takes two.
   int count() const;
-  // A strip below the image has no valid pixels.
-  StripCosts costs(int strip) const;
+  // For the row offset number `row_offset`. A strip below the image has no valid pixels.
+  StripCosts costs(int strip, int row_offset = 0) const;
   // Columns of the left side, a multiple of `strip_unit`; those beyond the image have no valid pixels.
   int columns() const { return sides_[0].columns; }
 
@@ -53,12 +53,16 @@ class Strips {
   Side reserve_side(int first, int end, Arena& arena) const;
   std::size_t side_bytes(int columns) const;
   // Elements of the extended right row.
-  int extended_columns() const { return size_.width + model_.labels - 1; }
+  int extended_columns() const { return size_.width + model_.disparities() - 1; }
   // The column of the right side where the extended row begins.
   int extended_first() const { return sides_[1].first - first_pixel(); }
   // Where pixel 0 is in the extended right row.
-  int first_pixel() const { return model_.labels - 1 + model_.min_disparity; }
+  int first_pixel() const { return model_.disparities() - 1 + model_.min_disparity; }
   std::ptrdiff_t row_pitch() const { return extended_columns() + 2 * widest_vector_bytes; }
+  const Side& right_side(int row_offset) const {
+    return moved_.empty() ? sides_[1] : moved_[static_cast<std::size_t>(row_offset)];
+  }
+  void move_right_side(const Workers& workers) const;
   void write_features(int side, int strip, int slot) const;
   void write_validity(const StereoPair& pair, bool mirrored, int strip, int slot) const;
 
@@ -67,6 +71,7 @@ class Strips {
   data_cost::RowFeatures rows_;
   std::vector<std::uint8_t> table_;  // costs of 0…62 bits of difference, and of no right pixel
   Side sides_[2] = {};
+  std::vector<Side> moved_;  // the right side moved up by each row offset; empty if there is but one
   View<std::uint8_t> status_;
   std::vector<std::uint8_t*> scratch_;  // by slot: rows of a strip, [plane][row][row_pitch()]
 };

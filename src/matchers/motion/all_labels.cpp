@@ -2,9 +2,6 @@
 // Coarse levels are kept as a whole. Of the finest one, which is three times as large as all others together, only the few
 // rows between the first half-sweep and the decision are kept, unless there are many half-sweeps. Its data costs are
 // computed twice instead: once for the next level, and once when its rows come.
-//
-// Half-sweeps follow each other closely: half-sweep k of a row comes as soon as half-sweep k − 1 of the next one is done. So
-// rows stay in the cache from their first half-sweep to their last.
 
 #include "matchers/motion/all_labels.h"
 
@@ -15,6 +12,7 @@
 
 #include "core/round_up.h"
 #include "matchers/motion/all_labels_kernels.h"
+#include "matchers/motion/follow_closely.h"
 #include "matchers/motion/label_rows.h"
 
 namespace parallax::motion {
@@ -60,9 +58,14 @@ struct AllLabels::Implementation {
 
   std::size_t count() const { return static_cast<std::size_t>(labels_.count()); }
   int iterations(std::size_t level) const { return model_.iterations(scale_index_, level); }
-  // The frame is matched in tiles, whose columns are `decided`.
+  // Of columns, or of pixels of a parity.
+  struct Range {
+    int first, last;
+  };
+  // The frame is matched in tiles.
   struct Tile {
-    IndexRange rows, decided;
+    RowRange rows;
+    Range decided;
     int first;  // the first pixel of a parity that is computed
   };
   std::ptrdiff_t offset_bytes(int pixels) const { return pixels * static_cast<std::ptrdiff_t>(element_); }
@@ -82,8 +85,8 @@ struct AllLabels::Implementation {
   template <class Element>
   void write_edges_as(const LabelRows& rows, std::size_t level, int y, int parity) const;
   void start_messages(const LabelRows& rows, std::size_t level, int y) const;
-  PixelRow pixel_row(const LabelRows& rows, int y, int parity, IndexRange pixels) const;
-  void sweep(const LabelRows& rows, int iteration, int y, IndexRange pixels, const Scratch& scratch) const;
+  PixelRow pixel_row(const LabelRows& rows, int y, int parity, Range pixels) const;
+  void sweep(const LabelRows& rows, int iteration, int y, Range pixels, const Scratch& scratch) const;
 
   int lines_at_once(int count, int lines) const;
   LabelRows tile_rows() const;
@@ -93,7 +96,7 @@ struct AllLabels::Implementation {
   void match_level(std::size_t level, const Workers& workers) const;
   void match_finest(const Output& output, const Workers& workers) const;
   void match_tile(const Tile& tile, const Output& output, const Scratch& scratch) const;
-  void decide(const LabelRows& rows, int y, IndexRange columns, const Output& output,
+  void decide(const LabelRows& rows, int y, Range columns, const Output& output,
               const Scratch& scratch) const;
 
   const Model& model_;
@@ -346,8 +349,7 @@ void AllLabels::Implementation::start_messages(const LabelRows& rows, std::size_
   }
 }
 
-PixelRow AllLabels::Implementation::pixel_row(const LabelRows& rows, int y, int parity,
-                                              IndexRange pixels) const {
+PixelRow AllLabels::Implementation::pixel_row(const LabelRows& rows, int y, int parity, Range pixels) const {
   PixelRow row{};
   row.labels = labels_.extent;
   row.first = pixels.first;
@@ -368,7 +370,7 @@ PixelRow AllLabels::Implementation::pixel_row(const LabelRows& rows, int y, int 
 }
 
 // Half-sweep `iteration` of a row.
-void AllLabels::Implementation::sweep(const LabelRows& rows, int iteration, int y, IndexRange pixels,
+void AllLabels::Implementation::sweep(const LabelRows& rows, int iteration, int y, Range pixels,
                                       const Scratch& scratch) const {
   const int colour = (iteration + 1) % 2, parity = (y + colour) % 2;
   SendingRow row{pixel_row(rows, y, parity, pixels), {}, {}, {}, scratch.sending};
@@ -404,21 +406,21 @@ void AllLabels::Implementation::match_level(std::size_t level, const Workers& wo
         follow_closely(
             count, range, nothing,
             [&](int k, int y) {
-              const IndexRange pixels{std::max(0, i * block - k) * line,
-                                      std::min(lines, (i + 1) * block - k) * line};
+              const Range pixels{std::max(0, i * block - k) * line,
+                                 std::min(lines, (i + 1) * block - k) * line};
               sweep(rows, done + k, y, pixels, scratch_[static_cast<std::size_t>(slot)]);
             },
             nothing);
     };
     workers.for_each(bands.count(), [&](int band, int slot) {
-      const auto range = [&](int k) -> IndexRange {
+      const auto range = [&](int k) -> RowRange {
         return {bands.first(band) + (band > 0 ? k + 1 : 0),
                 bands.last(band) - (band + 1 < bands.count() ? k + 1 : 0)};
       };
       sweep_rows(range, slot);
     });
     workers.for_each(bands.count() - 1, [&](int band, int slot) {
-      const auto range = [&](int k) -> IndexRange {
+      const auto range = [&](int k) -> RowRange {
         return {bands.last(band) - k - 1, bands.last(band) + k + 1};
       };
       sweep_rows(range, slot);
@@ -480,7 +482,7 @@ void AllLabels::Implementation::match_tile(const Tile& tile, const Output& outpu
   rows.first = tile.first;
   const int height = rows.size.height, count = iterations(0);
   // The decision needs the last messages of the rows beside its own, and so on.
-  const auto range = [&](int k) -> IndexRange {
+  const auto range = [&](int k) -> RowRange {
     return {std::max(0, tile.rows.first - count + k), std::min(height, tile.rows.last + count - k)};
   };
   const auto arrive = [&](int y) {
@@ -502,7 +504,7 @@ void AllLabels::Implementation::match_tile(const Tile& tile, const Output& outpu
       });
 }
 
-void AllLabels::Implementation::decide(const LabelRows& rows, int y, IndexRange columns, const Output& output,
+void AllLabels::Implementation::decide(const LabelRows& rows, int y, Range columns, const Output& output,
                                        const Scratch& scratch) const {
   for (int parity = 0; parity < 2; ++parity) {
     const auto pixel = [&](int x) { return (x + 1 - parity) / 2 - rows.first; };

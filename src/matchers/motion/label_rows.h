@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages and data costs of rows of a level, as all_labels_kernels.h has them, and the order in which half-sweeps visit
-// them.
+// Messages and data costs of rows of a level, as all_labels_kernels.h has them.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 
 #include "core/arena.h"
@@ -11,10 +9,6 @@
 #include "matchers/motion/all_labels_kernels.h"
 
 namespace parallax::motion {
-
-struct IndexRange {
-  int first, last;
-};
 
 // Pixels of a parity in a row.
 constexpr int parity_pixels(Size size) {
@@ -72,26 +66,5 @@ struct LabelRows {
   }
   std::byte* truncations(int y, int parity, int to) const { return slopes(y, parity, to) + label_bytes(); }
 };
-
-// Calls sweep(k, y) for half-sweeps k = 0 … count − 1 of the rows range(k), which lie at most one row apart. Those of row y
-// come as soon as the rows beside it have had the one before. arrive(y + 1) comes before the first of row y, leave(y − 1) after
-// the last.
-template <class RangeOf, class Arrive, class Sweep, class Leave>
-void follow_closely(int count, const RangeOf& range, const Arrive& arrive, const Sweep& sweep,
-                    const Leave& leave) {
-  int first = range(0).first, last = range(0).last;
-  for (int k = 0; k < count; ++k) {
-    first = std::min(first, range(k).first + k);
-    last = std::max(last, range(k).last + k);
-  }
-  for (int step = first; step <= last; ++step) {
-    arrive(step + 1);
-    for (int k = 0; k < count; ++k) {
-      const int y = step - k;
-      if (y >= range(k).first && y < range(k).last) sweep(k, y);
-    }
-    leave(step - count);
-  }
-}
 
 }  // namespace parallax::motion

@@ -84,7 +84,7 @@ std::unique_ptr<detail::Method> method() {
        .margins = [](const MotionParameters& p, const ImageFormat& format,
                      int padding) { return margins(p, format.size, padding); },
        .approximate_tiles = true,
-       .backends = {On::backend<reference, make_reference>()}});
+       .backends = {On::backend<reference, make_reference>(), On::backend<cpu, make_cpu>()}});
 }
 
 }  // namespace motion

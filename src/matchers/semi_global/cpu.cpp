@@ -97,7 +97,7 @@ class Cpu final : public host::Plan {
         widths_(model_),
         costs_(model_, {widths_.cost, false, model_.highest_pixel_cost(), true}, format, workers_.slots()),
         scratch_(static_cast<std::size_t>(workers_.slots())) {
-    data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
+    data_cost::check_reachable(model_, size_);
     make_passes();
     plan_memory();
   }
@@ -632,8 +632,7 @@ class Cpu final : public host::Plan {
                        has_rival && found.rival <= highest_sum ? static_cast<float>(found.rival) : no_value};
     refine::write_decision(sums, rule, x, y, map);
     if (!is_ambiguous(sums, parameters_.uniqueness)) return;
-    map.disparity.at(x, y) = no_value;
-    map.status.at(x, y) = code(Status::ambiguous);
+    refine::reject(Status::ambiguous, x, y, map);
   }
 
   void write_right_pixel(const Decided& found, int x, int y) const {

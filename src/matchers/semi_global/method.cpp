@@ -37,6 +37,9 @@ Fields fields(SemiGlobalParameters& p) {
            {"Contrast of an edge that lowers P2 to 1/e; 0 = ignore edges", "gray levels", Audience::experts})
       .add("edge_floor", p.edge_floor, detail::range(0, 1),
            {"Fraction of P2 that remains at any edge", "", Audience::experts});
+  data_cost::add_row_tolerance_field(fields, p.row_tolerance);
+  fields.add("row_jump", p.row_jump, detail::range(1, highest_jump),
+             {"P3: cost of any change of the row offset", "units", Audience::experts});
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields
       .add("uniqueness", p.uniqueness, detail::range(0, 100),
@@ -136,6 +139,7 @@ void SemiGlobalParameters::validate() const {
   if (aggregation == Aggregation::mgm && paths == 5) refuse("paths", paths, "4 or 8 with aggregation mgm");
   if (large_jump <= small_jump) refuse("large_jump", large_jump, "more than small_jump");
   semi_global::make_model(*this);
+  data_cost::check_row_tolerance(*this);
 }
 
 }  // namespace parallax

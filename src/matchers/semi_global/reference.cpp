@@ -36,8 +36,8 @@ class Reference final : public host::Plan {
         model_(make_model(parameters)),
         parameters_(parameters),
         data_costs_(model_, size_) {
-    data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, size_);
-    plan_memory();
+    data_cost::check_reachable(model_, size_);
+    plan_memory(parameters.row_tolerance > 0);
   }
 
   CostCurve cost_curve(int x, int y) const override {
@@ -152,9 +152,12 @@ class Reference final : public host::Plan {
   // T_r(p − r, label): what changing to the label costs, more than the lowest cost of the pixel before.
   int transition(const Before& before, int label) const {
     if (before.path == nullptr) return 0;
-    int lowest = std::min(before.path[label], before.least + before.large_jump);
-    if (label > 0) lowest = std::min(lowest, before.path[label - 1] + parameters_.small_jump);
-    if (label + 1 < model_.labels) lowest = std::min(lowest, before.path[label + 1] + parameters_.small_jump);
+    const int disparities = model_.disparities(), d = label % disparities;
+    const int* row = before.path + (label - d);  // the labels of the same row offset
+    int lowest = std::min(row[d], *std::min_element(row, row + disparities) + before.large_jump);
+    if (d > 0) lowest = std::min(lowest, row[d - 1] + parameters_.small_jump);
+    if (d + 1 < disparities) lowest = std::min(lowest, row[d + 1] + parameters_.small_jump);
+    if (model_.row_offsets > 1) lowest = std::min(lowest, before.least + parameters_.row_jump);
     return lowest - before.least;
   }
 
@@ -165,12 +168,12 @@ class Reference final : public host::Plan {
   }
 
   Beliefs sums_at(int x, int y) const {
-    return refine::find_beliefs(model_.labels,
-                                [&](int label) { return static_cast<float>(sums_.at(x, y)[label]); });
+    return refine::find_beliefs(
+        model_.labels, [&](int label) { return static_cast<float>(sums_.at(x, y)[label]); }, model_.row_offsets);
   }
 
   bool is_undecided(int x, int y) const { return data_costs_.masked(x, y) || !data_costs_.reachable(x, y); }
-  float disparity_of(int label) const { return static_cast<float>(parameters_.min_disparity + label); }
+  float disparity_of(int label) const { return model_.decision().integer_disparity(label); }
 
   void decide(int x, int y, const DisparityMap& map) const {
     if (is_undecided(x, y))
@@ -180,8 +183,7 @@ class Reference final : public host::Plan {
     labels_.at(x, y) = static_cast<std::uint16_t>(sums.label);
     refine::write_decision(sums, model_.decision(), x, y, map);
     if (!is_ambiguous(sums, parameters_.uniqueness)) return;
-    map.disparity.at(x, y) = no_value;
-    map.status.at(x, y) = code(Status::ambiguous);
+    refine::reject(Status::ambiguous, x, y, map);
   }
 
   // A right pixel takes the label with the lowest sum of those that left pixels have for it, or of those that left
@@ -191,10 +193,11 @@ class Reference final : public host::Plan {
       for (int right_x = 0; right_x < size_.width; ++right_x) {
         int best = -1, lowest = 0;
         for (int label = 0; label < model_.labels; ++label) {
-          const int x = right_x + model_.min_disparity + label;
-          if (x < 0 || x >= size_.width || is_undecided(x, y)) continue;
-          if (parameters_.right_map == RightMap::winners && labels_.at(x, y) != label) continue;
-          const int sum = sums_.at(x, y)[label];
+          const Offset offset = model_.space().offset(label);
+          const int x = right_x + offset.x, left_y = y - offset.y;
+          if (!sums_.contains(x, left_y) || is_undecided(x, left_y)) continue;
+          if (parameters_.right_map == RightMap::winners && labels_.at(x, left_y) != label) continue;
+          const int sum = sums_.at(x, left_y)[label];
           if (best >= 0 && sum >= lowest) continue;
           best = label;
           lowest = sum;

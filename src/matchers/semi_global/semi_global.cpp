@@ -39,15 +39,19 @@ std::span<const Step> steps_of(int paths) {
 namespace {
 
 // The highest data cost of a pixel that leaves room for the others of the window, and for P2 on each path.
-int highest_cost_that_fits(const SemiGlobalParameters& p) {
-  return (highest_sum / p.paths - p.large_jump) / (p.window * p.window);
+int highest_cost_that_fits(const Model& model) {
+  const SemiGlobalParameters& p = model.parameters;
+  return (highest_sum / p.paths - model.highest_jump()) / (p.window * p.window);
 }
 
 void check_fits(const Model& model) {
   const SemiGlobalParameters& p = model.parameters;
-  const int most = highest_cost_that_fits(p);
-  if (most < 1)
-    refuse("large_jump", p.large_jump, "less of it, or of window or paths: sums of costs exceed 16 bits");
+  const int most = highest_cost_that_fits(model);
+  if (most < 1) {
+    const bool is_large = model.highest_jump() == p.large_jump;
+    refuse(is_large ? "large_jump" : "row_jump", model.highest_jump(),
+           "less of it, or of window or paths: sums of costs exceed 16 bits");
+  }
   if (p.outside_cost.value_or(0) > most)
     refuse("outside_cost", *p.outside_cost,
            "at most " + std::to_string(most) + " with this window, these paths and large_jump");
@@ -66,7 +70,7 @@ Model make_model(const SemiGlobalParameters& p) {
   model.integer = true;
   model.cost_scale = p.data_weight / data_cost::per_level;
   model.volume_scale = 1;
-  model.volume_limit = static_cast<float>(highest_cost_that_fits(p));
+  model.volume_limit = static_cast<float>(highest_cost_that_fits(model));
   model.outside = static_cast<float>(p.outside_cost.value_or(0));
   for (int levels = 0; levels < static_cast<int>(data_cost::edge_table_size); ++levels) {
     const double weight = data_cost::edge_weight(levels, p.edge_contrast, p.edge_floor);
@@ -85,6 +89,7 @@ Margins margins(const SemiGlobalParameters& parameters, Size size, int padding) 
 
 double energy(const SemiGlobalParameters& parameters, const StereoPair& pair, View<const float> disparity) {
   const Model model = checked_model(parameters);
+  data_cost::check_without_rows(model);
   const data_cost::Scene scene(model, pair);
   const View<const std::uint16_t> gray = scene.costs().gray();
   const auto discontinuity = [&](int x, int y, int x2, int y2, int label, int label2) {

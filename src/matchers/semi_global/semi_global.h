@@ -10,10 +10,17 @@
 // MGM, Facciolo, de Franchis & Meinhardt 2015: T_r(p − r, d) is replaced by the mean, rounded up, of T_r(p − r, d) and
 // T_r(p − r', d), where r' is r turned by a right angle, (dx, dy) → (−dy, dx). Beyond the border, a T is 0.
 //
+// With row_tolerance, a label is a disparity d and a row offset v, ordered by v, then d, and
+//
+//   T_r(q, d, v) = min( L_r(q, d, v), L_r(q, d ± 1, v) + P1, min_k L_r(q, k, v) + P2, min L_r(q) + P3 ) − min L_r(q)
+//
+// where P3 does not depend on gray: rows lie where they lie, whatever the picture shows.
+//
 // All numbers are integers. L lies in [0, C + P2], so it fits bytes where the highest data cost and P2 add up to at most
 // 255, and 16 bits otherwise; S always fits 16 bits.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
@@ -65,10 +72,19 @@ struct Model : data_cost::CostModel {
     return static_cast<int>(cost == DataCost::volume ? volume_limit : highest_data_cost());
   }
   int highest_cost() const { return parameters.window * parameters.window * highest_pixel_cost(); }
-  bool fits_bytes() const { return highest_cost() + parameters.large_jump <= 255; }
+  // The most that T can be.
+  int highest_jump() const {
+    return row_offsets == 1 ? parameters.large_jump : std::max(parameters.large_jump, parameters.row_jump);
+  }
+  bool fits_bytes() const { return highest_cost() + highest_jump() <= 255; }
   refine::DecisionRule decision() const {
-    return {min_disparity, labels, parameters.sub_pixel, parameters.min_confidence,
-            static_cast<float>(parameters.paths * parameters.large_jump)};
+    return {min_disparity,
+            labels,
+            parameters.sub_pixel,
+            parameters.min_confidence,
+            static_cast<float>(parameters.paths * parameters.large_jump),
+            min_row_offset,
+            row_offsets};
   }
 };
 

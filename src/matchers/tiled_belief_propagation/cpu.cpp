@@ -76,7 +76,7 @@ class Cpu final : public host::Plan {
         costs_(model_, {shape_.element_bytes, true, model_.data_bound()}, format, workers_.slots()),
         work_(static_cast<std::size_t>(shares_tiles() ? 1 : workers_.slots())),
         scratch_(static_cast<std::size_t>(workers_.slots())) {
-    data_cost::check_reachable(model_.cost, model_.min_disparity, model_.labels, size_);
+    data_cost::check_reachable(model_, size_);
     plan_memory();
   }
 

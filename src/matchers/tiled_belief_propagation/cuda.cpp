@@ -102,7 +102,7 @@ class Cuda final : public cuda::Plan {
         images_(model_, format, checks_both(), layout_),
         refinement_(parameters.refine, format, layout_),
         threads_a_direction_(configuration.value(threads_a_direction, 0)) {
-    data_cost::check_reachable(parameters.cost, model_.min_disparity, model_.labels, format.size);
+    data_cost::check_reachable(model_, format.size);
     tile_ = {std::min(grid_.side, format.size.width), std::min(grid_.side, format.size.height)};
     sum_bits_ = fits_bytes(model_) ? 8 : 16;
     choose_memory(wanted<TileMessages>(configuration, messages_name));

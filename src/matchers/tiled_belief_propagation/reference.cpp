@@ -28,7 +28,7 @@ class Reference final : public host::Plan {
         model_(make_model(parameters)),
         grid_(size_, parameters.tile),
         costs_(model_, size_) {
-    data_cost::check_reachable(model_.cost, model_.min_disparity, model_.labels, size_);
+    data_cost::check_reachable(model_, size_);
     plan_memory();
   }
 

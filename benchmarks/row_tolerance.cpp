@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures what row_tolerance is worth: the shared pairs with their right image turned, sheared and scaled so that rows are
+// off by up to 2 pixels, matched with and without. Prints the tables of docs/row_tolerance.md:
+//
+//   row_tolerance DATA METHOD [FIELD=VALUE]...   DATA: the folder with middlebury2003/ and middlebury2014/; FIELD may be
+//                                                device, threads, pairs (how many), or any parameter of the method
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "parallax/parallax.h"
+
+#include "tools/parallax/pictures.h"
+
+namespace {
+
+using namespace parallax;
+namespace fs = std::filesystem;
+
+struct PairFolder {
+  const char* name;
+  int disparities;
+  double truth_scale;  // 0: the truth is a PFM
+};
+
+constexpr PairFolder folders[] = {
+    {"middlebury2003/tsukuba", 16, 16}, {"middlebury2003/venus", 24, 8},    {"middlebury2003/teddy", 64, 4},
+    {"middlebury2003/cones", 64, 4},    {"middlebury2014/Adirondack", 76, 0}, {"middlebury2014/Jadeplant", 164, 0},
+    {"middlebury2014/Motorcycle", 74, 0}, {"middlebury2014/MotorcycleE", 74, 0}, {"middlebury2014/Piano", 68, 0},
+    {"middlebury2014/Playtable", 76, 0},  {"middlebury2014/Recycle", 68, 0},    {"middlebury2014/Teddy", 68, 0}};
+
+struct Pair {
+  tool::Picture left, right;
+  Plane<float> truth;           // disparities
+  Plane<float> rows;            // true row offsets
+  Plane<std::uint8_t> nonocc;
+};
+
+Pair load(const fs::path& data, const PairFolder& folder) {
+  const fs::path at = data / folder.name;
+  auto pictures = tool::read_pair((at / "left.png").string(), (at / "right.png").string());
+  const bool is_2014 = folder.truth_scale == 0;
+  Pair pair{pictures.left, pictures.right,
+            tool::read_disparity((at / (is_2014 ? "disp0GT.pfm" : "groundtruth.png")).string(), folder.truth_scale),
+            Plane<float>(pictures.left.size()),
+            tool::read_mask((at / (is_2014 ? "mask0nocc.png" : "nonocc.png")).string())};
+  return pair;
+}
+
+struct Position {
+  double x, y;
+};
+
+// Where the content of the right image goes: about its middle, off by at most `rows` rows.
+struct Warp {
+  const char* name;
+  // Rows that (x, y) moves down, and columns that it moves to the right; both from −1 to 1 in either direction.
+  double down_by_x, down_by_y, down, right_by_x, right_by_y;
+};
+
+constexpr double rows_off = 2;
+
+// A turn moves columns, too, by as much in proportion to the height; so does scaling, to the width.
+constexpr Warp warps[] = {{"lowered by 2 rows", 0, 0, 1, 0, 0},
+                          {"lowered by 1.5 rows", 0, 0, 0.75, 0, 0},
+                          {"turned", 1, 0, 0, 0, -1},
+                          {"sheared", 1, 0, 0, 0, 0},
+                          {"scaled", 0, 1, 0, 1, 0}};
+
+Position moved(const Warp& warp, Size size, Position p) {
+  const double half_width = (size.width - 1) / 2.0, half_height = (size.height - 1) / 2.0;
+  const double x = (p.x - half_width) / half_width, y = (p.y - half_height) / half_height;
+  // The same angle, or factor, in both directions.
+  const double aspect = half_height / half_width;
+  return {p.x + rows_off * (warp.right_by_x * x / aspect + warp.right_by_y * y * aspect),
+          p.y + rows_off * (warp.down_by_x * x + warp.down_by_y * y + warp.down)};
+}
+
+// The position that is moved to p.
+Position origin(const Warp& warp, Size size, Position p) {
+  Position from = p;
+  for (int i = 0; i < 20; ++i) {
+    const Position to = moved(warp, size, from);
+    from = {from.x + p.x - to.x, from.y + p.y - to.y};
+  }
+  return from;
+}
+
+// Keys 1981, "Cubic convolution interpolation for digital image processing".
+double cubic(double t) {
+  t = std::abs(t);
+  if (t < 1) return (1.5 * t - 2.5) * t * t + 1;
+  if (t < 2) return ((-0.5 * t + 2.5) * t - 4) * t + 2;
+  return 0;
+}
+
+double sample(const tool::Picture& picture, Position p, int channel) {
+  const int left = static_cast<int>(std::floor(p.x)), top = static_cast<int>(std::floor(p.y));
+  double sum = 0;
+  for (int j = -1; j <= 2; ++j) {
+    const int y = std::clamp(top + j, 0, picture.size().height - 1);
+    const auto* row = reinterpret_cast<const std::uint8_t*>(picture.row(y));
+    for (int i = -1; i <= 2; ++i) {
+      const int x = std::clamp(left + i, 0, picture.size().width - 1);
+      sum += cubic(p.x - left - i) * cubic(p.y - top - j) * row[x * picture.channels() + channel];
+    }
+  }
+  return sum;
+}
+
+Pair warped(const Pair& pair, const Warp& warp) {
+  const Size size = pair.left.size();
+  Pair result{pair.left, tool::Picture(pair.right.view().format, pair.right.channels()), Plane<float>(size),
+              Plane<float>(size), Plane<std::uint8_t>(size)};
+  for (int y = 0; y < size.height; ++y) {
+    auto* row = reinterpret_cast<std::uint8_t*>(result.right.row(y));
+    for (int x = 0; x < size.width; ++x) {
+      const Position from = origin(warp, size, {static_cast<double>(x), static_cast<double>(y)});
+      for (int channel = 0; channel < pair.right.channels(); ++channel)
+        row[x * pair.right.channels() + channel] =
+            static_cast<std::uint8_t>(std::clamp(std::lround(sample(pair.right, from, channel)), 0l, 255l));
+      const float disparity = pair.truth.at(x, y);
+      result.nonocc.at(x, y) = pair.nonocc.at(x, y);
+      result.truth.at(x, y) = disparity;
+      if (!std::isfinite(disparity)) continue;
+      const Position right = moved(warp, size, {x - static_cast<double>(disparity), static_cast<double>(y)});
+      result.truth.at(x, y) = static_cast<float>(x - right.x);
+      result.rows.at(x, y) = static_cast<float>(right.y - y);
+    }
+  }
+  return result;
+}
+
+struct Figures {
+  double bad1 = 0, rows = 0, milliseconds = 0;
+};
+
+struct Settings {
+  MatcherParameters parameters;
+  Device device = Device::parse("cpu");
+  int pairs = 100;
+};
+
+Figures match(const Pair& pair, Settings settings, int tolerance) {
+  set_parameter(settings.parameters, "row_tolerance", std::to_string(tolerance));
+  const Size size = pair.left.size();
+  Matcher matcher(settings.parameters, settings.device, pair.left.view().format);
+  Plane<float> disparity(size), rows(size);
+  Plane<std::uint8_t> status(size);
+  DisparityMap map{disparity.view(), status.view()};
+  if (tolerance > 0) map.row_offset = rows.view();
+  Figures figures;
+  figures.milliseconds = std::numeric_limits<double>::infinity();
+  for (int run = 0; run < (settings.device.kind == DeviceKind::reference ? 1 : 5); ++run) {
+    const auto start = std::chrono::steady_clock::now();
+    matcher.run({pair.left.view(), pair.right.view()}, map);
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+    figures.milliseconds = std::min(figures.milliseconds, time.count());
+  }
+  figures.bad1 = 100 * evaluate(disparity.view(), pair.truth.view(), pair.nonocc.view()).bad1;
+  std::size_t count = 0;
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      const float error = std::abs(rows.at(x, y) - pair.rows.at(x, y));
+      if (pair.nonocc.at(x, y) != 255 || !std::isfinite(error) || !std::isfinite(pair.truth.at(x, y))) continue;
+      figures.rows += static_cast<double>(error);
+      ++count;
+    }
+  }
+  figures.rows /= static_cast<double>(std::max<std::size_t>(1, count));
+  return figures;
+}
+
+void run(const fs::path& data, Settings settings) {
+  std::printf("| pair | rows | N = 0 | N = 2 | rows off by | ms N=0 | N=1 | N=2 |\n|---|---|--:|--:|--:|--:|--:|--:|\n");
+  std::vector<double> sums;
+  int pairs = 0;
+  for (const PairFolder& folder : folders) {
+    if (pairs == settings.pairs) break;
+    ++pairs;
+    const Pair given = load(data, folder);
+    set_parameter(settings.parameters, "disparities", std::to_string(folder.disparities));
+    std::size_t at = 0;
+    const auto report = [&](const char* rows, const Pair& pair) {
+      const Figures without = match(pair, settings, 0), one = match(pair, settings, 1), with = match(pair, settings, 2);
+      std::printf("| %s | %s | %.2f | %.2f | %.2f | %.0f | %.0f | %.0f |\n", fs::path(folder.name).filename().c_str(), rows,
+                  without.bad1, with.bad1, with.rows, without.milliseconds, one.milliseconds, with.milliseconds);
+      std::fflush(stdout);
+      for (const double value : {without.bad1, with.bad1, with.rows, without.milliseconds, one.milliseconds, with.milliseconds}) {
+        if (at == sums.size()) sums.push_back(0);
+        sums[at++] += value;
+      }
+    };
+    report("as given", given);
+    for (const Warp& warp : warps) report(warp.name, warped(given, warp));
+  }
+  for (std::size_t i = 0; i < sums.size(); i += 6)
+    std::printf("| **mean** | %s | %.2f | %.2f | %.2f | %.0f | %.0f | %.0f |\n", i == 0 ? "as given" : warps[i / 6 - 1].name,
+                sums[i] / pairs, sums[i + 1] / pairs, sums[i + 2] / pairs, sums[i + 3] / pairs, sums[i + 4] / pairs, sums[i + 5] / pairs);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  try {
+    if (count < 3) throw Error(ErrorCategory::argument, "row_tolerance: give DATA METHOD [FIELD=VALUE]...");
+    Settings settings{preset(arguments[2], "default")};
+    for (int i = 3; i < count; ++i) {
+      const std::string argument = arguments[i];
+      const std::size_t equals = argument.find('=');
+      const std::string field = argument.substr(0, equals), value = argument.substr(equals + 1);
+      if (field == "device")
+        settings.device = Device::parse(value);
+      else if (field == "pairs")
+        settings.pairs = std::stoi(value);
+      else
+        set_parameter(settings.parameters, field, value);
+    }
+    run(arguments[1], settings);
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 1;
+  }
+}

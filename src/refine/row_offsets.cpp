@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "refine/refine.h"
+
+namespace parallax::refine {
+namespace {
+
+// Gives the pixels of a row without a row offset that of the nearest pixel that has one; ties go to the left one. Returns
+// whether there is one.
+bool fill_along(float* offsets, int width) {
+  int last = -1;  // the last pixel with a value
+  for (int x = 0; x <= width; ++x) {
+    if (x < width && !has_value(offsets[x])) continue;
+    const int middle = last < 0 ? 0 : x == width ? width : last + (x - last) / 2 + 1;
+    if (last >= 0) std::fill(offsets + last + 1, offsets + middle, offsets[last]);
+    if (x < width) std::fill(offsets + middle, offsets + x, offsets[x]);
+    last = x < width ? x : last;
+  }
+  return last >= 0;
+}
+
+}  // namespace
+
+void fill_row_offsets(const DisparityMap& map, const Workers& workers) {
+  const View<float> offsets = map.row_offset;
+  const Size size = offsets.size;
+  for_row_ranges(workers, size.height, [&](int first, int last, int) {
+    for (int y = first; y < last; ++y) {
+      float* row = offsets.row(y);
+      for (int x = 0; x < size.width; ++x)
+        if (!has_value(map.disparity.at(x, y))) row[x] = no_value;
+      fill_along(row, size.width);
+    }
+  });
+  // A row has values everywhere or nowhere now.
+  const auto fill_from = [&](int y, int other) {
+    if (!has_value(offsets.at(0, y)) && has_value(offsets.at(0, other)))
+      std::copy_n(offsets.row(other), size.width, offsets.row(y));
+  };
+  for (int y = 1; y < size.height; ++y) fill_from(y, y - 1);
+  for (int y = size.height - 1; y-- > 0;) fill_from(y, y + 1);
+}
+
+void clear_row_offsets(const DisparityMap& map, const Workers& workers) {
+  for_row_ranges(workers, map.disparity.size.height, [&](int first, int last, int) {
+    for (int y = first; y < last; ++y)
+      for (int x = 0; x < map.disparity.size.width; ++x)
+        if (!has_value(map.disparity.at(x, y))) map.row_offset.at(x, y) = no_value;
+  });
+}
+
+}  // namespace parallax::refine
