@@ -7,15 +7,9 @@
 #include "core/arena.h"
 #include "core/workers.h"
 #include "matchers/motion/motion.h"
+#include "matchers/motion/parity_features.h"
 
 namespace parallax::motion {
-
-// The frames of a scale, the one whose pixels are matched first: gray samples in 256ths of a gray level, and masks, which
-// are 0 where a pixel takes no part. Empty masks: all pixels take part.
-struct ScaleFrames {
-  View<const std::uint16_t> gray[2];
-  View<const std::uint8_t> mask[2];
-};
 
 // The label of the lowest belief, and on both axes the beliefs of its neighbours, which are infinite where they are no labels.
 // The rival, the same on both, is the lowest belief of a label more than one away on an axis; infinite where there is none.
@@ -26,8 +20,13 @@ struct Decision {
 
 class AllLabels {
  public:
-  // Of a scale that considers all labels; `scale_index` is its place in scales(). The model must outlive this.
-  AllLabels(const Model& model, const Scale& scale, std::size_t scale_index, int slots);
+  // A thread's share of the largest cache.
+  static constexpr std::size_t usual_cached_bytes = 12 << 20;
+
+  // Of a scale that considers all labels; `scale_index` is its place in scales(). The model must outlive this. Rows in work
+  // take `cached_bytes` of a thread, or a few columns of them.
+  AllLabels(const Model& model, const Scale& scale, std::size_t scale_index, int slots,
+            std::size_t cached_bytes = usual_cached_bytes);
   ~AllLabels();
 
   // Called twice, as Arena says, before any other function.

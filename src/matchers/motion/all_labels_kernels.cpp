@@ -52,7 +52,7 @@ struct Arriving {
   using Element = typename N::Element;
   using Vector = typename N::Vector;
 
-  HWY_INLINE Arriving(const LabelRow& row, std::ptrdiff_t i)
+  HWY_INLINE Arriving(const PixelRow& row, std::ptrdiff_t i)
       : data(static_cast<const Element*>(row.data) + i), stride(row.stride) {
     for (int d = 0; d < side::count; ++d) {
       from[d] = static_cast<const Element*>(row.from[d]) + i;
@@ -158,7 +158,7 @@ void send_row_here(Arithmetic arithmetic, const SendingRow& row) {
   as_number(arithmetic, [&](auto number) {
     using N = decltype(number);
     const int lanes = static_cast<int>(hn::Lanes(typename N::Tag()));
-    for (int i = 0; i < row.computed; i += lanes) send<N>(row, i);
+    for (int i = row.first; i < row.last; i += lanes) send<N>(row, i);
   });
 }
 
@@ -227,7 +227,7 @@ struct Beliefs {
 template <class N>
 void decide_vector(const DecidingRow& row, int i) {
   Beliefs<N> beliefs(row, i);
-  const int first = std::max(0, row.first - i), last = std::min(beliefs.lanes, row.first + row.count - i);
+  const int first = std::max(0, row.first - i), last = std::min(beliefs.lanes, row.last - i);
   for (int lane = first; lane < last; ++lane) {
     int r, k;
     beliefs.find(lane, r, k);
@@ -253,7 +253,7 @@ void decide_row_here(Arithmetic arithmetic, const DecidingRow& row) {
   as_number(arithmetic, [&](auto number) {
     using N = decltype(number);
     const int lanes = static_cast<int>(hn::Lanes(typename N::Tag()));
-    for (int i = row.first / lanes * lanes; i < row.first + row.count; i += lanes) decide_vector<N>(row, i);
+    for (int i = row.first / lanes * lanes; i < row.last; i += lanes) decide_vector<N>(row, i);
   });
 }
 

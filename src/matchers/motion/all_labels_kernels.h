@@ -26,9 +26,9 @@ using data_cost::widest_vector_bytes;
 std::size_t element_bytes(Arithmetic arithmetic);
 
 // A row of pixels that send messages, or decide.
-struct LabelRow {
+struct PixelRow {
   Size labels;
-  int computed;           // pixels, of full widest vectors
+  int first, last;        // pixels; those that send are full widest vectors
   std::ptrdiff_t stride;  // elements between labels
   const void* data;
   // Messages to these pixels from each side: element i is to pixel i. Their stride is 0 where all labels share zeros.
@@ -36,20 +36,17 @@ struct LabelRow {
   std::ptrdiff_t from_stride[side::count];
 };
 
-struct SendingRow : LabelRow {
+struct SendingRow : PixelRow {
   void* to[side::count];
   const void *slopes[side::count], *truncations[side::count];
   void* scratch;  // of sending_scratch() bytes
 };
 inline std::size_t sending_scratch(Size labels) {
-  return (static_cast<std::size_t>(labels.width) * static_cast<std::size_t>(labels.height) +
-          static_cast<std::size_t>(labels.width)) *
-         side::count * widest_vector_bytes;
+  return static_cast<std::size_t>(labels.width) * side::count * widest_vector_bytes;
 }
 void send_row(Arithmetic arithmetic, const SendingRow& row);
 
-struct DecidingRow : LabelRow {
-  int first, count;             // pixels to decide
+struct DecidingRow : PixelRow {
   bool around;                  // whether beliefs around the lowest are asked for
   std::uint16_t *column, *row;  // of the label of the lowest belief, by pixel
   // By pixel: the lowest belief, those before and after it along both axes, and the rival; infinite where there is none.
