@@ -31,6 +31,7 @@ Search plan_search(const BlockParameters& parameters, const ImageFormat& format)
   search.highest_value = format.depth == Depth::bits8 ? 255 : 65535;
   if (parameters.prefilter == Prefilter::x_sobel) search.highest_value = 2 * parameters.prefilter_cap;
   search.highest_cost = highest_cost(parameters, static_cast<std::uint64_t>(search.highest_value));
+  search.rows = std::min(parameters.row_tolerance, format.size.height - 1);
   check_reachable(search.lowest, search.labels, width);
   return search;
 }
@@ -53,7 +54,9 @@ Margins margins(const BlockParameters& parameters, const ImageFormat& format) {
                                          parameters.refine.left_right_check);
   const bool sobel = parameters.prefilter == Prefilter::x_sobel || parameters.texture_threshold > 0;
   const int window = parameters.window / 2 + (sobel ? 1 : 0);
-  return {.left = reach.left + window, .right = reach.right + window, .top = window, .bottom = window};
+  // The left-right check uses right pixels as many rows away, which are compared with left pixels in turn.
+  const int rows = search.rows * (parameters.refine.left_right_check ? 2 : 1) + window;
+  return {.left = reach.left + window, .right = reach.right + window, .top = rows, .bottom = rows};
 }
 
 }  // namespace block

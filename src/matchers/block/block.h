@@ -11,6 +11,13 @@
 //
 // d is a candidate at x when right pixel x − d exists and neither pixel is masked. The cheapest candidate
 // wins; ties go to the lowest label. All costs are integers, so every device gives the same bytes.
+//
+// Across rows, with a row_tolerance of N, a label is (d, v), −N ≤ v ≤ N, and P_R above is taken v rows lower, at
+// (x+i−d, y+j+v); the right pixel of the candidate is (x − d, y + v). With m(v) the lowest cost of a candidate of row offset
+// v, the winner has the lowest v of least m(v), and then the lowest d. Its disparity gets a fraction from the costs at
+// d − 1, d and d + 1 in its own row, as without rows; its row offset from m(v − 1), m(v) and m(v + 1), where all three
+// are there. Its rival, for uniqueness and confidence, is the lowest of the costs in its own row more than one
+// disparity away, and of m in rows more than one away.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +59,7 @@ struct Search {
   int labels;
   int highest_value;           // of the filtered images
   std::uint64_t highest_cost;  // of any window
+  int rows;                    // searched up and down: no more than the image has
 };
 
 // Checks the parameters whose validity depends on the format.

@@ -77,16 +77,38 @@ class Sweeper {
         excluded_(static_cast<Cost*>(sweep.memory.excluded)),
         right_costs_(static_cast<Cost*>(sweep.memory.right_costs)),
         right_labels_(static_cast<Cost*>(sweep.memory.right_labels)),
-        plain_(sweep.left_mask.empty() && sweep.right_mask.empty() && sweep.textureless.empty() &&
-               sweep.uniqueness == 0) {}
+        plain_(sweep.left_mask.empty() && sweep.right_mask.empty() &&
+               (searches_rows() || (sweep.textureless.empty() && sweep.uniqueness == 0))) {}
 
   void run(int first, int last) {
     start(first);
     for (int y = first; y < last; ++y) match_row(y);
   }
 
+  void start_row_search(int first, int last) const {
+    for (int y = first; y < last; ++y) {
+      for (int plane = 0; plane < row_states; ++plane)
+        std::fill_n(state(static_cast<RowState>(plane), y), shape_.width, no_cost);
+      if (right_wanted()) std::fill_n(right_row(s_.rows.right_costs, y), shape_.right_columns(), no_cost);
+    }
+  }
+
+  void finish_row_search(int first, int last) {
+    for (int y = first; y < last; ++y) {
+      decide_row(y);
+      if (!right_wanted()) continue;
+      right_costs_ = right_row(s_.rows.right_costs, y);
+      right_labels_ = right_row(s_.rows.right_labels, y);
+      write_right_row(s_.right_disparity.row(y));
+    }
+  }
+
  private:
   int row_in_image(int y) const { return std::clamp(y, 0, shape_.height - 1); }
+  bool searches_rows() const { return s_.rows.passes > 0; }
+  // The row of the right image that row y is compared with; it may lie outside.
+  int right_y(int y) const { return searches_rows() ? y + s_.rows.offset() : y; }
+  const std::uint16_t* right_pixels(int y) const { return s_.right.row(row_in_image(right_y(y))); }
   Sum* column(int u) const {
     return columns_ +
            static_cast<std::size_t>(u + shape_.radius) * static_cast<std::size_t>(shape_.padded_labels);
@@ -98,7 +120,7 @@ class Sweeper {
                 static_cast<std::size_t>(shape_.columns()) * static_cast<std::size_t>(shape_.padded_labels),
                 Sum{0});
     std::fill_n(zeros_, shape_.padded_labels, Sum{0});
-    for (int y = first - 1 - shape_.radius; y < first + shape_.radius; ++y) add_row(row_in_image(y));
+    for (int y = first - 1 - shape_.radius; y < first + shape_.radius; ++y) add_row(y);
     if constexpr (cost == BlockCost::zncc) start_statistics(first);
   }
 
@@ -106,8 +128,8 @@ class Sweeper {
     const SumTag d;
     const int lanes = static_cast<int>(hn::Lanes(d));
     for (int u = -shape_.radius; u < shape_.width + shape_.radius; ++u) {
-      const std::uint16_t left = s_.left.row(y)[u + shape_.radius];
-      const std::uint16_t* right = s_.right.row(y) + shape_.mirrored(u);
+      const std::uint16_t left = s_.left.row(row_in_image(y))[u + shape_.radius];
+      const std::uint16_t* right = right_pixels(y) + shape_.mirrored(u);
       Sum* sums = column(u);
       const int end = shape_.end_label(u);
       for (int k = shape_.first_label(u) / lanes * lanes; k < end; k += lanes)
@@ -180,16 +202,17 @@ class Sweeper {
   }
 
   void match_row(int y) {
-    const int y_new = row_in_image(y + shape_.radius), y_old = row_in_image(y - shape_.radius - 1);
+    const int y_new = y + shape_.radius, y_old = y - shape_.radius - 1;
     if constexpr (cost == BlockCost::zncc) move_statistics(y_new, y_old);
-    if (!s_.right_mask.empty()) exclude_masked(y);
-    if (right_wanted()) std::fill_n(right_costs_, shape_.right_columns(), no_cost);
+    row_exists_ = right_y(y) == row_in_image(right_y(y));
+    if (row_exists_ && !s_.right_mask.empty()) exclude_masked(right_y(y));
+    if (right_wanted()) start_right_row(right_y(y));
     const int mirrored = shape_.mirrored(-shape_.radius), last = shape_.block - 1;
     Place place{-shape_.radius,
-                s_.left.row(y_new),
-                s_.left.row(y_old),
-                s_.right.row(y_new) + mirrored,
-                s_.right.row(y_old) + mirrored,
+                s_.left.row(row_in_image(y_new)),
+                s_.left.row(row_in_image(y_old)),
+                right_pixels(y_new) + mirrored,
+                right_pixels(y_old) + mirrored,
                 columns_};
     labels_begun_ = 0;
     for (; place.u < shape_.radius; place.advance(shape_.padded_labels))
@@ -201,6 +224,7 @@ class Sweeper {
       else
         match_block<false>(place, x, count, y);
     }
+    if (searches_rows()) return merge_row(y);
     if (right_wanted()) write_right_row(s_.right_disparity.row(y));
   }
 
@@ -208,8 +232,8 @@ class Sweeper {
 
   // Whether all pixels of a block have all labels as candidates, and only the costs decide.
   bool is_simple(int x, int count) const {
-    return plain_ && labels_begun_ >= shape_.labels && shape_.first_candidate(x + count - 1) == 0 &&
-           shape_.end_candidate(x) == shape_.labels;
+    return plain_ && row_exists_ && labels_begun_ >= shape_.labels &&
+           shape_.first_candidate(x + count - 1) == 0 && shape_.end_candidate(x) == shape_.labels;
   }
 
   // Performs each step for all pixels of a block before the next.
@@ -241,6 +265,10 @@ class Sweeper {
     for (int i = 0; i < count; ++i)
       labels[i] = !simple && lowest[i] == no_cost ? candidates[i].first
                                                   : first_label_of_cost(candidates[i], lowest[i]);
+    if (searches_rows()) {
+      for (int i = 0; i < count; ++i) keep(candidates[i], labels[i], lowest[i], x + i);
+      return;
+    }
     float* disparity = s_.map.disparity.row(y) + x;
     std::uint8_t* status = s_.map.status.row(y) + x;
     write_disparities(candidates, labels, count, disparity);
@@ -290,7 +318,7 @@ class Sweeper {
   // Candidates of pixel x, the i-th of its block.
   HWY_INLINE Candidates candidates_of(int i, int x, int y) {
     const int first = shape_.first_candidate(x), end = shape_.end_candidate(x);
-    if (first >= end || masked(x, y)) return {nullptr, 0, 0};
+    if (first >= end || !row_exists_ || masked(x, y)) return {nullptr, 0, 0};
     if constexpr (cost == BlockCost::zncc) {
       correlate(window_sums(i), x, first, end, costs(i));
       if (!s_.right_mask.empty()) exclude(costs(i), x, first, end, costs(i));
@@ -406,11 +434,18 @@ class Sweeper {
   // 0 where there is no candidate.
   HWY_INLINE float confidence(const Candidates& c, int label) const {
     if (c.first == c.end || c.costs[label] == no_cost) return 0;
-    const Cost rival = std::min(lowest_cost({c.costs, c.first, std::max(c.first, label - 1)}),
-                                lowest_cost({c.costs, std::min(c.end, label + 2), c.end}));
+    return confidence(c.costs[label], rival(c, label));
+  }
+  static float confidence(Cost best, Cost rival) {
     if (rival == no_cost) return 1;
-    return refine::confidence<std::int64_t>(static_cast<std::int64_t>(c.costs[label]),
+    return refine::confidence<std::int64_t>(static_cast<std::int64_t>(best),
                                             static_cast<std::int64_t>(rival));
+  }
+
+  // The lowest cost of a label more than one away, or no_cost.
+  HWY_INLINE Cost rival(const Candidates& c, int label) const {
+    return std::min(lowest_cost({c.costs, c.first, std::max(c.first, label - 1)}),
+                    lowest_cost({c.costs, std::min(c.end, label + 2), c.end}));
   }
 
   // Every right pixel keeps its lowest cost so far. Left pixels come from left to right, so equal costs come
@@ -428,11 +463,123 @@ class Sweeper {
     });
   }
 
+  // Across rows, costs are added to those of earlier passes. Right pixels outside the image are not offered any.
+  void start_right_row(int right_y) {
+    if (!searches_rows()) return std::fill_n(right_costs_, shape_.right_columns(), no_cost), void();
+    if (!row_exists_) return;
+    right_costs_ = right_row(s_.rows.right_costs, right_y);
+    right_labels_ = right_row(s_.rows.right_labels, right_y);
+  }
+
   void write_right_row(float* row) const {
     for (int x = 0; x < shape_.width; ++x) {
       const std::int64_t j = static_cast<std::int64_t>(shape_.mirrored(0)) - shape_.lowest - x;
       const bool seen = j >= 0 && j < shape_.right_columns() && right_costs_[j] != no_cost;
       row[x] = seen ? static_cast<float>(shape_.lowest + static_cast<int>(right_labels_[j])) : no_value;
+    }
+  }
+
+  // Across rows.
+
+  Cost* state(RowState plane, int y) const {
+    return static_cast<Cost*>(s_.rows.states) +
+           (static_cast<std::ptrdiff_t>(plane) * shape_.height + y) * s_.rows.pitch;
+  }
+  Cost* right_row(void* plane, int y) const { return static_cast<Cost*>(plane) + y * s_.rows.right_pitch; }
+  // What this pass has found in a row.
+  Cost* found(RowState what) const {
+    return static_cast<Cost*>(s_.memory.found) + static_cast<std::ptrdiff_t>(what) * s_.rows.pitch;
+  }
+
+  // Keeps what was found for a pixel until its row is merged.
+  HWY_INLINE void keep(const Candidates& c, int label, Cost lowest, int x) const {
+    found(RowState::best)[x] = lowest;
+    if (lowest == no_cost) return;
+    found(RowState::label)[x] = static_cast<Cost>(label);
+    if (s_.sub_pixel != SubPixel::none) {
+      found(RowState::label_before)[x] = label > c.first ? c.costs[label - 1] : no_cost;
+      found(RowState::label_after)[x] = label + 1 < c.end ? c.costs[label + 1] : no_cost;
+    }
+    if (s_.rows.with_rivals) found(RowState::own_rival)[x] = rival(c, label);
+  }
+
+  void merge_row(int y) const {
+    const CostTag d;
+    const auto none = hn::Set(d, no_cost), pass = hn::Set(d, static_cast<Cost>(s_.rows.pass)),
+               pass_before = hn::Sub(pass, hn::Set(d, Cost{1}));
+    for (int x = 0; x < shape_.width; x += static_cast<int>(hn::Lanes(d))) {
+      const auto at = [&](RowState plane) HWY_ATTR { return state(plane, y) + x; };
+      const auto load = [&](RowState plane) HWY_ATTR { return hn::LoadU(d, at(plane)); };
+      const auto cost_here = hn::LoadU(d, found(RowState::best) + x), best = load(RowState::best),
+                 row = load(RowState::row);
+      const auto better = hn::Lt(cost_here, best);
+      const auto follows_best = hn::Eq(row, pass_before);
+      const auto take = [&](RowState plane, auto value) HWY_ATTR {
+        hn::StoreU(hn::IfThenElse(better, value, load(plane)), d, at(plane));
+      };
+      const auto previous = load(RowState::previous);
+      take(RowState::label, hn::LoadU(d, found(RowState::label) + x));
+      if (s_.sub_pixel != SubPixel::none) {
+        take(RowState::label_before, hn::LoadU(d, found(RowState::label_before) + x));
+        take(RowState::label_after, hn::LoadU(d, found(RowState::label_after) + x));
+        take(RowState::row_before, previous);
+        const auto after = hn::IfThenElse(follows_best, cost_here, load(RowState::row_after));
+        hn::StoreU(hn::IfThenElse(better, none, after), d, at(RowState::row_after));
+      }
+      if (s_.rows.with_rivals) {
+        const auto distant = load(RowState::distant), other = load(RowState::other_rival);
+        take(RowState::own_rival, hn::LoadU(d, found(RowState::own_rival) + x));
+        const auto with_this = hn::IfThenElse(follows_best, other, hn::Min(other, cost_here));
+        hn::StoreU(hn::IfThenElse(better, distant, with_this), d, at(RowState::other_rival));
+        hn::StoreU(hn::Min(distant, previous), d, at(RowState::distant));
+      }
+      hn::StoreU(cost_here, d, at(RowState::previous));
+      hn::StoreU(hn::Min(cost_here, best), d, at(RowState::best));
+      hn::StoreU(hn::IfThenElse(better, pass, row), d, at(RowState::row));
+    }
+  }
+
+  Status judge_across_rows(int x, int y) const {
+    if (masked(x, y)) return Status::input_masked;
+    const Cost best = state(RowState::best, y)[x];
+    if (best == no_cost) return Status::out_of_range;
+    if (!s_.textureless.empty() && s_.textureless.at(x, y) != 0) return Status::textureless;
+    if (s_.uniqueness == 0) return Status::matched;
+    const Cost other = rival_across_rows(x, y);
+    const bool as_good =
+        other != no_cost && static_cast<std::uint64_t>(other) <=
+                                refine::ambiguity_bound(static_cast<std::uint64_t>(best), s_.uniqueness);
+    return as_good ? Status::ambiguous : Status::matched;
+  }
+
+  Cost rival_across_rows(int x, int y) const {
+    return std::min(state(RowState::own_rival, y)[x], state(RowState::other_rival, y)[x]);
+  }
+
+  float fraction(Cost before, Cost best, Cost after) const {
+    if (s_.sub_pixel == SubPixel::none || before == no_cost || after == no_cost) return 0;
+    return refine::sub_pixel_offset(s_.sub_pixel, static_cast<std::int64_t>(before),
+                                    static_cast<std::int64_t>(best), static_cast<std::int64_t>(after))
+        .value();
+  }
+
+  void decide_row(int y) const {
+    for (int x = 0; x < shape_.width; ++x) {
+      const auto of = [&](RowState plane) { return state(plane, y)[x]; };
+      const Status verdict = judge_across_rows(x, y);
+      const bool matched = verdict == Status::matched;
+      const Cost best = of(RowState::best);
+      s_.map.status.at(x, y) = code(verdict);
+      s_.map.disparity.at(x, y) =
+          matched ? static_cast<float>(shape_.lowest + static_cast<int>(of(RowState::label))) +
+                        fraction(of(RowState::label_before), best, of(RowState::label_after))
+                  : no_value;
+      s_.map.row_offset.at(x, y) =
+          matched ? static_cast<float>(static_cast<int>(of(RowState::row)) - s_.rows.passes / 2) +
+                        fraction(of(RowState::row_before), best, of(RowState::row_after))
+                  : no_value;
+      if (!s_.map.confidence.empty())
+        s_.map.confidence.at(x, y) = best == no_cost ? 0 : confidence(best, rival_across_rows(x, y));
     }
   }
 
@@ -459,15 +606,17 @@ class Sweeper {
     }
   }
 
+  void change_rows(int y, int sign) {
+    change(left_columns(), s_.left.row(row_in_image(y)), sign);
+    change(right_columns(), right_pixels(y), sign);
+  }
+
   void start_statistics(int first) {
     for (const ColumnStatistics& columns : {left_columns(), right_columns()}) {
       std::fill_n(columns.sums, columns.count, 0);
       std::fill_n(columns.squares, columns.count, 0);
     }
-    for (int y = first - 1 - shape_.radius; y < first + shape_.radius; ++y) {
-      change(left_columns(), s_.left.row(row_in_image(y)), 1);
-      change(right_columns(), s_.right.row(row_in_image(y)), 1);
-    }
+    for (int y = first - 1 - shape_.radius; y < first + shape_.radius; ++y) change_rows(y, 1);
   }
 
   // Sum and 1/√(n·Σ² − (Σ)²) of every window; the window of result i begins at column i.
@@ -488,10 +637,8 @@ class Sweeper {
   }
 
   void move_statistics(int y_new, int y_old) {
-    change(left_columns(), s_.left.row(y_new), 1);
-    change(left_columns(), s_.left.row(y_old), -1);
-    change(right_columns(), s_.right.row(y_new), 1);
-    change(right_columns(), s_.right.row(y_old), -1);
+    change_rows(y_new, 1);
+    change_rows(y_old, -1);
     window_statistics(left_columns(), s_.memory.left_sums, s_.memory.left_scales);
     // A right window is centred at its index.
     window_statistics(right_columns(), s_.memory.right_sums + shape_.radius,
@@ -539,30 +686,41 @@ class Sweeper {
   Sum* const window_sums_;
   Cost* const costs_;
   Cost* const excluded_;
-  Cost* const right_costs_;
-  Cost* const right_labels_;
-  const bool plain_;      // no mask and no check: a pixel with a candidate is a matched pixel
-  int labels_begun_ = 0;  // labels below this have window sums in this row
+  Cost* right_costs_;
+  Cost* right_labels_;
+  const bool plain_;        // no mask and no check: a pixel with a candidate is a matched pixel
+  bool row_exists_ = true;  // whether the right image has the row that this one is compared with
+  int labels_begun_ = 0;    // labels below this have window sums in this row
 };
 
-template <class Sum, BlockCost cost>
-void sweep_with(const Sweep& sweep, int first, int last) {
-  Sweeper<Sum, cost>(sweep).run(first, last);
-}
-
-void sweep_rows_here(const Sweep& sweep, int first, int last) {
+// Calls action(sweeper) with the arithmetic of a sweep.
+template <class Action>
+void with_sweeper(const Sweep& sweep, const Action& action) {
+  const auto call = [&](auto sweeper) { action(sweeper); };
   const bool wide = sweep.sums == Sums::bits64;
   switch (sweep.cost) {
     case BlockCost::sad:
-      return sweep.sums == Sums::bits16 ? sweep_with<std::uint16_t, BlockCost::sad>(sweep, first, last)
-                                        : sweep_with<std::uint32_t, BlockCost::sad>(sweep, first, last);
+      return sweep.sums == Sums::bits16 ? call(Sweeper<std::uint16_t, BlockCost::sad>(sweep))
+                                        : call(Sweeper<std::uint32_t, BlockCost::sad>(sweep));
     case BlockCost::ssd:
-      return wide ? sweep_with<std::int64_t, BlockCost::ssd>(sweep, first, last)
-                  : sweep_with<std::uint32_t, BlockCost::ssd>(sweep, first, last);
+      return wide ? call(Sweeper<std::int64_t, BlockCost::ssd>(sweep))
+                  : call(Sweeper<std::uint32_t, BlockCost::ssd>(sweep));
     case BlockCost::zncc:
-      return wide ? sweep_with<std::int64_t, BlockCost::zncc>(sweep, first, last)
-                  : sweep_with<std::uint32_t, BlockCost::zncc>(sweep, first, last);
+      return wide ? call(Sweeper<std::int64_t, BlockCost::zncc>(sweep))
+                  : call(Sweeper<std::uint32_t, BlockCost::zncc>(sweep));
   }
+}
+
+void sweep_rows_here(const Sweep& sweep, int first, int last) {
+  with_sweeper(sweep, [&](auto& sweeper) { sweeper.run(first, last); });
+}
+
+void start_row_search_here(const Sweep& sweep, int first, int last) {
+  with_sweeper(sweep, [&](auto& sweeper) { sweeper.start_row_search(first, last); });
+}
+
+void finish_row_search_here(const Sweep& sweep, int first, int last) {
+  with_sweeper(sweep, [&](auto& sweeper) { sweeper.finish_row_search(first, last); });
 }
 
 }  // namespace parallax::block::HWY_NAMESPACE
@@ -572,9 +730,19 @@ HWY_AFTER_NAMESPACE();
 namespace parallax::block {
 
 HWY_EXPORT(sweep_rows_here);
+HWY_EXPORT(start_row_search_here);
+HWY_EXPORT(finish_row_search_here);
 
 void sweep_rows(const Sweep& sweep, int first, int last) {
   HWY_DYNAMIC_DISPATCH(sweep_rows_here)(sweep, first, last);
+}
+
+void start_row_search(const Sweep& sweep, int first, int last) {
+  HWY_DYNAMIC_DISPATCH(start_row_search_here)(sweep, first, last);
+}
+
+void finish_row_search(const Sweep& sweep, int first, int last) {
+  HWY_DYNAMIC_DISPATCH(finish_row_search_here)(sweep, first, last);
 }
 
 }  // namespace parallax::block

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/gray.h"
+#include "core/label_space.h"
 #include "matchers/block/block.h"
 #include "matchers/host_plan.h"
 #include "refine/confidence.h"
@@ -41,13 +42,17 @@ class Reference final : public host::Plan {
       : host::Plan(parameters.refine, format.size),
         parameters_(parameters),
         search_(plan_search(parameters, format)) {
-    plan_memory();
+    plan_memory(parameters.row_tolerance > 0);
   }
 
   CostCurve cost_curve(int x, int y) const override {
     CostCurve curve;
-    for (int d = search_.lowest; d < label_end(); ++d)
-      curve.data_costs.push_back(candidate(x, y, d) ? static_cast<float>(cost(x, y, d)) : no_value);
+    for (int d = search_.lowest; d < label_end(); ++d) {
+      float lowest = no_value;
+      for (int v = -search_.rows; v <= search_.rows; ++v)
+        if (candidate(x, y, {d, v})) lowest = std::min(lowest, static_cast<float>(cost(x, y, {d, v})));
+      curve.data_costs.push_back(lowest);
+    }
     return curve;
   }
 
@@ -94,10 +99,10 @@ class Reference final : public host::Plan {
     return sum;
   }
 
-  std::int64_t cost(int x, int y, int d) const {
+  std::int64_t cost(int x, int y, Offset label) const {
     const Extended left = filtered(0), right = filtered(1);
     const auto l = [&](int i, int j) -> std::int64_t { return left.at(x + i, y + j); };
-    const auto r = [&](int i, int j) -> std::int64_t { return right.at(x + i - d, y + j); };
+    const auto r = [&](int i, int j) -> std::int64_t { return right.at(x + i - label.x, y + j + label.y); };
     if (parameters_.cost == BlockCost::sad)
       return window_sum([&](int i, int j) { return std::abs(l(i, j) - r(i, j)); });
     if (parameters_.cost == BlockCost::ssd)
@@ -118,33 +123,47 @@ class Reference final : public host::Plan {
     return variance > 0 ? 1.0 / std::sqrt(static_cast<double>(variance)) : 0.0;
   }
 
-  // Whether left (x, y) may match right (x − d, y).
-  bool candidate(int x, int y, int d) const {
-    if (x < 0 || x >= size_.width || x - d < 0 || x - d >= size_.width) return false;
+  bool contains(int x, int y) const { return x >= 0 && x < size_.width && y >= 0 && y < size_.height; }
+
+  // Whether left (x, y) may match right (x − d, y + v).
+  bool candidate(int x, int y, Offset label) const {
+    const int right_x = x - label.x, right_y = y + label.y;
+    if (!contains(x, y) || !contains(right_x, right_y)) return false;
     return (left_mask_.empty() || left_mask_.at(x, y) != 0) &&
-           (right_mask_.empty() || right_mask_.at(x - d, y) != 0);
+           (right_mask_.empty() || right_mask_.at(right_x, right_y) != 0);
   }
 
   int label_end() const { return search_.lowest + search_.labels; }
 
-  // The cheapest candidate, ties to the lowest label; with `from_right`, of the right pixel (x, y).
-  std::optional<int> winner(int x, int y, bool from_right) const {
-    std::optional<int> best;
-    std::int64_t best_cost = 0;
+  struct Winner {
+    Offset label;
+    std::int64_t cost;
+  };
+
+  // The cheapest candidate of row offset v, ties to the lowest; with `from_right`, of the right pixel (x, y).
+  std::optional<Winner> cheapest(int x, int y, int v, bool from_right) const {
+    std::optional<Winner> best;
     for (int d = search_.lowest; d < label_end(); ++d) {
-      const int left_x = from_right ? x + d : x;
-      if (!candidate(left_x, y, d)) continue;
-      const std::int64_t c = cost(left_x, y, d);
-      if (best && c >= best_cost) continue;
-      best = d;
-      best_cost = c;
+      const int left_x = from_right ? x + d : x, left_y = from_right ? y - v : y;
+      if (!candidate(left_x, left_y, {d, v})) continue;
+      const std::int64_t c = cost(left_x, left_y, {d, v});
+      if (!best || c < best->cost) best = Winner{{d, v}, c};
+    }
+    return best;
+  }
+
+  std::optional<Winner> winner(int x, int y, bool from_right) const {
+    std::optional<Winner> best;
+    for (int v = -search_.rows; v <= search_.rows; ++v) {
+      const std::optional<Winner> own = cheapest(x, y, v, from_right);
+      if (own && (!best || own->cost < best->cost)) best = own;
     }
     return best;
   }
 
   float match_right(int x, int y) const {
-    const std::optional<int> best = winner(x, y, true);
-    return best ? static_cast<float>(*best) : no_value;
+    const std::optional<Winner> best = winner(x, y, true);
+    return best ? static_cast<float>(best->label.x) : no_value;
   }
 
   bool textureless(int x, int y) const {
@@ -156,34 +175,48 @@ class Reference final : public host::Plan {
     return parameters_.texture_threshold > 0 && window_sum(response) < parameters_.texture_threshold;
   }
 
-  bool ambiguous(int x, int y, int best) const {
+  std::optional<std::int64_t> rival(int x, int y, Offset best) const {
+    std::optional<std::int64_t> lowest;
+    const auto offer = [&](std::int64_t c) { lowest = std::min(lowest.value_or(c), c); };
+    for (int d = search_.lowest; d < label_end(); ++d)
+      if (std::abs(d - best.x) > 1 && candidate(x, y, {d, best.y})) offer(cost(x, y, {d, best.y}));
+    for (int v = -search_.rows; v <= search_.rows; ++v)
+      if (const auto other = cheapest(x, y, v, false); std::abs(v - best.y) > 1 && other) offer(other->cost);
+    return lowest;
+  }
+
+  bool ambiguous(int x, int y, const Winner& best) const {
     if (parameters_.uniqueness == 0) return false;
     const auto bound = static_cast<std::int64_t>(
-        refine::ambiguity_bound(static_cast<std::uint64_t>(cost(x, y, best)), parameters_.uniqueness));
-    for (int d = search_.lowest; d < label_end(); ++d)
-      if (std::abs(d - best) > 1 && candidate(x, y, d) && cost(x, y, d) <= bound) return true;
-    return false;
+        refine::ambiguity_bound(static_cast<std::uint64_t>(best.cost), parameters_.uniqueness));
+    const std::optional<std::int64_t> other = rival(x, y, best.label);
+    return other && *other <= bound;
   }
 
-  float confidence(int x, int y, int best) const {
-    std::optional<std::int64_t> rival;
-    for (int d = search_.lowest; d < label_end(); ++d)
-      if (std::abs(d - best) > 1 && candidate(x, y, d))
-        rival = std::min(rival.value_or(cost(x, y, d)), cost(x, y, d));
-    return refine::confidence(cost(x, y, best), rival);
+  float refined_disparity(int x, int y, const Winner& best) const {
+    const auto [d, v] = best.label;
+    const bool inside = d > search_.lowest && d + 1 < label_end() && candidate(x, y, {d - 1, v}) &&
+                        candidate(x, y, {d + 1, v});
+    if (!inside) return static_cast<float>(d);
+    return refined(d, cost(x, y, {d - 1, v}), best.cost, cost(x, y, {d + 1, v}));
   }
 
-  float refined(int x, int y, int d) const {
-    const bool inside =
-        d > search_.lowest && d + 1 < label_end() && candidate(x, y, d - 1) && candidate(x, y, d + 1);
-    if (parameters_.sub_pixel == SubPixel::none || !inside) return static_cast<float>(d);
-    const refine::Fraction offset =
-        refine::sub_pixel_offset(parameters_.sub_pixel, cost(x, y, d - 1), cost(x, y, d), cost(x, y, d + 1));
-    return static_cast<float>(d) + offset.value();
+  float refined_row_offset(int x, int y, const Winner& best) const {
+    const int v = best.label.y;
+    if (std::abs(v) == search_.rows) return static_cast<float>(v);
+    const std::optional<Winner> before = cheapest(x, y, v - 1, false), after = cheapest(x, y, v + 1, false);
+    if (!before || !after) return static_cast<float>(v);
+    return refined(v, before->cost, best.cost, after->cost);
+  }
+
+  float refined(int value, std::int64_t before, std::int64_t best, std::int64_t after) const {
+    if (parameters_.sub_pixel == SubPixel::none) return static_cast<float>(value);
+    return static_cast<float>(value) +
+           refine::sub_pixel_offset(parameters_.sub_pixel, before, best, after).value();
   }
 
   void match_left(int x, int y, const DisparityMap& map) const {
-    const std::optional<int> best = winner(x, y, false);
+    const std::optional<Winner> best = winner(x, y, false);
     Status status = Status::matched;
     if (!left_mask_.empty() && left_mask_.at(x, y) == 0)
       status = Status::input_masked;
@@ -193,9 +226,13 @@ class Reference final : public host::Plan {
       status = Status::textureless;
     else if (ambiguous(x, y, *best))
       status = Status::ambiguous;
+    const bool matched = status == Status::matched;
     map.status.at(x, y) = code(status);
-    map.disparity.at(x, y) = status == Status::matched ? refined(x, y, *best) : no_value;
-    if (!map.confidence.empty()) map.confidence.at(x, y) = best ? confidence(x, y, *best) : 0;
+    map.disparity.at(x, y) = matched ? refined_disparity(x, y, *best) : no_value;
+    if (!map.row_offset.empty())
+      map.row_offset.at(x, y) = matched ? refined_row_offset(x, y, *best) : no_value;
+    if (!map.confidence.empty())
+      map.confidence.at(x, y) = best ? refine::confidence(best->cost, rival(x, y, best->label)) : 0;
   }
 
   BlockParameters parameters_;
