@@ -6,6 +6,7 @@
 
 #include "core/checks.h"
 #include "core/search_reach.h"
+#include "refine/row_votes.h"
 
 namespace parallax {
 
@@ -54,9 +55,17 @@ Margins margins(const BlockParameters& parameters, const ImageFormat& format) {
                                          parameters.refine.left_right_check);
   const bool sobel = parameters.prefilter == Prefilter::x_sobel || parameters.texture_threshold > 0;
   const int window = parameters.window / 2 + (sobel ? 1 : 0);
-  // The left-right check uses right pixels as many rows away, which are compared with left pixels in turn.
-  const int rows = search.rows * (parameters.refine.left_right_check ? 2 : 1) + window;
-  return {.left = reach.left + window, .right = reach.right + window, .top = rows, .bottom = rows};
+  if (parameters.row_tolerance == 0)
+    return {.left = reach.left + window, .right = reach.right + window, .top = window, .bottom = window};
+  // Pixels around it choose the row offset of a pixel. The left-right check uses right pixels as many rows away,
+  // which are compared with left pixels in turn.
+  const int around = window + refine::RowVotes::reach;
+  const int rows = search.rows * (parameters.refine.left_right_check ? 2 : 1) + around;
+  return {.left = reach.left + around,
+          .right = reach.right + around,
+          .top = rows,
+          .bottom = rows,
+          .alignment = refine::RowVotes::side};
 }
 
 }  // namespace block

@@ -13,11 +13,9 @@
 // wins; ties go to the lowest label. All costs are integers, so every device gives the same bytes.
 //
 // Across rows, with a row_tolerance of N, a label is (d, v), −N ≤ v ≤ N, and P_R above is taken v rows lower, at
-// (x+i−d, y+j+v); the right pixel of the candidate is (x − d, y + v). With m(v) the lowest cost of a candidate of row offset
-// v, the winner has the lowest v of least m(v), and then the lowest d. Its disparity gets a fraction from the costs at
-// d − 1, d and d + 1 in its own row, as without rows; its row offset from m(v − 1), m(v) and m(v + 1), where all three
-// are there. Its rival, for uniqueness and confidence, is the lowest of the costs in its own row more than one
-// disparity away, and of m in rows more than one away.
+// (x+i−d, y+j+v); the right pixel of the candidate is (x − d, y + v). Every pixel takes the row offset that its
+// neighbourhood prefers (refine/row_votes.h), and in it the cheapest candidate, ties to the lowest. All else is
+// decided in that row, as without rows.
 #pragma once
 
 #include <cstdint>

@@ -211,7 +211,6 @@ class Cpu final : public host::Plan {
       scratch.filtered_row = arena.reserve<std::uint16_t>(static_cast<std::size_t>(size_.width));
       scratch.texture_sums = arena.reserve<std::int64_t>(static_cast<std::size_t>(size_.width));
       scratch.sweep = reserve_sweep(shape_, parameters_.cost, sums_, checks_left_right_, arena);
-      if (searches_rows()) scratch.sweep.found = reserve_costs(row_states * padded(size_.width), arena);
     }
     if (searches_rows()) reserve_row_search(arena);
   }
@@ -220,20 +219,26 @@ class Cpu final : public host::Plan {
   static std::size_t padded(int columns) {
     return static_cast<std::size_t>(round_up(columns, widest_vector_bytes));
   }
-  void* reserve_costs(std::size_t count, Arena& arena) const {
-    return arena.reserve<std::byte>(count * cost_bytes() + widest_vector_bytes);
-  }
 
   void reserve_row_search(Arena& arena) {
-    const auto height = static_cast<std::size_t>(size_.height);
-    const std::size_t pitch = padded(size_.width), right_pitch = padded(shape_.right_columns());
     rows_.passes = 2 * search_.rows + 1;
+    const std::size_t rows = static_cast<std::size_t>(rows_.passes) * static_cast<std::size_t>(size_.height),
+                      pitch = padded(size_.width), right_pitch = padded(shape_.right_columns());
+    const auto reserve_costs = [&](std::size_t count) {
+      return static_cast<void*>(arena.reserve<std::byte>(count * cost_bytes() + widest_vector_bytes));
+    };
     rows_.pitch = static_cast<std::ptrdiff_t>(pitch);
     rows_.right_pitch = static_cast<std::ptrdiff_t>(right_pitch);
-    rows_.states = reserve_costs(row_states * height * pitch, arena);
+    rows_.costs = reserve_costs(rows * pitch);
+    rows_.disparities = arena.reserve<float>(rows * pitch);
+    rows_.rivals = reserve_costs(rows * pitch);
+    for (auto& votes : rows_.votes) {
+      votes = refine::RowVotes(size_, search_.rows);
+      votes.reserve(arena);
+    }
     if (!checks_left_right_) return;
-    rows_.right_costs = reserve_costs(height * right_pitch, arena);
-    rows_.right_labels = reserve_costs(height * right_pitch, arena);
+    rows_.right_costs = reserve_costs(rows * right_pitch);
+    rows_.right_labels = reserve_costs(rows * right_pitch);
   }
 
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
@@ -304,13 +309,13 @@ class Cpu final : public host::Plan {
                 .rows = rows_};
     if (!searches_rows()) return sweep_bands(sweep);
     sweep.rows.with_rivals = parameters_.uniqueness > 0 || !map.confidence.empty();
-    for_rows(sweep, start_row_search);
     for (; sweep.rows.pass < sweep.rows.passes; ++sweep.rows.pass) sweep_bands(sweep);
-    for_rows(sweep, finish_row_search);
-  }
-
-  void for_rows(const Sweep& sweep, void (*action)(const Sweep&, int first, int last)) const {
-    for_row_ranges(workers_, size_.height, [&](int first, int last, int) { action(sweep, first, last); });
+    const int squares = sweep.rows.votes[0].squares().height;
+    for_row_ranges(workers_, squares, [&](int first, int last, int) { count_row_votes(sweep, first, last); });
+    for (const refine::RowVotes& votes : sweep.rows.votes)
+      for (int y = 0; y < squares; ++y) votes.settle(y);
+    for_row_ranges(workers_, size_.height,
+                   [&](int first, int last, int) { choose_rows(sweep, first, last); });
   }
 
   void sweep_bands(const Sweep& sweep) const {

@@ -22,6 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using refine::code;
 using refine::no_value;
 
+constexpr int left_side = 0, right_side = 1;
+
 // Terms of a window sum, in lanes of the sums, for one left value and the right values at `right`, of
 // neighbouring labels. "Values" are bounded by plan_search()'s highest value of the filtered images.
 
@@ -85,21 +87,16 @@ class Sweeper {
     for (int y = first; y < last; ++y) match_row(y);
   }
 
-  void start_row_search(int first, int last) const {
-    for (int y = first; y < last; ++y) {
-      for (int plane = 0; plane < row_states; ++plane)
-        std::fill_n(state(static_cast<RowState>(plane), y), shape_.width, no_cost);
-      if (right_wanted()) std::fill_n(right_row(s_.rows.right_costs, y), shape_.right_columns(), no_cost);
-    }
+  void count_row_votes(int first, int last) const {
+    for (const int side : {left_side, right_side})
+      if (side == left_side || right_wanted())
+        for (int y = first; y < last; ++y) count_votes(side, y);
   }
 
-  void finish_row_search(int first, int last) {
+  void choose_rows(int first, int last) const {
     for (int y = first; y < last; ++y) {
-      decide_row(y);
-      if (!right_wanted()) continue;
-      right_costs_ = right_row(s_.rows.right_costs, y);
-      right_labels_ = right_row(s_.rows.right_labels, y);
-      write_right_row(s_.right_disparity.row(y));
+      choose_left_row(y);
+      if (right_wanted()) choose_right_row(y);
     }
   }
 
@@ -107,7 +104,7 @@ class Sweeper {
   int row_in_image(int y) const { return std::clamp(y, 0, shape_.height - 1); }
   bool searches_rows() const { return s_.rows.passes > 0; }
   // The row of the right image that row y is compared with; it may lie outside.
-  int right_y(int y) const { return searches_rows() ? y + s_.rows.offset() : y; }
+  int right_y(int y) const { return searches_rows() ? y + s_.rows.offset(s_.rows.pass) : y; }
   const std::uint16_t* right_pixels(int y) const { return s_.right.row(row_in_image(right_y(y))); }
   Sum* column(int u) const {
     return columns_ +
@@ -224,8 +221,7 @@ class Sweeper {
       else
         match_block<false>(place, x, count, y);
     }
-    if (searches_rows()) return merge_row(y);
-    if (right_wanted()) write_right_row(s_.right_disparity.row(y));
+    if (right_wanted() && !searches_rows()) write_right_row(s_.right_disparity.row(y));
   }
 
   bool right_wanted() const { return !s_.right_disparity.empty(); }
@@ -265,10 +261,7 @@ class Sweeper {
     for (int i = 0; i < count; ++i)
       labels[i] = !simple && lowest[i] == no_cost ? candidates[i].first
                                                   : first_label_of_cost(candidates[i], lowest[i]);
-    if (searches_rows()) {
-      for (int i = 0; i < count; ++i) keep(candidates[i], labels[i], lowest[i], x + i);
-      return;
-    }
+    if (searches_rows()) return keep(candidates, labels, lowest, x, count, y);
     float* disparity = s_.map.disparity.row(y) + x;
     std::uint8_t* status = s_.map.status.row(y) + x;
     write_disparities(candidates, labels, count, disparity);
@@ -463,12 +456,14 @@ class Sweeper {
     });
   }
 
-  // Across rows, costs are added to those of earlier passes. Right pixels outside the image are not offered any.
+  // Across rows, those of each pass are kept. Right pixels outside the image are not offered any.
   void start_right_row(int right_y) {
-    if (!searches_rows()) return std::fill_n(right_costs_, shape_.right_columns(), no_cost), void();
     if (!row_exists_) return;
-    right_costs_ = right_row(s_.rows.right_costs, right_y);
-    right_labels_ = right_row(s_.rows.right_labels, right_y);
+    if (searches_rows()) {
+      right_costs_ = row_of<Cost>(s_.rows.right_costs, s_.rows.pass, right_y, s_.rows.right_pitch);
+      right_labels_ = row_of<Cost>(s_.rows.right_labels, s_.rows.pass, right_y, s_.rows.right_pitch);
+    }
+    std::fill_n(right_costs_, shape_.right_columns(), no_cost);
   }
 
   void write_right_row(float* row) const {
@@ -481,106 +476,110 @@ class Sweeper {
 
   // Across rows.
 
-  Cost* state(RowState plane, int y) const {
-    return static_cast<Cost*>(s_.rows.states) +
-           (static_cast<std::ptrdiff_t>(plane) * shape_.height + y) * s_.rows.pitch;
+  template <class T>
+  T* row_of(void* planes, int pass, int y, std::ptrdiff_t pitch) const {
+    return static_cast<T*>(planes) + (static_cast<std::ptrdiff_t>(pass) * shape_.height + y) * pitch;
   }
-  Cost* right_row(void* plane, int y) const { return static_cast<Cost*>(plane) + y * s_.rows.right_pitch; }
-  // What this pass has found in a row.
-  Cost* found(RowState what) const {
-    return static_cast<Cost*>(s_.memory.found) + static_cast<std::ptrdiff_t>(what) * s_.rows.pitch;
+  Cost* costs_of(int pass, int y) const { return row_of<Cost>(s_.rows.costs, pass, y, s_.rows.pitch); }
+  float* disparities_of(int pass, int y) const {
+    return row_of<float>(s_.rows.disparities, pass, y, s_.rows.pitch);
+  }
+  Cost* rivals_of(int pass, int y) const { return row_of<Cost>(s_.rows.rivals, pass, y, s_.rows.pitch); }
+
+  HWY_INLINE void keep(const Candidates* candidates, const int* labels, const Cost* lowest, int x, int count,
+                       int y) const {
+    const int pass = s_.rows.pass;
+    std::copy_n(lowest, count, costs_of(pass, y) + x);
+    write_disparities(candidates, labels, count, disparities_of(pass, y) + x);
+    if (!s_.rows.with_rivals) return;
+    for (int i = 0; i < count; ++i) rivals_of(pass, y)[x + i] = rival(candidates[i], labels[i]);
   }
 
-  // Keeps what was found for a pixel until its row is merged.
-  HWY_INLINE void keep(const Candidates& c, int label, Cost lowest, int x) const {
-    found(RowState::best)[x] = lowest;
-    if (lowest == no_cost) return;
-    found(RowState::label)[x] = static_cast<Cost>(label);
-    if (s_.sub_pixel != SubPixel::none) {
-      found(RowState::label_before)[x] = label > c.first ? c.costs[label - 1] : no_cost;
-      found(RowState::label_after)[x] = label + 1 < c.end ? c.costs[label + 1] : no_cost;
-    }
-    if (s_.rows.with_rivals) found(RowState::own_rival)[x] = rival(c, label);
+  // Place of a right pixel in the mirrored order; outside right_columns() for pixels that no label reaches.
+  std::int64_t place_of_right(int x) const {
+    return static_cast<std::int64_t>(shape_.mirrored(0)) - shape_.lowest - x;
   }
 
-  void merge_row(int y) const {
-    const CostTag d;
-    const auto none = hn::Set(d, no_cost), pass = hn::Set(d, static_cast<Cost>(s_.rows.pass)),
-               pass_before = hn::Sub(pass, hn::Set(d, Cost{1}));
-    for (int x = 0; x < shape_.width; x += static_cast<int>(hn::Lanes(d))) {
-      const auto at = [&](RowState plane) HWY_ATTR { return state(plane, y) + x; };
-      const auto load = [&](RowState plane) HWY_ATTR { return hn::LoadU(d, at(plane)); };
-      const auto cost_here = hn::LoadU(d, found(RowState::best) + x), best = load(RowState::best),
-                 row = load(RowState::row);
-      const auto better = hn::Lt(cost_here, best);
-      const auto follows_best = hn::Eq(row, pass_before);
-      const auto take = [&](RowState plane, auto value) HWY_ATTR {
-        hn::StoreU(hn::IfThenElse(better, value, load(plane)), d, at(plane));
-      };
-      const auto previous = load(RowState::previous);
-      take(RowState::label, hn::LoadU(d, found(RowState::label) + x));
-      if (s_.sub_pixel != SubPixel::none) {
-        take(RowState::label_before, hn::LoadU(d, found(RowState::label_before) + x));
-        take(RowState::label_after, hn::LoadU(d, found(RowState::label_after) + x));
-        take(RowState::row_before, previous);
-        const auto after = hn::IfThenElse(follows_best, cost_here, load(RowState::row_after));
-        hn::StoreU(hn::IfThenElse(better, none, after), d, at(RowState::row_after));
+  // The lowest cost of a pixel of that side, or no_cost.
+  HWY_INLINE Cost cost_of(int side, int pass, int x, int y) const {
+    if (side == left_side) return costs_of(pass, y)[x];
+    const std::int64_t j = place_of_right(x);
+    // No left pixel was compared with its row, if that would be outside.
+    const int left_y = y - s_.rows.offset(pass);
+    if (j < 0 || j >= shape_.right_columns() || left_y != row_in_image(left_y)) return no_cost;
+    return row_of<Cost>(s_.rows.right_costs, pass, y, s_.rows.right_pitch)[j];
+  }
+
+  void count_votes(int side, int square_y) const {
+    const refine::RowVotes& votes = s_.rows.votes[side];
+    const int passes = s_.rows.passes, end_y = std::min((square_y + 1) * votes.side, shape_.height);
+    for (int square_x = 0; square_x < votes.squares().width; ++square_x) {
+      std::int64_t* own = votes.own(square_x, square_y);
+      std::fill_n(own, passes, 0);
+      const int first_x = square_x * votes.side, count = std::min(votes.side, shape_.width - first_x);
+      for (int y = square_y * votes.side; y < end_y; ++y) {
+        bool all[refine::RowVotes::side];
+        std::fill_n(all, count, true);
+        for (int pass = 0; pass < passes; ++pass)
+          for (int i = 0; i < count; ++i) all[i] &= cost_of(side, pass, first_x + i, y) != no_cost;
+        for (int pass = 0; pass < passes; ++pass)
+          for (int i = 0; i < count; ++i)
+            own[pass] += all[i] ? static_cast<std::int64_t>(cost_of(side, pass, first_x + i, y)) : 0;
       }
-      if (s_.rows.with_rivals) {
-        const auto distant = load(RowState::distant), other = load(RowState::other_rival);
-        take(RowState::own_rival, hn::LoadU(d, found(RowState::own_rival) + x));
-        const auto with_this = hn::IfThenElse(follows_best, other, hn::Min(other, cost_here));
-        hn::StoreU(hn::IfThenElse(better, distant, with_this), d, at(RowState::other_rival));
-        hn::StoreU(hn::Min(distant, previous), d, at(RowState::distant));
-      }
-      hn::StoreU(cost_here, d, at(RowState::previous));
-      hn::StoreU(hn::Min(cost_here, best), d, at(RowState::best));
-      hn::StoreU(hn::IfThenElse(better, pass, row), d, at(RowState::row));
     }
   }
 
-  Status judge_across_rows(int x, int y) const {
+  // The pass that a pixel takes; negative where it has no candidate.
+  HWY_INLINE int chosen(int side, int x, int y) const {
+    const refine::RowVotes& votes = s_.rows.votes[side];
+    const std::int8_t* order = votes.preferred(x / votes.side, y / votes.side);
+    for (int i = 0; i < votes.offsets(); ++i) {
+      const int pass = order[i] + s_.rows.passes / 2;
+      if (cost_of(side, pass, x, y) != no_cost) return pass;
+    }
+    return -1;
+  }
+
+  void choose_right_row(int y) const {
+    for (int x = 0; x < shape_.width; ++x) {
+      const int pass = chosen(right_side, x, y);
+      float& disparity = s_.right_disparity.at(x, y);
+      disparity = no_value;
+      if (pass < 0) continue;
+      const Cost label = row_of<Cost>(s_.rows.right_labels, pass, y, s_.rows.right_pitch)[place_of_right(x)];
+      disparity = static_cast<float>(shape_.lowest + static_cast<int>(label));
+    }
+  }
+
+  void choose_left_row(int y) const {
+    const refine::RowVotes& votes = s_.rows.votes[left_side];
+    const DisparityMap& map = s_.map;
+    for (int x = 0; x < shape_.width; ++x) {
+      const int pass = chosen(left_side, x, y);
+      const Status verdict = judge_across_rows(x, y, pass);
+      const bool matched = verdict == Status::matched;
+      map.status.at(x, y) = code(verdict);
+      map.disparity.at(x, y) = matched ? disparities_of(pass, y)[x] : no_value;
+      const int v = s_.rows.offset(pass);
+      map.row_offset.at(x, y) =
+          matched ? static_cast<float>(v) + votes.fraction(x / votes.side, y / votes.side, v, s_.sub_pixel)
+                  : no_value;
+      if (!map.confidence.empty())
+        map.confidence.at(x, y) = pass < 0 ? 0 : confidence(costs_of(pass, y)[x], rivals_of(pass, y)[x]);
+    }
+  }
+
+  // `pass`: negative where there is no candidate.
+  Status judge_across_rows(int x, int y, int pass) const {
     if (masked(x, y)) return Status::input_masked;
-    const Cost best = state(RowState::best, y)[x];
-    if (best == no_cost) return Status::out_of_range;
+    if (pass < 0) return Status::out_of_range;
     if (!s_.textureless.empty() && s_.textureless.at(x, y) != 0) return Status::textureless;
     if (s_.uniqueness == 0) return Status::matched;
-    const Cost other = rival_across_rows(x, y);
+    const Cost best = costs_of(pass, y)[x], other = rivals_of(pass, y)[x];
     const bool as_good =
         other != no_cost && static_cast<std::uint64_t>(other) <=
                                 refine::ambiguity_bound(static_cast<std::uint64_t>(best), s_.uniqueness);
     return as_good ? Status::ambiguous : Status::matched;
-  }
-
-  Cost rival_across_rows(int x, int y) const {
-    return std::min(state(RowState::own_rival, y)[x], state(RowState::other_rival, y)[x]);
-  }
-
-  float fraction(Cost before, Cost best, Cost after) const {
-    if (s_.sub_pixel == SubPixel::none || before == no_cost || after == no_cost) return 0;
-    return refine::sub_pixel_offset(s_.sub_pixel, static_cast<std::int64_t>(before),
-                                    static_cast<std::int64_t>(best), static_cast<std::int64_t>(after))
-        .value();
-  }
-
-  void decide_row(int y) const {
-    for (int x = 0; x < shape_.width; ++x) {
-      const auto of = [&](RowState plane) { return state(plane, y)[x]; };
-      const Status verdict = judge_across_rows(x, y);
-      const bool matched = verdict == Status::matched;
-      const Cost best = of(RowState::best);
-      s_.map.status.at(x, y) = code(verdict);
-      s_.map.disparity.at(x, y) =
-          matched ? static_cast<float>(shape_.lowest + static_cast<int>(of(RowState::label))) +
-                        fraction(of(RowState::label_before), best, of(RowState::label_after))
-                  : no_value;
-      s_.map.row_offset.at(x, y) =
-          matched ? static_cast<float>(static_cast<int>(of(RowState::row)) - s_.rows.passes / 2) +
-                        fraction(of(RowState::row_before), best, of(RowState::row_after))
-                  : no_value;
-      if (!s_.map.confidence.empty())
-        s_.map.confidence.at(x, y) = best == no_cost ? 0 : confidence(best, rival_across_rows(x, y));
-    }
   }
 
   // ZNCC. Column statistics: [Σ left | Σ left² | Σ right | Σ right²], of the w rows of the window.
@@ -715,12 +714,12 @@ void sweep_rows_here(const Sweep& sweep, int first, int last) {
   with_sweeper(sweep, [&](auto& sweeper) { sweeper.run(first, last); });
 }
 
-void start_row_search_here(const Sweep& sweep, int first, int last) {
-  with_sweeper(sweep, [&](auto& sweeper) { sweeper.start_row_search(first, last); });
+void count_row_votes_here(const Sweep& sweep, int first, int last) {
+  with_sweeper(sweep, [&](auto& sweeper) { sweeper.count_row_votes(first, last); });
 }
 
-void finish_row_search_here(const Sweep& sweep, int first, int last) {
-  with_sweeper(sweep, [&](auto& sweeper) { sweeper.finish_row_search(first, last); });
+void choose_rows_here(const Sweep& sweep, int first, int last) {
+  with_sweeper(sweep, [&](auto& sweeper) { sweeper.choose_rows(first, last); });
 }
 
 }  // namespace parallax::block::HWY_NAMESPACE
@@ -730,19 +729,19 @@ HWY_AFTER_NAMESPACE();
 namespace parallax::block {
 
 HWY_EXPORT(sweep_rows_here);
-HWY_EXPORT(start_row_search_here);
-HWY_EXPORT(finish_row_search_here);
+HWY_EXPORT(count_row_votes_here);
+HWY_EXPORT(choose_rows_here);
 
 void sweep_rows(const Sweep& sweep, int first, int last) {
   HWY_DYNAMIC_DISPATCH(sweep_rows_here)(sweep, first, last);
 }
 
-void start_row_search(const Sweep& sweep, int first, int last) {
-  HWY_DYNAMIC_DISPATCH(start_row_search_here)(sweep, first, last);
+void count_row_votes(const Sweep& sweep, int first, int last) {
+  HWY_DYNAMIC_DISPATCH(count_row_votes_here)(sweep, first, last);
 }
 
-void finish_row_search(const Sweep& sweep, int first, int last) {
-  HWY_DYNAMIC_DISPATCH(finish_row_search_here)(sweep, first, last);
+void choose_rows(const Sweep& sweep, int first, int last) {
+  HWY_DYNAMIC_DISPATCH(choose_rows_here)(sweep, first, last);
 }
 
 }  // namespace parallax::block

@@ -13,8 +13,8 @@
 // The right image is stored mirrored: index j grows with the label. Column u of label k reads right pixel
 // u − lowest − k, which stands at j = (width − 1 + radius − u) + k.
 //
-// Across rows there is a pass for each row offset, with the right image moved by so many rows. A pass merges what it finds
-// for a pixel into its RowStates, and the costs of right pixels into those of earlier passes.
+// Across rows there is a pass for each row offset, with the right image moved by so many rows. Each keeps what it finds,
+// from which the row offset of each pixel is chosen at the end.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,8 @@
 
 #include "parallax/block.h"
 #include "parallax/image.h"
+
+#include "refine/row_votes.h"
 
 namespace parallax::block {
 
@@ -75,39 +77,26 @@ struct SweepMemory {
   std::int64_t* column_statistics;  // ZNCC: Σ and Σ² of each column, of left and right
   double* left_sums;                // ZNCC, by left pixel
   double* left_scales;
-  void* found;  // [C] row_states rows of width + a vector: what a pass has found in a row
 };
 
-// What is known of the pixels of an image after the passes so far; each is a plane of costs C. Without a value, the
-// highest.
-enum class RowState {
-  best,          // m(v) of the best row offset so far
-  label,         // its label
-  label_before,  // costs of the labels beside it
-  label_after,
-  row,         // its pass, counted from 0
-  row_before,  // m of the passes beside it
-  row_after,
-  previous,     // m of the last pass
-  own_rival,    // in the best row offset
-  other_rival,  // m of passes more than one away from the best
-  distant,      // the lowest m of all passes but the last
-};
-inline constexpr int row_states = 11;
-
+// What the passes have found, for each pass a plane of costs C or floats of the image's height; `pitch` elements from one
+// row to the next.
 struct RowSearch {
   int passes = 0;            // 0: one row only
   int pass = 0;              // the current one
-  bool with_rivals = false;  // whether own_rival, other_rival and distant are kept
-  // Elements from one row to the next, in the planes of states, and in those of right pixels, which are in the order of
-  // the mirrored right image.
+  bool with_rivals = false;  // whether they are wanted
+  int height = 0;
   std::ptrdiff_t pitch = 0, right_pitch = 0;
-  void* states = nullptr;        // [C] row_states planes
-  void* right_costs = nullptr;   // [C] a plane; null: not wanted
-  void* right_labels = nullptr;  // [C] a plane
+  void* costs = nullptr;         // [C] the lowest; the highest value where there is none
+  float* disparities = nullptr;  // with their fractions
+  void* rivals = nullptr;        // [C] the lowest cost more than one away
+  // In the order of the mirrored right image; null: not wanted.
+  void* right_costs = nullptr;   // [C]
+  void* right_labels = nullptr;  // [C]
+  refine::RowVotes votes[2];     // [left, right]
 
-  // The row offset of the current pass.
-  int offset() const { return pass - passes / 2; }
+  // The row offset of a pass.
+  int offset(int of_pass) const { return of_pass - passes / 2; }
 };
 
 struct Sweep {
@@ -129,9 +118,9 @@ struct Sweep {
 // Matches the rows [first, last), or makes a pass over them.
 void sweep_rows(const Sweep& sweep, int first, int last);
 
-// Before the first pass: forgets the rows [first, last) of states and right costs.
-void start_row_search(const Sweep& sweep, int first, int last);
-// After the last pass: decides the pixels of these rows, and writes the right disparities.
-void finish_row_search(const Sweep& sweep, int first, int last);
+// After the last pass: sums the votes of squares, in the rows of squares [first, last).
+void count_row_votes(const Sweep& sweep, int first, int last);
+// When the votes are settled: chooses the row offsets in the rows [first, last), and writes both maps.
+void choose_rows(const Sweep& sweep, int first, int last);
 
 }  // namespace parallax::block
