@@ -571,8 +571,9 @@ class Cpu final : public host::Plan {
       row.to[direction] = messages(band, y, colour, direction, iteration);
       row.slopes[direction] = edges_.slopes(band.level, y, colour, direction);
       row.truncations[direction] = edges_.truncations(band.level, y, colour, direction);
-      row.row_slopes[direction] = edges_.row_slopes(band.level, y, colour, direction);
+      row.row_bounds[direction] = edges_.row_bounds(band.level, y, colour, direction);
     }
+    row.row_slope = model_.row_slope;
     update_row(arithmetic_, row);
     if (model_.integer) return;
     restore_outermost(band, y, colour, iteration);

@@ -48,7 +48,9 @@ struct RowUpdate {
   // For each pixel, in the computing type: the discontinuity cost of one label, and its bound.
   const void* slopes[direction_count];
   const void* truncations[direction_count];
-  const void* row_slopes[direction_count];  // of one row offset, where there are several
+  // Where there are several row offsets: the cost of one, and for each pixel the bound of all; 0 beyond the border.
+  float row_slope;
+  const void* row_bounds[direction_count];
   void* scratch;  // of scratch_bytes(labels)
 };
 

@@ -76,7 +76,7 @@ void Edges::write_tables() const {
   std::copy(model_.slopes.begin(), model_.slopes.end(), slopes);
   std::copy(model_.truncations.begin(), model_.truncations.end(), slopes + edge_table_size);
   if (tables() > 2)
-    std::copy(model_.row_slopes.begin(), model_.row_slopes.end(), slopes + 2 * edge_table_size);
+    std::fill_n(slopes + 2 * edge_table_size, edge_table_size, static_cast<Value>(model_.row_bound));
 }
 
 View<const std::uint16_t> Edges::gray_of(std::size_t level, View<const std::uint16_t> finest) const {
