@@ -2,8 +2,9 @@
 // Measures what row_tolerance is worth: the shared pairs with their right image turned, sheared and scaled so that rows are
 // off by up to 2 pixels, matched with and without. Prints the tables of docs/row_tolerance.md:
 //
-//   row_tolerance DATA METHOD [FIELD=VALUE]...   DATA: the folder with middlebury2003/ and middlebury2014/; FIELD may be
-//                                                device, threads, pairs (how many), or any parameter of the method
+//   row_tolerance DATA METHOD [FIELD=VALUE]...   DATA: the folder with middlebury2003/ and middlebury2014/; FIELD is
+//                                                device, threads, runs (the fastest counts), pair (a name), or a
+//                                                parameter of the method
 
 #include <algorithm>
 #include <chrono>
@@ -145,7 +146,8 @@ struct Figures {
 struct Settings {
   MatcherParameters parameters;
   Device device = Device::parse("cpu");
-  int pairs = 100;
+  int runs = 5;
+  std::string pair = {};  // empty: all
 };
 
 Figures match(const Pair& pair, Settings settings, int tolerance) {
@@ -158,7 +160,7 @@ Figures match(const Pair& pair, Settings settings, int tolerance) {
   if (tolerance > 0) map.row_offset = rows.view();
   Figures figures;
   figures.milliseconds = std::numeric_limits<double>::infinity();
-  for (int run = 0; run < (settings.device.kind == DeviceKind::reference ? 1 : 5); ++run) {
+  for (int run = 0; run < settings.runs; ++run) {
     const auto start = std::chrono::steady_clock::now();
     matcher.run({pair.left.view(), pair.right.view()}, map);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
@@ -183,7 +185,7 @@ void run(const fs::path& data, Settings settings) {
   std::vector<double> sums;
   int pairs = 0;
   for (const PairFolder& folder : folders) {
-    if (pairs == settings.pairs) break;
+    if (!fs::path(folder.name).filename().string().starts_with(settings.pair)) continue;
     ++pairs;
     const Pair given = load(data, folder);
     set_parameter(settings.parameters, "disparities", std::to_string(folder.disparities));
@@ -218,8 +220,12 @@ int main(int count, char** arguments) {
       const std::string field = argument.substr(0, equals), value = argument.substr(equals + 1);
       if (field == "device")
         settings.device = Device::parse(value);
-      else if (field == "pairs")
-        settings.pairs = std::stoi(value);
+      else if (field == "threads")
+        settings.device.threads = std::stoi(value);
+      else if (field == "runs")
+        settings.runs = std::stoi(value);
+      else if (field == "pair")
+        settings.pair = value;
       else
         set_parameter(settings.parameters, field, value);
     }

@@ -256,7 +256,7 @@ class CandidateLevels::Sweep {
       }
       TileSpan& span = tiles.spans[tile];
       span.candidates = {candidate_ranges(claims, p.candidate_slack, p.disparities, p.candidate_ranges),
-                         row_offsets.wider(row_slack, all_.model_.row_offsets)};
+                         row_offsets};
       span.first = end;
       for (const LabelRange range : span.candidates.disparities)
         for (int label = range.first; label < range.last; ++label)

@@ -210,8 +210,7 @@ class Reference final : public host::Plan {
           }
         }
         level.candidates_of_tile(tile_x, tile_y) = {
-            candidate_ranges(best, p.candidate_slack, p.disparities, p.candidate_ranges),
-            row_offsets.wider(row_slack, model_.row_offsets)};
+            candidate_ranges(best, p.candidate_slack, p.disparities, p.candidate_ranges), row_offsets};
       }
     }
   }
