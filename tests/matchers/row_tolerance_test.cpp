@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -46,14 +48,20 @@ std::vector<float> brute_force(const std::vector<float>& costs, const std::vecto
   return message;
 }
 
-// The reference's costs and totals of all labels at a pixel, after a match.
-CostCurve curve(const MatcherParameters& parameters, const StereoPair& pair, int x, int y) {
-  const auto plan = detail::make_plan(parameters, reference, pair.left.format, {});
-  plan->allocate();
-  Result result(pair.left.format.size);
-  plan->run(pair, result.map());
-  return plan->cost_curve(x, y);
-}
+// A match of the reference, which tells the costs and totals of all labels.
+class Matched {
+ public:
+  Matched(const MatcherParameters& parameters, const StereoPair& pair)
+      : plan_(detail::make_plan(parameters, reference, pair.left.format, {})) {
+    plan_->allocate();
+    Result result(pair.left.format.size);
+    plan_->run(pair, result.map());
+  }
+  CostCurve curve(int x, int y) const { return plan_->cost_curve(x, y); }
+
+ private:
+  std::unique_ptr<detail::Plan> plan_;
+};
 
 SynthPair small_pair() {
   return synthesize({.size = {9, 7}, .disparities = 5});
@@ -85,12 +93,12 @@ TEST(RowToleranceTest, MessagesOfBeliefPropagationAreTheLeastOverAllPairsOfLabel
                       rows = static_cast<float>(std::abs(from.row_offset - to.row_offset)) * units(weight);
           return std::min(std::min(disparity, bound) + rows, bound);
         };
-        const CostCurve here = curve(parameters, views(pair), x, y);
+        const Matched matched(parameters, views(pair));
+        const CostCurve here = matched.curve(x, y);
         ASSERT_EQ(here.totals.size(), labels.size());
         std::vector<float> expected = here.data_costs;
         for (const auto& [i, j] : {std::pair{x, y - 1}, {x, y + 1}, {x - 1, y}, {x + 1, y}}) {
-          const CostCurve there = curve(parameters, views(pair), i, j);
-          const std::vector<float> message = brute_force(there.data_costs, labels, change);
+          const std::vector<float> message = brute_force(matched.curve(i, j).data_costs, labels, change);
           for (std::size_t k = 0; k < labels.size(); ++k) expected[k] += message[k];
         }
         EXPECT_EQ(here.totals, expected) << "weight " << weight << ", truncation " << truncation;
@@ -99,9 +107,10 @@ TEST(RowToleranceTest, MessagesOfBeliefPropagationAreTheLeastOverAllPairsOfLabel
   }
 }
 
-// In an image of two pixels, the path that comes to the second one brings what the first one costs.
-TEST(RowToleranceTest, StepsOfSemiGlobalMatchingAreTheLeastOverAllPairsOfLabels) {
-  const SynthPair pair = synthesize({.size = {2, 1}, .disparities = 2});
+// Sums of the path costs of a small image, by definition.
+TEST(RowToleranceTest, PathsOfSemiGlobalMatchingAreTheLeastOverAllPairsOfLabels) {
+  constexpr Size size{6, 5};
+  const SynthPair pair = synthesize({.size = size, .disparities = 4});
   SemiGlobalParameters parameters;
   parameters.disparities = 3;
   parameters.paths = 4;
@@ -111,24 +120,35 @@ TEST(RowToleranceTest, StepsOfSemiGlobalMatchingAreTheLeastOverAllPairsOfLabels)
   constexpr int tolerance = 2;
   parameters.row_tolerance = tolerance;
   const std::vector<Label> labels = labels_of(parameters.disparities, tolerance);
-  for (const int outside : {3, 20, 90}) {
-    for (const auto& [small, large, row] :
-         {std::tuple{2, 5, 1}, {2, 5, 9}, {2, 70, 30}, {30, 31, 60}, {5, 120, 8000}}) {
-      parameters.outside_cost = outside;
-      parameters.small_jump = small;
-      parameters.large_jump = large;
-      parameters.row_jump = row;
-      const Change change = [&, p1 = small, p2 = large, p3 = row](Label from, Label to) {
-        const int step = std::abs(from.disparity - to.disparity);
-        if (from.row_offset != to.row_offset) return static_cast<float>(p3);
-        return static_cast<float>(std::min(p3, step == 0 ? 0 : step == 1 ? p1 : p2));
-      };
-      const CostCurve first = curve(parameters, views(pair), 0, 0), second = curve(parameters, views(pair), 1, 0);
-      ASSERT_EQ(second.totals.size(), labels.size());
-      std::vector<float> expected = brute_force(first.data_costs, labels, change);
-      for (std::size_t k = 0; k < labels.size(); ++k)
-        expected[k] += static_cast<float>(parameters.paths) * second.data_costs[k];
-      EXPECT_EQ(second.totals, expected) << small << ", " << large << ", " << row << ", outside " << outside;
+  for (const auto& [small, large, row] :
+       {std::tuple{2, 5, 1}, {2, 5, 9}, {2, 70, 30}, {30, 31, 60}, {5, 120, 8000}}) {
+    parameters.small_jump = small;
+    parameters.large_jump = large;
+    parameters.row_jump = row;
+    const Change change = [&, p1 = small, p2 = large, p3 = row](Label from, Label to) {
+      const int step = std::abs(from.disparity - to.disparity);
+      if (from.row_offset != to.row_offset) return static_cast<float>(p3);
+      return static_cast<float>(std::min(p3, step == 0 ? 0 : step == 1 ? p1 : p2));
+    };
+    const Matched matched(parameters, views(pair));
+    // L of the path that comes to a pixel in steps of (step_x, step_y).
+    const std::function<std::vector<float>(int, int, int, int)> path = [&](int x, int y, int step_x, int step_y) {
+      std::vector<float> costs = matched.curve(x, y).data_costs;
+      const int before_x = x - step_x, before_y = y - step_y;
+      if (before_x < 0 || before_y < 0 || before_x >= size.width || before_y >= size.height) return costs;
+      const std::vector<float> brought = brute_force(path(before_x, before_y, step_x, step_y), labels, change);
+      for (std::size_t k = 0; k < labels.size(); ++k) costs[k] += brought[k];
+      return costs;
+    };
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        std::vector<float> sums(labels.size());
+        for (const auto& [i, j] : {std::pair{1, 0}, {-1, 0}, {0, 1}, {0, -1}}) {
+          const std::vector<float> costs = path(x, y, i, j);
+          for (std::size_t k = 0; k < labels.size(); ++k) sums[k] += costs[k];
+        }
+        ASSERT_EQ(matched.curve(x, y).totals, sums) << small << ", " << large << ", " << row << " at " << x << ", " << y;
+      }
     }
   }
 }
@@ -173,7 +193,9 @@ TEST_P(RowTolerance, RowsThatDoNotLineUpGiveTheDisparitiesOfTheAlignedPair) {
     }
     EXPECT_GT(same, 0.98 * count) << down << " rows: " << same << " of " << count;
     EXPECT_GT(offsets, 0.98 * count) << down << " rows: " << offsets << " of " << count;
-    if (std::abs(down) > 1) EXPECT_LT(same_without, 0.9 * count) << down << " rows: the pair is too easy";
+    if (std::abs(down) == 2) {
+      EXPECT_LT(same_without, 0.9 * count) << down << " rows: the pair is too easy";
+    }
   }
 }
 
@@ -276,7 +298,7 @@ TEST(RowToleranceTest, CostCurvesHaveTheBestRowOffsetOfEachDisparity) {
   ASSERT_EQ(found.totals.size(), 16u);
   ASSERT_EQ(found.data_costs.size(), 16u);
   parameters.refine() = RefineParameters::none();
-  const CostCurve all = curve(parameters, views(pair), 40, 20);
+  const CostCurve all = Matched(parameters, views(pair)).curve(40, 20);
   ASSERT_EQ(all.totals.size(), 48u);
   for (std::size_t d = 0; d < 16; ++d)
     EXPECT_EQ(found.totals[d], std::min({all.totals[d], all.totals[16 + d], all.totals[32 + d]}));
