@@ -38,15 +38,14 @@ void CostRows::reserve(Arena& arena) {
 }
 
 // Includes room for elements that full vectors read and write beyond the end.
-CostRows::Rows CostRows::reserve_rows(int planes, int bytes, int elements, int height,
-                                      Arena& arena) const {
+CostRows::Rows CostRows::reserve_rows(int planes, int bytes, int elements, int height, Arena& arena) const {
   Rows rows;
   rows.pitch = round_up(elements + 2 * border + 2 * widest_vector_bytes, widest_vector_bytes);
   rows.planes = planes;
   rows.bytes = bytes;
-  rows.memory = arena.reserve<std::byte>(static_cast<std::size_t>(rows.pitch) *
-                                         static_cast<std::size_t>(planes * bytes) *
-                                         static_cast<std::size_t>(height));
+  rows.memory =
+      arena.reserve<std::byte>(static_cast<std::size_t>(rows.pitch) *
+                               static_cast<std::size_t>(planes * bytes) * static_cast<std::size_t>(height));
   return rows;
 }
 

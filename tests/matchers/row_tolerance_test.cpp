@@ -12,9 +12,10 @@
 
 #include <gtest/gtest.h>
 
+#include "parallax/parallax.h"
+
 #include "core/plan.h"
 #include "matchers/registry.h"
-#include "parallax/parallax.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -42,7 +43,8 @@ std::vector<float> brute_force(const std::vector<float>& costs, const std::vecto
   std::vector<float> message;
   for (const Label to : labels) {
     float lowest = std::numeric_limits<float>::infinity();
-    for (std::size_t i = 0; i < labels.size(); ++i) lowest = std::min(lowest, costs[i] + change(labels[i], to));
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      lowest = std::min(lowest, costs[i] + change(labels[i], to));
     message.push_back(lowest - least);
   }
   return message;
@@ -87,7 +89,9 @@ TEST(RowToleranceTest, MessagesOfBeliefPropagationAreTheLeastOverAllPairsOfLabel
         parameters.row_weight = weight;
         parameters.discontinuity_truncation = truncation;
         const float bound = arithmetic == Arithmetic::fixed8 ? 31 : 4095, scale = bound / truncation;
-        const auto units = [&](float cost) { return std::clamp(std::floor(cost * scale + 0.5f), 1.0f, bound); };
+        const auto units = [&](float cost) {
+          return std::clamp(std::floor(cost * scale + 0.5f), 1.0f, bound);
+        };
         const Change change = [&](Label from, Label to) {
           const float disparity = static_cast<float>(std::abs(from.disparity - to.disparity)) * units(1),
                       rows = static_cast<float>(std::abs(from.row_offset - to.row_offset)) * units(weight);
@@ -132,11 +136,13 @@ TEST(RowToleranceTest, PathsOfSemiGlobalMatchingAreTheLeastOverAllPairsOfLabels)
     };
     const Matched matched(parameters, views(pair));
     // L of the path that comes to a pixel in steps of (step_x, step_y).
-    const std::function<std::vector<float>(int, int, int, int)> path = [&](int x, int y, int step_x, int step_y) {
+    const std::function<std::vector<float>(int, int, int, int)> path = [&](int x, int y, int step_x,
+                                                                           int step_y) {
       std::vector<float> costs = matched.curve(x, y).data_costs;
       const int before_x = x - step_x, before_y = y - step_y;
       if (before_x < 0 || before_y < 0 || before_x >= size.width || before_y >= size.height) return costs;
-      const std::vector<float> brought = brute_force(path(before_x, before_y, step_x, step_y), labels, change);
+      const std::vector<float> brought =
+          brute_force(path(before_x, before_y, step_x, step_y), labels, change);
       for (std::size_t k = 0; k < labels.size(); ++k) costs[k] += brought[k];
       return costs;
     };
@@ -147,7 +153,8 @@ TEST(RowToleranceTest, PathsOfSemiGlobalMatchingAreTheLeastOverAllPairsOfLabels)
           const std::vector<float> costs = path(x, y, i, j);
           for (std::size_t k = 0; k < labels.size(); ++k) sums[k] += costs[k];
         }
-        ASSERT_EQ(matched.curve(x, y).totals, sums) << small << ", " << large << ", " << row << " at " << x << ", " << y;
+        ASSERT_EQ(matched.curve(x, y).totals, sums)
+            << small << ", " << large << ", " << row << " at " << x << ", " << y;
       }
     }
   }

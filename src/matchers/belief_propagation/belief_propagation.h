@@ -118,8 +118,8 @@ struct Model : data_cost::CostModel {
            level < static_cast<std::size_t>(parameters.candidate_levels);
   }
   refine::DecisionRule decision() const {
-    return {min_disparity, labels,         parameters.sub_pixel, parameters.min_confidence, truncation * scale,
-            min_row_offset, row_offsets};
+    return {min_disparity,      labels,         parameters.sub_pixel, parameters.min_confidence,
+            truncation * scale, min_row_offset, row_offsets};
   }
 };
 

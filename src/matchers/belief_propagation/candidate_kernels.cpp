@@ -520,8 +520,7 @@ HWY_INLINE void add_up_blocks(const StripCosts& strip, int column, int pitch, st
     const int count = std::min(chunk_labels, strip.labels - first);
     for (int i = 0; i < 4; ++i)
       write_chunk(
-          strip, column * tile_side + i * pixel_lanes, count, [&](int k) { return first + k; }, i, 0,
-          costs);
+          strip, column * tile_side + i * pixel_lanes, count, [&](int k) { return first + k; }, i, 0, costs);
     for (int k = 0; k < count; ++k) {
       const auto vector = [&](int i) HWY_ATTR { return hn::Load(Pixels(), costs[k][i]); };
       const auto low = add_columns(vector(0), vector(1)), high = add_columns(vector(2), vector(3));
@@ -621,7 +620,8 @@ void write_edge_row_here(const EdgeRow& edges) {
     const auto edge = hn::GatherIndex(wide, edges.table, index);
     const auto byte = hn::Set(wide, 255);
     hn::StoreU(hn::DemoteTo(bytes, hn::And(edge, byte)), bytes, edges.out[slopes] + x);
-    hn::StoreU(hn::DemoteTo(bytes, hn::And(hn::ShiftRight<8>(edge), byte)), bytes, edges.out[truncations] + x);
+    hn::StoreU(hn::DemoteTo(bytes, hn::And(hn::ShiftRight<8>(edge), byte)), bytes,
+               edges.out[truncations] + x);
     if (edges.out[row_bounds] != nullptr)
       hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<16>(edge)), bytes, edges.out[row_bounds] + x);
   }

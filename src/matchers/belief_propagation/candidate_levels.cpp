@@ -171,7 +171,8 @@ class CandidateLevels::Sweep {
     const TileSpan& span = at(row).spans[tile];
     const auto first = static_cast<std::uint8_t>(span.candidates.row_offsets.first);
     for (int lane = 0; lane < tile_lanes; ++lane)
-      found.rows[lane] = static_cast<std::uint8_t>(span.row_offsets() == 1 ? first : first + found.rows[lane]);
+      found.rows[lane] =
+          static_cast<std::uint8_t>(span.row_offsets() == 1 ? first : first + found.rows[lane]);
     if (span.row_offsets() > 1) return;
     std::fill_n(found.row_before, tile_lanes, no_belief);
     std::fill_n(found.row_after, tile_lanes, no_belief);
@@ -360,7 +361,8 @@ class CandidateLevels::Sweep {
       find_messages(at(row).spans[tile], coarser_->at(row / 2), x / 2 - coarser_->columns_.first, parents_);
     for_row_offsets(row, tile, [&](int v, const TileLabels& labels) {
       if (coarser_ != nullptr)
-        start_from_tile(parents_ + (labels.records - all.records), x % 2 * 2 * tile_side + row % 2 * 4, labels);
+        start_from_tile(parents_ + (labels.records - all.records), x % 2 * 2 * tile_side + row % 2 * 4,
+                        labels);
       else
         start_from_planes(parent_planes(row, x, v), labels);
       if (all.has_others) labels.records[labels.count].messages = at(row).edges[truncations][tile];

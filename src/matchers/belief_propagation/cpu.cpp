@@ -649,7 +649,8 @@ class Cpu final : public host::Plan {
       const refine::DecisionRule rule = model_.decision();
       map.status.at(x, y) = refine::code(Status::matched);
       map.disparity.at(x, y) = rule.integer_disparity(beliefs.label);
-      if (has_rows()) map.row_offset.at(x, y) = static_cast<float>(rule.min_row_offset + rule.row(beliefs.label));
+      if (has_rows())
+        map.row_offset.at(x, y) = static_cast<float>(rule.min_row_offset + rule.row(beliefs.label));
     } else {
       write_decision(beliefs, model_.decision(), x, y, map);
     }

@@ -36,7 +36,8 @@ void Edges::reserve(Arena& arena) {
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     Level& level = levels_[i];
     if (i >= first_)
-      level.planes = arena.reserve<std::byte>(rows(level) * 2 * tables() * direction_count * level.plane_bytes);
+      level.planes =
+          arena.reserve<std::byte>(rows(level) * 2 * tables() * direction_count * level.plane_bytes);
     if (i > 0 && !flat()) level.gray = arena.reserve_plane<std::uint16_t>(level.size);
   }
   tables_ = arena.reserve<std::byte>(tables() * table_bytes());
@@ -119,8 +120,8 @@ void Edges::write_plane(std::size_t level, int y, int colour, int direction, con
   const Value* table = reinterpret_cast<const Value*>(tables_);
   Value* out[3] = {};
   for (std::size_t i = 0; i < tables(); ++i)
-    out[i] = reinterpret_cast<Value*>(
-        plane(level, y, colour, static_cast<int>(i) * direction_count + direction));
+    out[i] =
+        reinterpret_cast<Value*>(plane(level, y, colour, static_cast<int>(i) * direction_count + direction));
   const bool has_rows = tables() > 2;
   const int parity = (y + colour) % 2, width = levels_[level].size.width;
   const auto write = [&](int i, int difference) {

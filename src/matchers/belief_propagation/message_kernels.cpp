@@ -90,7 +90,8 @@ HWY_INLINE void send_integers(const RowUpdate& row, std::ptrdiff_t i) {
   const std::ptrdiff_t stride = row.shape.stride;
   Incoming<Number> in(row, i);
   Storage* out[direction_count];
-  Vector slopes[direction_count], truncations[direction_count], least[direction_count], reach[direction_count];
+  Vector slopes[direction_count], truncations[direction_count], least[direction_count],
+      reach[direction_count];
   auto* least_of_rows = static_cast<typename Number::Value*>(row.scratch);  // [row offset][direction][lane]
   const auto least_of = [&](int k, int d) {
     return least_of_rows + (k * direction_count + d) * static_cast<int>(hn::Lanes(tag));

@@ -67,9 +67,9 @@ struct ReferenceLevel {
     return candidates[tile_y * tile_count(size).width + tile_x];
   }
   bool considers(int x, int y, int label) const {
-    return candidates == nullptr || (considers_row(x, y, label) &&
-                                     candidates_of_tile(x / tile_side, y / tile_side)
-                                         .disparities.contains(label % disparities));
+    return candidates == nullptr ||
+           (considers_row(x, y, label) &&
+            candidates_of_tile(x / tile_side, y / tile_side).disparities.contains(label % disparities));
   }
   // Whether any label of the same row offset is considered.
   bool considers_row(int x, int y, int label) const {
@@ -87,7 +87,8 @@ class Reference final : public host::Plan {
         model_(make_model(parameters)),
         costs_(model_, size_) {
     check_reachable(model_, size_);
-    for (const Size size : level_sizes(size_, parameters.levels)) levels_.push_back({.size = size, .disparities = parameters.disparities});
+    for (const Size size : level_sizes(size_, parameters.levels))
+      levels_.push_back({.size = size, .disparities = parameters.disparities});
     plan_memory(parameters.row_tolerance > 0);
   }
 
@@ -127,9 +128,8 @@ class Reference final : public host::Plan {
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x)
         right_disparity_.at(size_.width - 1 - x, y) =
-            undecided(x, y)
-                ? no_value
-                : model_.decision().integer_disparity(beliefs(levels_.front(), x, y).label);
+            undecided(x, y) ? no_value
+                            : model_.decision().integer_disparity(beliefs(levels_.front(), x, y).label);
     clock.finish("right_match");
   }
 
@@ -272,8 +272,7 @@ class Reference final : public host::Plan {
       for (int d = 1; d < disparities; ++d) of_row[d] = std::min(of_row[d], of_row[d - 1] + slope);
       for (int d = disparities - 2; d >= 0; --d) of_row[d] = std::min(of_row[d], of_row[d + 1] + slope);
       for (int d = 0; d < disparities; ++d)
-        of_row[d] =
-            level.considers(x, y, row * disparities + d) ? std::min(of_row[d], highest) : highest;
+        of_row[d] = level.considers(x, y, row * disparities + d) ? std::min(of_row[d], highest) : highest;
     }
     if (model_.row_offsets > 1) {
       for (int label = disparities; label < model_.labels; ++label)
@@ -291,8 +290,7 @@ class Reference final : public host::Plan {
       constant /= static_cast<float>(model_.labels);
     }
     for (int label = 0; label < model_.labels; ++label)
-      level.to[to].at(x, y)[label] =
-          stored(h[label] - constant);
+      level.to[to].at(x, y)[label] = stored(h[label] - constant);
   }
 
   float belief(const ReferenceLevel& level, int x, int y, int label) const {

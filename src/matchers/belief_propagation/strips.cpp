@@ -94,8 +94,9 @@ void Strips::move_right_side(const Workers& workers) const {
       const int up = first - upper * tile_side;
       for (int plane = 0; plane < strip_planes; ++plane) {
         const auto words = [&](int from) {
-          return from < 0 || from >= count() ? nullptr
-                                             : reinterpret_cast<const std::uint64_t*>(sides_[1].plane(from, plane));
+          return from < 0 || from >= count()
+                     ? nullptr
+                     : reinterpret_cast<const std::uint64_t*>(sides_[1].plane(from, plane));
         };
         auto* out = reinterpret_cast<std::uint64_t*>(moved_[static_cast<std::size_t>(k)].plane(strip, plane));
         const std::uint64_t *above = words(upper), *below = up > 0 ? words(upper + 1) : nullptr;

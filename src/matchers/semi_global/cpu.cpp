@@ -168,8 +168,8 @@ class Cpu final : public host::Plan {
       for (int p = 0; p < form_of(pass.bundle).paths; ++p)
         if (!form_of(pass.bundle).keeps_two(p))
           line.paths[p] = first_pixel(arena.reserve<std::byte>(line_bytes(pixels)));
-      line.least = behind(arena.reserve<std::uint32_t>(static_cast<std::size_t>(leasts() * (pixels + 2))),
-                          leasts());
+      line.least =
+          behind(arena.reserve<std::uint32_t>(static_cast<std::size_t>(leasts() * (pixels + 2))), leasts());
     }
   }
   // Of a line with its two outer pixels, and a vector on either side.
@@ -456,10 +456,11 @@ class Cpu final : public host::Plan {
         for (int j = -reach(); j <= reach(); ++j)
           rows[static_cast<std::size_t>(j + reach())] =
               row(std::clamp(segment.y + j, top, bottom - 1)) + at * costs_.cost_bytes();
-        add_up_windows({costs_.cost_bytes(), disparities(), reach(), rows.data(), left, right, segment.first,
-                        segment.last, step(), segment.costs + at,
-                        widths_.path == 1 ? reinterpret_cast<std::uint8_t*>(segment.path_costs) + at : nullptr,
-                        widths_.bounded, widths_.bounded ? 2 * parameters_.large_jump : 255, scratch.windows});
+        add_up_windows(
+            {costs_.cost_bytes(), disparities(), reach(), rows.data(), left, right, segment.first,
+             segment.last, step(), segment.costs + at,
+             widths_.path == 1 ? reinterpret_cast<std::uint8_t*>(segment.path_costs) + at : nullptr,
+             widths_.bounded, widths_.bounded ? 2 * parameters_.large_jump : 255, scratch.windows});
       }
     }
   }

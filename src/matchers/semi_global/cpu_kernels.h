@@ -121,15 +121,15 @@ struct PathRow {
   // Sums of T, and of `times` costs.
   std::uint16_t* sums;
   std::ptrdiff_t sum_step, sum_row_step;  // from one pixel, and from one row offset, to the next
-  bool streams;                     // whether sums are written past the caches
-  const std::uint16_t* other_sums;  // to be added, or null
+  bool streams;                           // whether sums are written past the caches
+  const std::uint16_t* other_sums;        // to be added, or null
   std::ptrdiff_t other_step;
 };
 inline constexpr int most_rows = 8;
 struct Paths {
   Bundle bundle;
   int path_bytes, cost_bytes;  // of elements of path costs, and of summed_costs
-  int labels, small_jump;  // labels of a row offset
+  int labels, small_jump;      // labels of a row offset
   int row_offsets, row_jump;
   bool pairs;  // whether two T add up to a byte
   int times;   // 0: sums are without costs
@@ -156,7 +156,7 @@ inline std::ptrdiff_t sums_pitch(int labels) {
 
 // Pixels of a row, one after the other: from left to right, or from right to left.
 struct DecisionRow {
-  int labels, count;  // labels of a row offset
+  int labels, count;           // labels of a row offset
   std::uint16_t* sums;         // of the first pixel; some are overwritten
   std::ptrdiff_t step;         // from one pixel's to the next
   const std::uint8_t* status;  // of the first pixel; only those that are 0 are decided

@@ -220,7 +220,8 @@ class Follower {
     const std::uint32_t* least = line.least + least_index(at) * leasts_ + p;
     const std::uint16_t large_jump = row.large_jump[s][i * row.large_jump_step];
     if (paths_.row_offsets == 1) return {path, *least, large_jump};
-    return {path, *least, static_cast<std::uint16_t>(paths_.row_jump), least[(k + 1) * most_paths], large_jump};
+    return {path, *least, static_cast<std::uint16_t>(paths_.row_jump), least[(k + 1) * most_paths],
+            large_jump};
   }
 
   template <class Position>

@@ -25,7 +25,8 @@ void turn_as(const Turn& turn) {
   auto* to = static_cast<Element*>(turn.to);
   for (int pixel = 0; pixel < turn.pixels; ++pixel)
     for (int label = 0; label < pitch(turn.labels); ++label)
-      to[pixel * turn.step + label] = label < turn.labels ? from[label * turn.stride + pixel] : highest<Element>;
+      to[pixel * turn.step + label] =
+          label < turn.labels ? from[label * turn.stride + pixel] : highest<Element>;
 }
 
 #else
