@@ -32,7 +32,7 @@ inline int nearest_integer(float value) {
 }
 
 // In squares of 4 times the gradient in gray levels.
-inline constexpr double refit_stiffness = 128;
+inline constexpr double refit_stiffness = 32;
 
 // Sums over the pixels that a window takes; e includes g·(m(q) − m(p)).
 struct ShiftSums {

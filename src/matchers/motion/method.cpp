@@ -69,6 +69,8 @@ MotionParameters all_labels() {
   parameters.min_row_offset = -7;
   parameters.row_offsets = 15;
   parameters.active_window = 0;
+  parameters.iterations = 7;
+  parameters.finest_iterations = 4;
   return parameters;
 }
 
