@@ -323,8 +323,12 @@ void Windows::write_costs(const Direction& direction, int y, const WindowRow& ro
   if (window_model_.arithmetic == Arithmetic::float32)
     return write_costs_as<float>(direction, y, row, predictions);
   if (!counts_in_bytes()) return write_costs_as<std::uint8_t>(direction, y, row, predictions);
-  write_window_costs(
-      {&window_model_, y, row, predictions, signatures_[direction.left], signatures_[direction.right]});
+  write_window_costs(window_costs(direction, y, row, predictions));
+}
+
+WindowCosts Windows::window_costs(const Direction& direction, int y, const WindowRow& row,
+                                  const Offset* predictions) const {
+  return {&window_model_, y, row, predictions, signatures_[direction.left], signatures_[direction.right]};
 }
 
 template <class Element>
@@ -336,15 +340,22 @@ void Windows::write_costs_as(const Direction& direction, int y, const WindowRow&
     const WindowStart start = row.starts[x];
     float costs[window_lanes];
     float least = refine::no_value;
+    std::uint8_t bits[window_lanes];
+    const bool census = model_.cost == DataCost::census,
+               takes_part =
+                   !census || (signatures_[direction.left].at(x + signature_border, y) & no_signature) == 0;
+    if (census) count_window_bits(window_costs(direction, y, row, predictions), x, bits);
     for (int column = 0; column < window.width; ++column)
       for (int j = 0; j < window.height; ++j) {
+        const int lane = column * window_side + j;
         const Offset offset{-(start.column + column), start.row + j};
-        const float units =
-            cost(direction, x, y, offset) +
-            model_.rounded(model_.prediction_weight *
-                           static_cast<float>(std::abs(offset.x - p.x) + std::abs(offset.y - p.y)));
-        costs[column * window_side + j] = units;
-        least = std::min(least, units);
+        const float data = !takes_part ? 0
+                           : census    ? window_model_.units[bits[lane]]
+                                       : cost(direction, x, y, offset);
+        costs[lane] =
+            data + model_.rounded(model_.prediction_weight *
+                                  static_cast<float>(std::abs(offset.x - p.x) + std::abs(offset.y - p.y)));
+        least = std::min(least, costs[lane]);
       }
     Element* out =
         reinterpret_cast<Element*>(row.packs) + (std::ptrdiff_t{x} * window_packs + data_pack) * window_lanes;
