@@ -37,6 +37,7 @@ struct Case {
     const int shape = any(0, 5);
     size = shape == 0   ? Size{any(1, 4), any(1, 60)}
            : shape == 1 ? Size{any(1, 150), any(1, 4)}
+           : shape == 2 ? Size{any(10, 25), any(64, 150)}  // rows for several threads
                         : Size{any(17, 70), any(1, 50)};
     deep = any(0, 3) == 0;
     choose_parameters(any);

@@ -206,7 +206,7 @@ void Windows::arrive(const Direction& direction, int y, const Scratch& scratch) 
 // Also writes where windows start.
 void Windows::predict_row(const Direction& direction, int y, const Scratch& scratch) const {
   const View<const Offset>& coarser = direction.match.coarser;
-  auto* starts = const_cast<WindowStart*>(row(scratch, y).starts);
+  WindowStart* starts = row(scratch, y).starts;
   const auto write = [&](int x, Offset prediction) {
     const Offset first = window_first(direction.scale, prediction);
     scratch.predictions[x] = prediction;
@@ -307,10 +307,9 @@ void Windows::write_edges(const Direction& direction, int y, const WindowRow& ro
   const View<const std::uint16_t>& gray = frames_.gray[direction.left];
   const Size size = scale_.size;
   const auto write = [](const std::uint16_t* here, const std::uint16_t* there, int count,
-                        const std::uint16_t* edges) {
+                        std::uint16_t* edges) {
     for (int x = 0; x < count; ++x)
-      const_cast<std::uint16_t*>(edges)[x] =
-          static_cast<std::uint16_t>(data_cost::edge_index(std::abs(here[x] - there[x])));
+      edges[x] = static_cast<std::uint16_t>(data_cost::edge_index(std::abs(here[x] - there[x])));
   };
   write(gray.row(y), gray.row(y) + 1, size.width - 1, row.beside);
   if (y + 1 < size.height) write(gray.row(y), gray.row(y + 1), size.width, row.below);

@@ -50,9 +50,9 @@ struct WindowModel {
 // A row of pixels.
 struct WindowRow {
   std::byte* packs;
-  const WindowStart* starts;
+  WindowStart* starts;
   // Indices of the edges to the pixels on the right and below.
-  const std::uint16_t *beside, *below;
+  std::uint16_t *beside, *below;
 };
 
 struct WindowSweep {
