@@ -206,7 +206,7 @@ void Windows::arrive(const Direction& direction, int y, const Scratch& scratch) 
 // Also writes where windows start.
 void Windows::predict_row(const Direction& direction, int y, const Scratch& scratch) const {
   const View<const Offset>& coarser = direction.match.coarser;
-  auto* starts = const_cast<WindowStart*>(row(scratch, y).starts);
+  WindowStart* starts = row(scratch, y).starts;
   const auto write = [&](int x, Offset prediction) {
     const Offset first = window_first(direction.scale, prediction);
     scratch.predictions[x] = prediction;
@@ -307,10 +307,9 @@ void Windows::write_edges(const Direction& direction, int y, const WindowRow& ro
   const View<const std::uint16_t>& gray = frames_.gray[direction.left];
   const Size size = scale_.size;
   const auto write = [](const std::uint16_t* here, const std::uint16_t* there, int count,
-                        const std::uint16_t* edges) {
+                        std::uint16_t* edges) {
     for (int x = 0; x < count; ++x)
-      const_cast<std::uint16_t*>(edges)[x] =
-          static_cast<std::uint16_t>(data_cost::edge_index(std::abs(here[x] - there[x])));
+      edges[x] = static_cast<std::uint16_t>(data_cost::edge_index(std::abs(here[x] - there[x])));
   };
   write(gray.row(y), gray.row(y) + 1, size.width - 1, row.beside);
   if (y + 1 < size.height) write(gray.row(y), gray.row(y + 1), size.width, row.below);
@@ -323,8 +322,12 @@ void Windows::write_costs(const Direction& direction, int y, const WindowRow& ro
   if (window_model_.arithmetic == Arithmetic::float32)
     return write_costs_as<float>(direction, y, row, predictions);
   if (!counts_in_bytes()) return write_costs_as<std::uint8_t>(direction, y, row, predictions);
-  write_window_costs(
-      {&window_model_, y, row, predictions, signatures_[direction.left], signatures_[direction.right]});
+  write_window_costs(window_costs(direction, y, row, predictions));
+}
+
+WindowCosts Windows::window_costs(const Direction& direction, int y, const WindowRow& row,
+                                  const Offset* predictions) const {
+  return {&window_model_, y, row, predictions, signatures_[direction.left], signatures_[direction.right]};
 }
 
 template <class Element>
@@ -336,15 +339,22 @@ void Windows::write_costs_as(const Direction& direction, int y, const WindowRow&
     const WindowStart start = row.starts[x];
     float costs[window_lanes];
     float least = refine::no_value;
+    std::uint8_t bits[window_lanes];
+    const bool census = model_.cost == DataCost::census,
+               takes_part =
+                   !census || (signatures_[direction.left].at(x + signature_border, y) & no_signature) == 0;
+    if (census) count_window_bits(window_costs(direction, y, row, predictions), x, bits);
     for (int column = 0; column < window.width; ++column)
       for (int j = 0; j < window.height; ++j) {
+        const int lane = column * window_side + j;
         const Offset offset{-(start.column + column), start.row + j};
-        const float units =
-            cost(direction, x, y, offset) +
-            model_.rounded(model_.prediction_weight *
-                           static_cast<float>(std::abs(offset.x - p.x) + std::abs(offset.y - p.y)));
-        costs[column * window_side + j] = units;
-        least = std::min(least, units);
+        const float data = !takes_part ? 0
+                           : census    ? window_model_.units[bits[lane]]
+                                       : cost(direction, x, y, offset);
+        costs[lane] =
+            data + model_.rounded(model_.prediction_weight *
+                                  static_cast<float>(std::abs(offset.x - p.x) + std::abs(offset.y - p.y)));
+        least = std::min(least, costs[lane]);
       }
     Element* out =
         reinterpret_cast<Element*>(row.packs) + (std::ptrdiff_t{x} * window_packs + data_pack) * window_lanes;

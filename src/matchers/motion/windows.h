@@ -68,6 +68,8 @@ class Windows {
   float support(const Direction& direction, int x, int y, Offset offset) const;
   void write_edges(const Direction& direction, int y, const WindowRow& row) const;
   void write_costs(const Direction& direction, int y, const WindowRow& row, const Offset* predictions) const;
+  WindowCosts window_costs(const Direction& direction, int y, const WindowRow& row,
+                           const Offset* predictions) const;
   template <class Element>
   void write_costs_as(const Direction& direction, int y, const WindowRow& row,
                       const Offset* predictions) const;

@@ -522,28 +522,53 @@ void decide_all_bytes(const WindowDecisions& row) {
 
 // ---- Words and floats
 
+// Of all messages but one, in the reference's order, which matters to floats.
 template <class Element>
 HWY_INLINE void sum_beliefs(const WindowRow& row, int x, bool receives, int without, Element* out) {
-  constexpr int order[] = {side::below, side::above, side::right, side::left};
   const Element* data = pack_of<Element>(row, x, data_pack);
-  std::fill_n(out, window_lanes, Element{0});
-  for (const int from : order) {
-    if (!receives || from == without) continue;
-    const Element* message = pack_of<Element>(row, x, from);
-    for (int k = 0; k < window_lanes; ++k) out[k] = static_cast<Element>(out[k] + message[k]);
+  if (!receives) {
+    std::copy_n(data, window_lanes, out);
+    return;
   }
-  for (int k = 0; k < window_lanes; ++k) out[k] = static_cast<Element>(out[k] + data[k]);
+  constexpr int order[] = {side::below, side::above, side::right, side::left};
+  const Element* messages[side::count];
+  int count = 0;
+  for (const int from : order)
+    if (from != without) messages[count++] = pack_of<Element>(row, x, from);
+  const Element *a = messages[0], *b = messages[1], *c = messages[2], *d = messages[3];
+  if (without < side::count)
+    for (int k = 0; k < window_lanes; ++k) out[k] = static_cast<Element>(a[k] + b[k] + c[k] + data[k]);
+  else
+    for (int k = 0; k < window_lanes; ++k) out[k] = static_cast<Element>(a[k] + b[k] + c[k] + d[k] + data[k]);
 }
 
 template <class Element>
+using Line = hn::CappedTag<Element, window_side>;  // of a column of labels
+
+// Forward and backward over columns.
+template <class Element>
 HWY_INLINE void spread_columns(Element* h, int columns, Element slope) {
-  const auto lower = [&](int i, int beside) HWY_ATTR {
-    for (int j = 0; j < window_side; ++j)
-      h[i * window_side + j] =
-          std::min(h[i * window_side + j], static_cast<Element>(h[beside * window_side + j] + slope));
-  };
-  for (int i = 1; i < columns; ++i) lower(i, i - 1);
-  for (int i = columns - 2; i >= 0; --i) lower(i, i + 1);
+  const Line<Element> d;
+  const auto step = hn::Set(d, slope);
+  for (int j = 0; j < window_side; j += static_cast<int>(hn::Lanes(d))) {
+    auto reach = hn::LoadU(d, h + j);
+    const auto lower = [&](int i) HWY_ATTR {
+      Element* at = h + i * window_side + j;
+      reach = hn::Min(hn::LoadU(d, at), hn::Add(reach, step));
+      hn::StoreU(reach, d, at);
+    };
+    for (int i = 1; i < columns; ++i) lower(i);
+    for (int i = columns - 2; i >= 0; --i) lower(i);
+  }
+}
+
+template <class Element>
+HWY_INLINE Element lowest_of(const Element* h) {
+  const Line<Element> d;
+  auto lowest = hn::LoadU(d, h);
+  for (int k = 0; k < window_lanes; k += static_cast<int>(hn::Lanes(d)))
+    lowest = hn::Min(lowest, hn::LoadU(d, h + k));
+  return hn::GetLane(hn::MinOfLanes(d, lowest));
 }
 
 template <class Element>
@@ -551,6 +576,18 @@ HWY_INLINE void transpose(const Element* from, Element* to) {
   for (int i = 0; i < window_side; ++i)
     for (int j = 0; j < window_side; ++j) to[j * window_side + i] = from[i * window_side + j];
 }
+
+// On one axis, for each label of another window: the nearest label of this one, and how far it is.
+struct Nearest {
+  int label[window_side], away[window_side];
+
+  Nearest(int further, int labels) {
+    for (int i = 0; i < labels; ++i) {
+      label[i] = std::clamp(further + i, 0, labels - 1);
+      away[i] = std::abs(further + i - label[i]);
+    }
+  }
+};
 
 template <class Element>
 void send_plain(const WindowSweep& sweep) {
@@ -560,7 +597,7 @@ void send_plain(const WindowSweep& sweep) {
     const WindowStart start = sweep.here.starts[x];
     for_neighbours(sweep, x, [&](int to, int edge, const WindowRow& receiver, int i) HWY_ATTR {
       sum_beliefs(sweep.here, x, sweep.receives, to, h);
-      const Element least = *std::min_element(h, h + window_lanes);
+      const Element least = lowest_of(h);
       const auto slope = static_cast<Element>(sweep.model->slopes[static_cast<std::size_t>(edge)]);
       const auto highest = static_cast<Element>(
           least + static_cast<Element>(sweep.model->truncations[static_cast<std::size_t>(edge)]));
@@ -570,14 +607,17 @@ void send_plain(const WindowSweep& sweep) {
       transpose(turned, h);
       Element* out = pack_of<Element>(receiver, i, side::opposite[to]);
       const WindowStart other = receiver.starts[i];
+      if (other == start) {
+        for (int k = 0; k < window_lanes; ++k) out[k] = static_cast<Element>(std::min(h[k], highest) - least);
+        return;
+      }
+      const Nearest columns(other.column - start.column, window.width),
+          rows(other.row - start.row, window.height);
       for (int column = 0; column < window.width; ++column)
         for (int line = 0; line < window.height; ++line) {
-          const int k = other.column - start.column + column, l = other.row - start.row + line;
-          const int inside_k = std::clamp(k, 0, window.width - 1),
-                    inside_l = std::clamp(l, 0, window.height - 1);
-          const auto away = static_cast<float>(std::abs(k - inside_k) + std::abs(l - inside_l));
-          const float value =
-              static_cast<float>(h[inside_k * window_side + inside_l]) + static_cast<float>(slope) * away;
+          const auto away = static_cast<float>(columns.away[column] + rows.away[line]);
+          const float value = static_cast<float>(h[columns.label[column] * window_side + rows.label[line]]) +
+                              static_cast<float>(slope) * away;
           out[column * window_side + line] =
               static_cast<Element>(std::min(value, static_cast<float>(highest)) - static_cast<float>(least));
         }
@@ -612,6 +652,15 @@ HWY_INLINE const std::uint64_t* signatures_at(const View<const std::uint64_t>& p
   const int width = plane.size.width - 2 * signature_border, height = plane.size.height - 1;
   return plane.row(y >= 0 && y < height ? y : height) + signature_border +
          std::clamp(column, -signature_border, width);
+}
+
+void count_window_bits_here(const WindowCosts& costs, int x, std::uint8_t* bits) {
+  const WindowStart start = costs.here.starts[x];
+  const std::uint64_t own = costs.left.row(costs.y)[signature_border + x] & ~no_signature;
+  Pack counts = all_of(0);
+  for (int j = 0; j < costs.model->window.height; ++j)
+    count_bits(own, signatures_at(costs.right, x + start.column, costs.y + start.row + j), j, counts);
+  store(counts, bits);
 }
 
 void write_window_costs_here(const WindowCosts& costs) {
@@ -725,6 +774,7 @@ namespace parallax::motion {
 HWY_EXPORT(send_windows_here);
 HWY_EXPORT(decide_windows_here);
 HWY_EXPORT(write_window_costs_here);
+HWY_EXPORT(count_window_bits_here);
 HWY_EXPORT(find_supports_here);
 HWY_EXPORT(find_rough_here);
 
@@ -738,6 +788,10 @@ void decide_windows(const WindowDecisions& decisions) {
 
 void write_window_costs(const WindowCosts& costs) {
   HWY_DYNAMIC_DISPATCH(write_window_costs_here)(costs);
+}
+
+void count_window_bits(const WindowCosts& costs, int x, std::uint8_t* bits) {
+  HWY_DYNAMIC_DISPATCH(count_window_bits_here)(costs, x, bits);
 }
 
 void find_supports(const WindowSupports& supports) {

@@ -50,9 +50,9 @@ struct WindowModel {
 // A row of pixels.
 struct WindowRow {
   std::byte* packs;
-  const WindowStart* starts;
+  WindowStart* starts;
   // Indices of the edges to the pixels on the right and below.
-  const std::uint16_t *beside, *below;
+  std::uint16_t *beside, *below;
 };
 
 struct WindowSweep {
@@ -89,6 +89,8 @@ struct WindowCosts {
   View<const std::uint64_t> left, right;
 };
 void write_window_costs(const WindowCosts& costs);
+// Bits in which the signature of pixel x differs from those of the labels' right pixels, or outside_bits.
+void count_window_bits(const WindowCosts& costs, int x, std::uint8_t* bits);
 
 // Sums of census costs of offsets over 5×5 pixels.
 struct WindowSupports {
