@@ -24,6 +24,13 @@
 
 namespace parallax::refine {
 
+// ⌈value − ½⌉, of values that are near integers of 31 bits.
+inline int nearest_integer(float value) {
+  const float lower = value - 0.5f;
+  const int truncated = static_cast<int>(lower);
+  return truncated + (lower > static_cast<float>(truncated) ? 1 : 0);
+}
+
 // In squares of 4 times the gradient in gray levels.
 inline constexpr double refit_stiffness = 128;
 

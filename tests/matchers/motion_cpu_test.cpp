@@ -175,7 +175,7 @@ TEST_P(MotionCpu, EqualsTheReferenceOnRandomCases) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, MotionCpu, testing::ValuesIn(cpu_targets()),
+INSTANTIATE_TEST_SUITE_P(Target, MotionCpu, testing::ValuesIn(cpu_targets()),
                          [](const auto& target) { return target.param; });
 
 }  // namespace

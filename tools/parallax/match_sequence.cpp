@@ -32,22 +32,23 @@ double seconds_since(Clock::time_point start) {
 }
 
 struct Outputs {
-  OutputNames disparity, confidence, image, depth, cloud, mesh;
+  OutputNames disparity, confidence, rows_off, image, depth, cloud, mesh;
 
   explicit Outputs(const MatchRequest& request)
       : disparity("--output", request.output, ".pfm"),
         confidence("--confidence", request.confidence, ".pfm"),
+        rows_off("--rows-off", request.rows_off, ".pfm"),
         image("--image", request.image, ".png"),
         depth("--depth", request.depth, ".png"),
         cloud("--cloud", request.cloud, ".ply"),
         mesh("--mesh", request.mesh, ".ply") {}
 
   OutputPaths of(const Frame& frame) const {
-    return {disparity.of(frame), confidence.of(frame), image.of(frame),
+    return {disparity.of(frame), confidence.of(frame), rows_off.of(frame), image.of(frame),
             depth.of(frame),     cloud.of(frame),      mesh.of(frame)};
   }
   void make_folders(OutputFolders& folders) const {
-    for (const OutputNames* names : {&disparity, &confidence, &image, &depth, &cloud, &mesh})
+    for (const OutputNames* names : {&disparity, &confidence, &rows_off, &image, &depth, &cloud, &mesh})
       names->make_folder(folders);
   }
 };

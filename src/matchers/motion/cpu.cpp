@@ -202,10 +202,11 @@ class Cpu final : public detail::Plan {
     const auto bound = [&](int band) {
       return static_cast<int>(static_cast<long long>(height) * band / bands);
     };
+    const bool rivals = model_.parameters.min_confidence > 0 || !map.confidence.empty();
     workers_.for_each(directions() * bands, [&](int task, int slot) {
       const int direction = task % directions(), band = task / directions();
       Windows::Match match{
-          direction == 1, pyramid_[scale + 1].best[direction], pyramid_[scale].best[direction], {}};
+          direction == 1, pyramid_[scale + 1].best[direction], pyramid_[scale].best[direction], rivals, {}};
       if (scale == 0)
         match.decided = [&](int y, const Decision* decisions) {
           for (int x = 0; x < size_.width; ++x) {

@@ -36,6 +36,15 @@ WindowModel window_model(const Model& model, Size window) {
       for (int row = 0; row < window.height; ++row) action(column, row, column * window_side + row);
   };
   labels([&](int, int, int lane) { made.inside[lane] = 255; });
+  for (int a = 0; a < window_lanes; ++a)
+    for (int b = 0; b < window_lanes; ++b)
+      made.far[a][b] = std::max(std::abs(a / window_side - b / window_side),
+                                std::abs(a % window_side - b % window_side)) > 1
+                           ? 255
+                           : 0;
+  constexpr int support_side = 5;
+  for (int column = 0; column < support_side; ++column)
+    std::fill_n(made.square + column * window_side, support_side, std::uint8_t{255});
   for (int bits = 0; bits < WindowModel::outside_bits; ++bits)
     made.units[bits] = model.data_cost(bits * data_cost::per_level);
   made.units[WindowModel::outside_bits] = model.outside;
@@ -93,6 +102,7 @@ void Windows::reserve(Arena& arena) {
     scratch.starts = arena.reserve<WindowStart>(rows * width);
     for (auto* edges : {&scratch.beside, &scratch.below}) *edges = arena.reserve<std::uint16_t>(rows * width);
     scratch.predictions = arena.reserve<Offset>(width);
+    scratch.rough = arena.reserve<std::uint8_t>(width / 2 + 1);
     scratch.decisions = arena.reserve<Decision>(width);
     for (auto& plane : scratch.census) plane = arena.reserve<std::uint8_t>(width + widest_vector_bytes);
   }
@@ -180,11 +190,6 @@ void Windows::arrive(const Direction& direction, int y, const Scratch& scratch) 
   const Size size = scale_.size;
   const WindowRow here = row(scratch, y);
   predict_row(direction, y, scratch);
-  auto* starts = const_cast<WindowStart*>(here.starts);
-  for (int x = 0; x < size.width; ++x) {
-    const Offset first = window_first(direction.scale, scratch.predictions[x]);
-    starts[x] = {1 - first.x - scale_.window.width, first.y};
-  }
   const std::size_t pack = window_lanes * element_bytes(window_model_.arithmetic);
   const auto clear = [&](int from) {
     for (int x = 0; x < size.width; ++x)
@@ -198,49 +203,70 @@ void Windows::arrive(const Direction& direction, int y, const Scratch& scratch) 
   write_costs(direction, y, here, scratch.predictions);
 }
 
+// Also writes where windows start.
 void Windows::predict_row(const Direction& direction, int y, const Scratch& scratch) const {
   const View<const Offset>& coarser = direction.match.coarser;
-  const auto of_parent = [&](int x, int parent_y) {
-    const Offset found = coarser.at(x, parent_y);
-    return nearest(direction.scale.labels, {2 * found.x, 2 * found.y});
+  auto* starts = const_cast<WindowStart*>(row(scratch, y).starts);
+  const auto write = [&](int x, Offset prediction) {
+    const Offset first = window_first(direction.scale, prediction);
+    scratch.predictions[x] = prediction;
+    starts[x] = {1 - first.x - scale_.window.width, first.y};
   };
-  const int last_x = coarser.size.width - 1, first_y = std::max(0, y / 2 - 1),
-            last_y = std::min(y / 2 + 1, coarser.size.height - 1);
   // With steps of the coarser scale up to this, doubled motions stay in the window.
-  const int close =
-      scale_.window.width < scale_.labels.extent.width || scale_.window.height < scale_.labels.extent.height
-          ? std::min(model_.parameters.active_window / 2 / 2, 1)
-          : std::numeric_limits<int>::max();
-  for (int parent = 0; parent <= last_x; ++parent) {
-    const Offset found = coarser.at(parent, y / 2);
-    const Offset own = of_parent(parent, y / 2);
-    const LabelSpace window{window_first(direction.scale, own), scale_.window};
+  const int close = std::min(model_.parameters.active_window / 2 / 2, 1);
+  find_rough(coarser, y / 2, close, scratch.rough);
+  for (int parent = 0; parent < coarser.size.width; ++parent) {
+    const int x = 2 * parent;
+    const bool both = x + 1 < scale_.size.width;
+    const Offset own = prediction_of(direction, parent, y / 2);
     Offset others[8];
-    int count = 0;
-    for (int j = first_y; j <= last_y; ++j)
-      for (int k = std::max(0, parent - 1); k <= std::min(parent + 1, last_x); ++k) {
-        const Offset near = coarser.at(k, j);
-        if (std::abs(near.x - found.x) <= close && std::abs(near.y - found.y) <= close) continue;
-        const Offset other = of_parent(k, j);
-        if (window.contains(other) || std::find(others, others + count, other) != others + count) continue;
-        others[count++] = other;
-      }
-    for (int x = 2 * parent; x < std::min(2 * parent + 2, scale_.size.width); ++x)
-      scratch.predictions[x] = count == 0 ? own : predict(direction, x, y, own, others, count);
+    const int count = scratch.rough[parent] != 0 ? find_others(direction, parent, y / 2, own, others) : 0;
+    if (count == 0) {
+      write(x, own);
+      if (!both) continue;
+      scratch.predictions[x + 1] = own;
+      starts[x + 1] = starts[x];
+    } else {
+      write(x, predict(direction, x, y, own, others, count));
+      if (both) write(x + 1, predict(direction, x + 1, y, own, others, count));
+    }
   }
+}
+
+Offset Windows::prediction_of(const Direction& direction, int parent_x, int parent_y) const {
+  const Offset found = direction.match.coarser.at(parent_x, parent_y);
+  return nearest(direction.scale.labels, {2 * found.x, 2 * found.y});
+}
+
+// The predictions of the pixels around a coarser one that are outside of its window, each once.
+int Windows::find_others(const Direction& direction, int parent_x, int parent_y, Offset own,
+                         Offset* others) const {
+  const Size size = direction.match.coarser.size;
+  const LabelSpace window{window_first(direction.scale, own), scale_.window};
+  int count = 0;
+  for (int j = std::max(0, parent_y - 1); j <= std::min(parent_y + 1, size.height - 1); ++j)
+    for (int k = std::max(0, parent_x - 1); k <= std::min(parent_x + 1, size.width - 1); ++k) {
+      const Offset other = prediction_of(direction, k, j);
+      if (!window.contains(other) && std::find(others, others + count, other) == others + count)
+        others[count++] = other;
+    }
+  return count;
 }
 
 Offset Windows::predict(const Direction& direction, int x, int y, Offset own, const Offset* others,
                         int count) const {
-  Offset best = own;
-  float least = support(direction, x, y, own);
-  for (int i = 0; i < count; ++i) {
-    const float costs = support(direction, x, y, others[i]);
-    if (costs >= least) continue;
-    least = costs;
-    best = others[i];
+  Offset candidates[9] = {own};
+  std::copy_n(others, count, candidates + 1);
+  float supports[9];
+  if (counts_in_bytes()) {
+    int sums[9];
+    find_supports({&window_model_, x, y, signatures_[direction.left], signatures_[direction.right],
+                   candidates, count + 1, sums});
+    std::copy_n(sums, count + 1, supports);
+  } else {
+    for (int i = 0; i <= count; ++i) supports[i] = support(direction, x, y, candidates[i]);
   }
-  return best;
+  return candidates[std::min_element(supports, supports + count + 1) - supports];
 }
 
 float Windows::cost(const Direction& direction, int x, int y, Offset offset) const {
@@ -296,8 +322,7 @@ void Windows::write_costs(const Direction& direction, int y, const WindowRow& ro
     return write_costs_as<std::uint16_t>(direction, y, row, predictions);
   if (window_model_.arithmetic == Arithmetic::float32)
     return write_costs_as<float>(direction, y, row, predictions);
-  if (!window_model_.fits_bytes || model_.cost != DataCost::census)
-    return write_costs_as<std::uint8_t>(direction, y, row, predictions);
+  if (!counts_in_bytes()) return write_costs_as<std::uint8_t>(direction, y, row, predictions);
   write_window_costs(
       {&window_model_, y, row, predictions, signatures_[direction.left], signatures_[direction.right]});
 }
@@ -354,6 +379,7 @@ void Windows::decide(const Direction& direction, int y, const Scratch& scratch) 
                             {y % 2 == 0 || odd, y % 2 == 1 || odd},
                             this->row(scratch, y),
                             static_cast<bool>(match.decided),
+                            match.rivals,
                             scratch.decisions};
   decide_windows(row);
   if (!match.best.empty())

@@ -31,6 +31,7 @@ class Windows {
     bool backward;               // from the second frame to the first one
     View<const Offset> coarser;  // labels that the next coarser scale found
     View<Offset> best;           // receives the labels found; may be empty
+    bool rivals;                 // whether decisions need them; else they are infinite
     // May be empty. Called with the decisions of each row, by several threads at once.
     std::function<void(int y, const Decision* row)> decided;
   };
@@ -45,6 +46,7 @@ class Windows {
     WindowStart* starts;
     std::uint16_t *beside, *below;
     Offset* predictions;
+    std::uint8_t* rough;
     Decision* decisions;
     std::uint8_t* census[8];
   };
@@ -52,11 +54,15 @@ class Windows {
   struct Direction;
 
   int iterations() const { return model_.iterations(scale_index_, 0); }
+  // Whether data costs are computed in bytes.
+  bool counts_in_bytes() const { return window_model_.fits_bytes && model_.cost == DataCost::census; }
   std::size_t row_bytes() const;
   WindowRow row(const Scratch& scratch, int y) const;
   void write_signatures(int frame, int y, const Scratch& scratch) const;
   void arrive(const Direction& direction, int y, const Scratch& scratch) const;
   void predict_row(const Direction& direction, int y, const Scratch& scratch) const;
+  Offset prediction_of(const Direction& direction, int parent_x, int parent_y) const;
+  int find_others(const Direction& direction, int parent_x, int parent_y, Offset own, Offset* others) const;
   Offset predict(const Direction& direction, int x, int y, Offset own, const Offset* others, int count) const;
   float cost(const Direction& direction, int x, int y, Offset offset) const;
   float support(const Direction& direction, int x, int y, Offset offset) const;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "matchers/motion/windows_kernels.cpp"
@@ -107,12 +108,31 @@ HWY_INLINE std::uint64_t equal_to(const Pack& pack, int value) {
   return bits;
 }
 
+HWY_INLINE int sum_of(const Pack& pack) {
+  return std::accumulate(pack.v, pack.v + window_lanes, 0);
+}
+// Elements 0 … 63 of a table.
+HWY_INLINE Pack look_up(const Pack& table, Pack indices) {
+  for (std::uint8_t& v : indices.v) v = table.v[v];
+  return indices;
+}
+
 // Adds row j: by how many bits signatures of the other frame differ, from `right` on.
 HWY_INLINE void count_bits(std::uint64_t own, const std::uint64_t* right, int j, Pack& counts) {
   for (int i = 0; i < window_side; ++i) {
     const std::uint64_t other = own ^ right[i];
     counts.v[i * window_side + j] = static_cast<std::uint8_t>(
         (other & no_signature) != 0 ? WindowModel::outside_bits : std::popcount(other));
+  }
+}
+// The same of as many pixels of the own frame, and which of them take part: 255, else 0.
+HWY_INLINE void count_bits_beside(const std::uint64_t* own, const std::uint64_t* right, int j, Pack& counts,
+                                  Pack& present) {
+  for (int i = 0; i < window_side; ++i) {
+    present.v[i * window_side + j] = (own[i] & no_signature) != 0 ? 0 : 255;
+    counts.v[i * window_side + j] = static_cast<std::uint8_t>(
+        (right[i] & no_signature) != 0 ? WindowModel::outside_bits
+                                       : std::popcount((own[i] ^ right[i]) & ~no_signature));
   }
 }
 
@@ -274,24 +294,6 @@ HWY_INLINE void highest_of(const Pack (&packs)[side::count], std::uint32_t* high
   all = max(all, hn::ShiftRight<8>(all));
   hn::StoreU(hn::And(all, hn::Set(words, 255)), words, highest);
 }
-HWY_INLINE int highest_of(const Pack& pack) {
-  const hn::Repartition<std::uint64_t, Block> halves;
-  const Block d;
-  auto block = to_block(pack);
-  block = hn::Max(block, hn::BitCast(d, hn::ShiftRightBytes<8>(halves, hn::BitCast(halves, block))));
-  std::uint64_t bytes = hn::GetLane(hn::BitCast(halves, block));
-  const auto fold = [&](int bits) HWY_ATTR {
-    const hn::Repartition<std::uint64_t, hn::CappedTag<std::uint8_t, 16> > d64;
-    const auto v = hn::Set(d64, bytes);
-    bytes = hn::GetLane(
-        hn::BitCast(d64, hn::Max(hn::BitCast(d, v), hn::BitCast(d, hn::ShiftRightSame(v, bits)))));
-  };
-  fold(32);
-  fold(16);
-  fold(8);
-  return static_cast<int>(bytes & 255);
-}
-
 // A bit for each element of this value.
 HWY_INLINE std::uint64_t equal_to(const Pack& pack, int value) {
   const Bytes d;
@@ -317,6 +319,51 @@ HWY_INLINE void count_bits(std::uint64_t own, const std::uint64_t* right, int j,
                               hn::And(missing, hn::Set(d, std::uint64_t{WindowModel::outside_bits})));
     counts.v[i] = hn::Or(counts.v[i], hn::BitCast(Bytes(), hn::ShiftLeftSame(count, 8 * j)));
   }
+}
+// The same of as many pixels of the own frame, and which of them take part: 255, else 0.
+HWY_INLINE void count_bits_beside(const std::uint64_t* own, const std::uint64_t* right, int j, Pack& counts,
+                                  Pack& present) {
+  const Groups d;
+  const hn::RebindToSigned<Groups> signs;
+  const auto sign_of = [&](hn::Vec<Groups> v)
+                           HWY_ATTR { return hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(signs, v))); };
+  for (int i = 0; i < vectors; ++i) {
+    const auto here = hn::LoadU(d, own + i * vector_groups), there = hn::LoadU(d, right + i * vector_groups);
+    const auto differing = hn::And(hn::Xor(here, there), hn::Set(d, ~no_signature));
+    const auto count = hn::Or(hn::PopulationCount(differing),
+                              hn::And(sign_of(there), hn::Set(d, std::uint64_t{WindowModel::outside_bits})));
+    counts.v[i] = hn::Or(counts.v[i], hn::BitCast(Bytes(), hn::ShiftLeftSame(count, 8 * j)));
+    const auto takes_part = hn::AndNot(sign_of(here), hn::Set(d, std::uint64_t{255}));
+    present.v[i] = hn::Or(present.v[i], hn::BitCast(Bytes(), hn::ShiftLeftSame(takes_part, 8 * j)));
+  }
+}
+
+HWY_INLINE int sum_of(const Pack& pack) {
+  const Groups d;
+  auto sum = hn::SumsOf8(pack.v[0]);
+  for (int i = 1; i < vectors; ++i) sum = hn::Add(sum, hn::SumsOf8(pack.v[i]));
+  return static_cast<int>(hn::GetLane(hn::SumOfLanes(d, sum)));
+}
+// Elements 0 … 63 of a table.
+HWY_INLINE Pack look_up(const Pack& table, const Pack& indices) {
+#if HWY_TARGET <= HWY_AVX3_DL
+  return {ByteVector{_mm512_permutexvar_epi8(indices.v[0].raw, table.v[0].raw)}};
+#else
+  // Indices beyond a part of 16 elements get the highest bit, for which a lookup brings 0.
+  const Bytes d;
+  alignas(64) std::uint8_t elements[window_lanes];
+  store(table, elements);
+  Pack out;
+  for (int i = 0; i < vectors; ++i) {
+    out.v[i] = hn::Zero(d);
+    for (int part = 0; part < window_lanes; part += 16) {
+      const auto elsewhere = hn::Xor(indices.v[i], hn::Set(d, static_cast<std::uint8_t>(part)));
+      out.v[i] = hn::Or(out.v[i], hn::TableLookupBytesOr0(hn::LoadDup128(d, elements + part),
+                                                          hn::SaturatedAdd(elsewhere, hn::Set(d, 112))));
+    }
+  }
+  return out;
+#endif
 }
 
 #endif
@@ -434,34 +481,43 @@ HWY_INLINE std::uint64_t rivals_of(Label label, std::uint64_t labels) {
   return labels & ~near;
 }
 
-template <bool receives>
-HWY_INLINE void decide_bytes(const WindowDecisions& row, const ByteModel& model, std::uint64_t labels,
-                             int x) {
-  const Pack sum = total<receives>(row.here, x, model.inside);
-  const int highest = highest_of(sum);
-  const Label label = first_of(equal_to(sum, highest));
-  alignas(64) std::uint8_t values[window_lanes];
-  float rival = std::numeric_limits<float>::infinity();
-  if (row.around) {
-    store(sum, values);
-    const std::uint64_t rivals = rivals_of(label, labels);
-    if (rivals != 0) {
-      int best = 0;
-      for (std::uint64_t left = rivals; left != 0; left &= left - 1)
-        best = std::max<int>(best, values[std::countr_zero(left)]);
-      rival = static_cast<float>(highest - best);
-    }
+// Four pixels at a time, whose highest elements are found together.
+constexpr int at_once = side::count;
+
+HWY_INLINE void decide_bytes(const WindowDecisions& row, const Pack& inside, std::uint64_t labels,
+                             int first) {
+  Pack sums[at_once];
+  std::uint32_t highest[at_once], others[at_once];
+  Label label[at_once];
+  std::uint64_t rivals[at_once];
+  for (int i = 0; i < at_once; ++i) {
+    const int x = std::min(first + i, row.width - 1);
+    sums[i] = row.receives[x % 2] ? total<true>(row.here, x, inside) : total<false>(row.here, x, inside);
   }
-  write_window_decision(row, x, label, rival,
-                        [&](int lane) { return static_cast<float>(highest - values[lane]); });
+  highest_of(sums, highest);
+  for (int i = 0; i < at_once; ++i) label[i] = first_of(equal_to(sums[i], static_cast<int>(highest[i])));
+  if (row.rivals) {
+    Pack left[at_once];
+    for (int i = 0; i < at_once; ++i) {
+      rivals[i] = rivals_of(label[i], labels);
+      left[i] = both(sums[i], load(row.model->far[label[i].lane()]));
+    }
+    highest_of(left, others);
+  }
+  for (int i = 0; i < std::min(at_once, row.width - first); ++i) {
+    const auto belief = [&](std::uint32_t value) { return static_cast<float>(highest[i] - value); };
+    alignas(64) std::uint8_t values[window_lanes];
+    store(sums[i], values);
+    const float rival =
+        row.rivals && rivals[i] != 0 ? belief(others[i]) : std::numeric_limits<float>::infinity();
+    write_window_decision(row, first + i, label[i], rival, [&](int lane) { return belief(values[lane]); });
+  }
 }
 
 void decide_all_bytes(const WindowDecisions& row) {
-  const ByteModel model(*row.model);
-  const std::uint64_t labels = equal_to(model.inside, 255);
-  for (int x = 0; x < row.width; ++x)
-    row.receives[x % 2] ? decide_bytes<true>(row, model, labels, x)
-                        : decide_bytes<false>(row, model, labels, x);
+  const Pack inside = load(row.model->inside);
+  const std::uint64_t labels = equal_to(inside, 255);
+  for (int x = 0; x < row.width; x += at_once) decide_bytes(row, inside, labels, x);
 }
 
 // ---- Words and floats
@@ -551,30 +607,91 @@ void decide_plain(const WindowDecisions& row) {
 
 // ---- Data costs of bytes
 
+// The part of a row of signatures that begins at this column; without any, if the row or all of the part is not there.
+HWY_INLINE const std::uint64_t* signatures_at(const View<const std::uint64_t>& plane, int column, int y) {
+  const int width = plane.size.width - 2 * signature_border, height = plane.size.height - 1;
+  return plane.row(y >= 0 && y < height ? y : height) + signature_border +
+         std::clamp(column, -signature_border, width);
+}
+
 void write_window_costs_here(const WindowCosts& costs) {
   const WindowModel& model = *costs.model;
-  const int width = costs.left.size.width - 2 * signature_border, height = costs.left.size.height - 1;
-  const Pack inside = load(model.inside);
+  const int width = costs.left.size.width - 2 * signature_border;
+  const Pack inside = load(model.inside), units = load(model.unit_bytes),
+             data_bound = all_of(model.data_bound);
   const std::uint64_t* left = costs.left.row(costs.y) + signature_border;
-  for (int x = 0; x < width; ++x) {
-    const WindowStart start = costs.here.starts[x];
-    const int column = std::clamp(x + start.column, -signature_border, width);
-    Pack counts = all_of(0);
-    for (int j = 0; j < model.window.height; ++j) {
-      const int y = costs.y + start.row + j;
-      count_bits(left[x], costs.right.row(y >= 0 && y < height ? y : height) + signature_border + column, j,
-                 counts);
+  for (int first = 0; first < width; first += at_once) {
+    Pack sums[at_once], missing[at_once];
+    for (int i = 0; i < at_once; ++i) {
+      const int x = std::min(first + i, width - 1);
+      const WindowStart start = costs.here.starts[x];
+      Pack counts = all_of(0);
+      for (int j = 0; j < model.window.height; ++j)
+        count_bits(left[x], signatures_at(costs.right, x + start.column, costs.y + start.row + j), j, counts);
+      const Offset predicted{-costs.predictions[x].x - start.column, costs.predictions[x].y - start.row};
+      sums[i] = load(model.predicted[predicted.x * window_side + predicted.y]);
+      if ((left[x] & no_signature) == 0) sums[i] = add(sums[i], look_up(units, counts));
+      missing[i] = both(less(all_of(255), sums[i]), inside);
     }
-    alignas(64) std::uint8_t units[window_lanes];
-    store(counts, units);
-    for (std::uint8_t& u : units) u = (left[x] & no_signature) != 0 ? 0 : model.unit_bytes[u & 63];
-    const Offset predicted{-costs.predictions[x].x - start.column, costs.predictions[x].y - start.row};
-    const Pack sum = add(load(units), load(model.predicted[predicted.x * window_side + predicted.y]));
-    const int least = 255 - highest_of(both(less(all_of(255), sum), inside));
-    const Pack settled = less(sum, all_of(least));
-    store(both(less(all_of(model.data_bound), settled), inside),
-          pack_of<std::uint8_t>(costs.here, x, data_pack));
+    std::uint32_t highest[at_once];
+    highest_of(missing, highest);
+    for (int i = 0; i < std::min(at_once, width - first); ++i) {
+      const Pack settled = less(sums[i], all_of(255 - static_cast<int>(highest[i])));
+      store(both(less(data_bound, settled), inside), pack_of<std::uint8_t>(costs.here, first + i, data_pack));
+    }
   }
+}
+
+void find_supports_here(const WindowSupports& supports) {
+  constexpr int radius = 2;
+  const Pack units = load(supports.model->unit_bytes), square = load(supports.model->square);
+  for (int k = 0; k < supports.count; ++k) {
+    const Offset offset = supports.offsets[k];
+    Pack counts = all_of(0), present = counts;
+    for (int j = 0; j <= 2 * radius; ++j) {
+      const int x = supports.x - radius, y = supports.y - radius + j;
+      count_bits_beside(signatures_at(supports.left, x, y),
+                        signatures_at(supports.right, x - offset.x, y + offset.y), j, counts, present);
+    }
+    supports.sums[k] = sum_of(both(both(look_up(units, counts), present), square));
+  }
+}
+
+// Whether any of the eight around a motion differs from it by more than `close`.
+void find_rough_here(const View<const Offset>& motions, int y, int close, std::uint8_t* rough) {
+  static_assert(sizeof(Offset) == 2 * sizeof(int));
+  const hn::ScalableTag<std::int32_t> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int values = 2 * motions.size.width, last = motions.size.height - 1;
+  const auto row = [&](int v) { return &motions.row(std::clamp(v, 0, last))->x; };
+  const std::int32_t* const rows[] = {row(y - 1), row(y), row(y + 1)};
+  const auto far_apart = [&](int i) {
+    for (const std::int32_t* r : rows)
+      for (const int beside : {-2, 0, 2})
+        if (i + beside >= 0 && i + beside < values && std::abs(r[i + beside] - rows[1][i]) > close)
+          return true;
+    return false;
+  };
+  int i = 0;
+  const auto one = [&] {
+    rough[i / 2] = far_apart(i) || far_apart(i + 1);
+    i += 2;
+  };
+  while (i < std::min(2, values)) one();
+  if (lanes > 1) {
+    const auto limit = hn::Set(d, close);
+    for (; i + lanes + 2 <= values; i += lanes) {
+      const auto centre = hn::LoadU(d, rows[1] + i);
+      auto apart = hn::Zero(d);
+      for (const std::int32_t* r : rows)
+        for (const int beside : {-2, 0, 2})
+          apart = hn::Max(apart, hn::Abs(hn::Sub(hn::LoadU(d, r + i + beside), centre)));
+      alignas(64) std::int32_t beyond[hn::MaxLanes(d)];
+      hn::Store(hn::Max(hn::Sub(apart, limit), hn::Zero(d)), d, beyond);
+      for (int k = 0; k < lanes; k += 2) rough[(i + k) / 2] = (beyond[k] | beyond[k + 1]) != 0;
+    }
+  }
+  while (i < values) one();
 }
 
 void send_windows_here(const WindowSweep& sweep) {
@@ -608,6 +725,8 @@ namespace parallax::motion {
 HWY_EXPORT(send_windows_here);
 HWY_EXPORT(decide_windows_here);
 HWY_EXPORT(write_window_costs_here);
+HWY_EXPORT(find_supports_here);
+HWY_EXPORT(find_rough_here);
 
 void send_windows(const WindowSweep& sweep) {
   HWY_DYNAMIC_DISPATCH(send_windows_here)(sweep);
@@ -619,6 +738,14 @@ void decide_windows(const WindowDecisions& decisions) {
 
 void write_window_costs(const WindowCosts& costs) {
   HWY_DYNAMIC_DISPATCH(write_window_costs_here)(costs);
+}
+
+void find_supports(const WindowSupports& supports) {
+  HWY_DYNAMIC_DISPATCH(find_supports_here)(supports);
+}
+
+void find_rough(const View<const Offset>& motions, int y, int close, std::uint8_t* rough) {
+  HWY_DYNAMIC_DISPATCH(find_rough_here)(motions, y, close, rough);
 }
 
 }  // namespace parallax::motion

@@ -31,9 +31,11 @@ struct WindowStart {
 struct WindowModel {
   Arithmetic arithmetic;
   Size window;
-  std::vector<float> slopes, truncations;  // by edge index
-  int data_bound;                          // of fixed8
-  std::uint8_t inside[window_lanes];       // 255 where a pack has a label, else 0
+  std::vector<float> slopes, truncations;        // by edge index
+  int data_bound;                                // of fixed8
+  std::uint8_t far[window_lanes][window_lanes];  // 255 for labels more than one away from another, else 0
+  std::uint8_t square[window_lanes];             // 255 for 5×5 elements, else 0
+  std::uint8_t inside[window_lanes];             // 255 where a pack has a label, else 0
 
   // Of census costs: units by the bits of difference, and of a label outside. Bytes: whether all sums of data costs and
   // predictions fit into them.
@@ -68,6 +70,7 @@ struct WindowDecisions {
   bool receives[2];  // pixels of even and odd columns
   WindowRow here;
   bool around;  // whether beliefs around the lowest are asked for
+  bool rivals;  // and rivals, else infinite
   Decision* decisions;
 };
 void decide_windows(const WindowDecisions& decisions);
@@ -86,5 +89,19 @@ struct WindowCosts {
   View<const std::uint64_t> left, right;
 };
 void write_window_costs(const WindowCosts& costs);
+
+// Sums of census costs of offsets over 5×5 pixels.
+struct WindowSupports {
+  const WindowModel* model;
+  int x, y;
+  View<const std::uint64_t> left, right;
+  const Offset* offsets;
+  int count;
+  int* sums;
+};
+void find_supports(const WindowSupports& supports);
+
+// Of a row of motions: whether any of the eight around a motion differs from it by more than `close` on an axis.
+void find_rough(const View<const Offset>& motions, int y, int close, std::uint8_t* rough);
 
 }  // namespace parallax::motion
