@@ -94,6 +94,7 @@ struct AllLabels::Implementation {
   int tile_border() const { return round_up(iterations(0) + 1, 4); }
 
   void match_level(std::size_t level, const Workers& workers) const;
+  void sweep_level(std::size_t level, int done, int count, const Workers& workers) const;
   void match_finest(const Output& output, const Workers& workers) const;
   void match_tile(const Tile& tile, const Output& output, const Scratch& scratch) const;
   void decide(const LabelRows& rows, int y, Range columns, const Output& output,
@@ -382,50 +383,54 @@ void AllLabels::Implementation::sweep(const LabelRows& rows, int iteration, int 
   send_row(arithmetic_, row);
 }
 
+void AllLabels::Implementation::match_level(std::size_t level, const Workers& workers) const {
+  for (int done = 0; done < iterations(level); done += most_at_once)
+    sweep_level(level, done, std::min(most_at_once, iterations(level) - done), workers);
+}
+
 // In bands of rows, each with a thread: first all rows whose half-sweeps need none of another band; then the others,
 // around where bands meet.
-void AllLabels::Implementation::match_level(std::size_t level, const Workers& workers) const {
+void AllLabels::Implementation::sweep_level(std::size_t level, int done, int count,
+                                            const Workers& workers) const {
   const LabelRows& rows = levels_[level];
-  const int height = rows.size.height;
-  for_row_ranges(workers, height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) {
+  const Bands bands(rows.size.height, 2 * count, workers.threads() * workers.ranges_per_thread(), workers);
+  const int line = widest_vector_bytes / static_cast<int>(element_), lines = rows.computed / line;
+  const int block = lines_at_once(count, lines), blocks = divide_round_up(lines + count - 1, block);
+  // In blocks of columns, too; each half-sweep of a block begins and ends a vector farther left than the one before.
+  const auto sweep_rows = [&](const auto& range, const auto& arrive, int slot) {
+    for (int i = 0; i < blocks; ++i)
+      follow_closely(
+          count, range,
+          [&](int y) {
+            if (i == 0) arrive(y);
+          },
+          [&](int k, int y) {
+            const Range pixels{std::max(0, i * block - k) * line,
+                               std::min(lines, (i + 1) * block - k) * line};
+            sweep(rows, done + k, y, pixels, scratch_[static_cast<std::size_t>(slot)]);
+          },
+          [](int) {});
+  };
+  workers.for_each(bands.count(), [&](int band, int slot) {
+    const auto range = [&](int k) -> RowRange {
+      return {bands.first(band) + (band > 0 ? k + 1 : 0),
+              bands.last(band) - (band + 1 < bands.count() ? k + 1 : 0)};
+    };
+    const auto arrive = [&](int y) {
+      if (done > 0 || y >= bands.last(band)) return;
       write_edges(rows, level, y);
       start_messages(rows, level, y);
-    }
-  });
-  const auto nothing = [](int) {};
-  const int iterations = this->iterations(level);
-  for (int done = 0; done < iterations; done += most_at_once) {
-    const int count = std::min(most_at_once, iterations - done);
-    const Bands bands(height, 2 * count, workers.threads() * workers.ranges_per_thread(), workers);
-    const int line = widest_vector_bytes / static_cast<int>(element_), lines = rows.computed / line;
-    const int block = lines_at_once(count, lines), blocks = divide_round_up(lines + count - 1, block);
-    // In blocks of columns, too; each half-sweep of a block begins and ends a vector farther left than the one before.
-    const auto sweep_rows = [&](const auto& range, int slot) {
-      for (int i = 0; i < blocks; ++i)
-        follow_closely(
-            count, range, nothing,
-            [&](int k, int y) {
-              const Range pixels{std::max(0, i * block - k) * line,
-                                 std::min(lines, (i + 1) * block - k) * line};
-              sweep(rows, done + k, y, pixels, scratch_[static_cast<std::size_t>(slot)]);
-            },
-            nothing);
     };
-    workers.for_each(bands.count(), [&](int band, int slot) {
-      const auto range = [&](int k) -> RowRange {
-        return {bands.first(band) + (band > 0 ? k + 1 : 0),
-                bands.last(band) - (band + 1 < bands.count() ? k + 1 : 0)};
-      };
-      sweep_rows(range, slot);
-    });
-    workers.for_each(bands.count() - 1, [&](int band, int slot) {
-      const auto range = [&](int k) -> RowRange {
-        return {bands.last(band) - k - 1, bands.last(band) + k + 1};
-      };
-      sweep_rows(range, slot);
-    });
-  }
+    for (int y = bands.first(band); y <= range(0).first; ++y) arrive(y);
+    sweep_rows(range, arrive, slot);
+  });
+  workers.for_each(bands.count() - 1, [&](int band, int slot) {
+    const auto range = [&](int k) -> RowRange {
+      return {bands.last(band) - k - 1, bands.last(band) + k + 1};
+    };
+    sweep_rows(
+        range, [](int) {}, slot);
+  });
 }
 
 // Widest vectors of a parity whose rows stay in the cache during `count` half-sweeps; of `lines`.
