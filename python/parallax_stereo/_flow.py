@@ -59,7 +59,7 @@ def flow(
     return vectors, result.status
 
 
-def _labels(extent: Any, least: Any) -> Dict[str, int]:
+def _labels(extent: Any, least: Any) -> Dict[str, Any]:
     """The parameters of the method, whose disparities are motions to the left."""
     if extent is None:
         if least is not None:
