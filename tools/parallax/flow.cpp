@@ -243,6 +243,8 @@ int match_frames(const FlowRequest& request) {
   for (const std::string& path : {request.first, request.second, request.first_mask, request.second_mask})
     files.reads(path);
   for (const std::string& path : {request.output, request.image}) {
+    if (names_folder(path))
+      throw UsageError(path + " is a directory: give a file name, as for any two frames");
     files.writes(path);
     check_output(path);
   }
@@ -289,6 +291,8 @@ class FlowSequence {
                   stage(false, &FlowSequence::write), stage(true, &FlowSequence::finish)});
     show_progress("");
     if (video_) video_->finish();
+    if (frames_ == 1 && failures_.empty())
+      throw Error(ErrorCategory::file, request_.first + " has one frame: a motion needs two");
     report();
     return failures_.empty() ? done : failed;
   }
@@ -310,8 +314,13 @@ class FlowSequence {
     for (const Frame& frame : frames) files_.reads(frame.left);
     files_.writes(request_.video);
     if (!frames.empty()) frames.pop_back();
-    for (const Frame& frame : frames)
-      for (const OutputNames* names : {&outputs_, &images_}) files_.writes(names->of(frame));
+    for (const Frame& frame : frames) check_names_of(frame);
+    checked_ = frames.size();
+  }
+
+  // \throws UsageError
+  void check_names_of(const Frame& frame) {
+    for (const OutputNames* names : {&outputs_, &images_}) files_.writes(names->of(frame));
   }
 
   void decode(Item& item) const {
@@ -324,9 +333,19 @@ class FlowSequence {
     }
   }
 
+  // A video may have more frames than it announces.
+  void check_unannounced(Item& item, const Frame& before) {
+    try {
+      check_names_of(before);
+    } catch (const UsageError& error) {
+      item.frame.error = error.what();
+    }
+  }
+
   void match(Item& item) {
     item.has_result = false;
     Frame before = std::exchange(before_, item.frame);
+    if (frames_++ > checked_) check_unannounced(item, before);
     if (!item.frame.error.empty()) return;
     const ImageFormat format = item.frame.pictures.left.view().format;
     if (!matcher_) {
@@ -411,7 +430,8 @@ class FlowSequence {
   std::unique_ptr<VideoWriter> video_;
   Stopwatch stopwatch_;
   double valid_ = 0;
-  std::size_t matched_ = 0;
+  std::size_t frames_ = 0, matched_ = 0;
+  std::size_t checked_ = 0;  // pairs whose files are known to replace no other
   std::vector<std::pair<std::uint64_t, std::string>> failures_;
 };
 
