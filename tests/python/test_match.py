@@ -20,13 +20,14 @@ def same(one: px.Result, other: px.Result) -> bool:
 @pytest.mark.parametrize("method", px.methods())
 def test_every_method_matches(method: str, pair: Any) -> None:
     left, right, truth = pair
-    result = px.match(left, right, disparities=16, method=method)
+    rows: Any = {"min_disparity": 0, "min_row_offset": -1, "row_offsets": 3} if method == "motion" else {}
+    result = px.match(left, right, disparities=16, method=method, **rows)
     assert result.disparity.shape == (80, 120) and result.disparity.dtype == np.float32
     assert result.status.shape == (80, 120) and result.status.dtype == np.uint8
     assert px.evaluate(result.disparity, truth).bad1 < 0.15
     assert result.valid.dtype == np.bool_ and result.valid.mean() > 0.9
-    assert same(result, px.match(left, right, disparities=16, method=method, device="reference"))
-    assert same(result, px.match(left, right, 16, method, "cpu", threads=1))
+    assert same(result, px.match(left, right, disparities=16, method=method, device="reference", **rows))
+    assert same(result, px.match(left, right, 16, method, "cpu", threads=1, **rows))
 
 
 def test_defaults_are_those_of_bp(pair: Any) -> None:
@@ -124,7 +125,7 @@ def test_row_offsets_are_a_second_output() -> None:
     out = np.empty((40, 60), np.float32), np.empty((40, 60), np.uint8), None, np.empty((40, 60), np.float32)
     without = matcher(left, right, out=out)
     assert without.row_offset is out[3] and without.confidence is None and np.array_equal(out[3], rows)
-    matched = px.match(left, right, None, "motion", "reference", row_offset=True, **ranges)
+    matched = px.match(left, right, method="motion", device="reference", row_offset=True, **ranges)
     assert np.array_equal(matched.row_offset, rows)
     with px.MatcherPool("motion", devices="reference", **ranges) as pool:
         assert np.array_equal(pool.wait(pool.submit(left, right, row_offset=True)).row_offset, rows)
