@@ -99,6 +99,10 @@ CostCurve cost_curve(const MatcherParameters& given, const StereoPair& pair, int
   detail::check_run(*plan, part_format, surroundings, map);
   plan->run(surroundings, map);
   CostCurve curve = plan->cost_curve(x - region.x, y - region.y);
+  if (curve.data_costs.empty())
+    throw Error(ErrorCategory::argument,
+                "method " + method_name(parameters) +
+                    " has no cost curve: choose a method for stereo pairs, such as bp");
   keep_best_row_offsets(curve, static_cast<std::size_t>(parameters.disparities()));
   curve.min_disparity = parameters.min_disparity();
   return curve;
