@@ -2,15 +2,18 @@
 // Measures what row_tolerance is worth: the shared pairs with their right image turned, sheared and scaled so that rows are
 // off by up to 2 pixels, matched with and without. Prints the tables of docs/row_tolerance.md:
 //
-//   row_tolerance DATA METHOD [FIELD=VALUE]...   DATA: the folder with middlebury2003/ and middlebury2014/; FIELD may be
-//                                                device, threads, pairs (how many), or any parameter of the method
+//   row_tolerance DATA METHOD [FIELD=VALUE]...   DATA: the folder with middlebury2003/ and middlebury2014/; FIELD is
+//                                                device, threads, runs (the fastest counts), pair (a name), or a
+//                                                parameter of the method
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -30,16 +33,17 @@ struct PairFolder {
   double truth_scale;  // 0: the truth is a PFM
 };
 
-constexpr PairFolder folders[] = {
-    {"middlebury2003/tsukuba", 16, 16}, {"middlebury2003/venus", 24, 8},    {"middlebury2003/teddy", 64, 4},
-    {"middlebury2003/cones", 64, 4},    {"middlebury2014/Adirondack", 76, 0}, {"middlebury2014/Jadeplant", 164, 0},
-    {"middlebury2014/Motorcycle", 74, 0}, {"middlebury2014/MotorcycleE", 74, 0}, {"middlebury2014/Piano", 68, 0},
-    {"middlebury2014/Playtable", 76, 0},  {"middlebury2014/Recycle", 68, 0},    {"middlebury2014/Teddy", 68, 0}};
+constexpr PairFolder folders[] = {{"middlebury2003/tsukuba", 16, 16},   {"middlebury2003/venus", 24, 8},
+                                  {"middlebury2003/teddy", 64, 4},      {"middlebury2003/cones", 64, 4},
+                                  {"middlebury2014/Adirondack", 76, 0}, {"middlebury2014/Jadeplant", 164, 0},
+                                  {"middlebury2014/Motorcycle", 74, 0}, {"middlebury2014/MotorcycleE", 74, 0},
+                                  {"middlebury2014/Piano", 68, 0},      {"middlebury2014/Playtable", 76, 0},
+                                  {"middlebury2014/Recycle", 68, 0},    {"middlebury2014/Teddy", 68, 0}};
 
 struct Pair {
   tool::Picture left, right;
-  Plane<float> truth;           // disparities
-  Plane<float> rows;            // true row offsets
+  Plane<float> truth;  // disparities
+  Plane<float> rows;   // true row offsets
   Plane<std::uint8_t> nonocc;
 };
 
@@ -47,10 +51,11 @@ Pair load(const fs::path& data, const PairFolder& folder) {
   const fs::path at = data / folder.name;
   auto pictures = tool::read_pair((at / "left.png").string(), (at / "right.png").string());
   const bool is_2014 = folder.truth_scale == 0;
-  Pair pair{pictures.left, pictures.right,
-            tool::read_disparity((at / (is_2014 ? "disp0GT.pfm" : "groundtruth.png")).string(), folder.truth_scale),
-            Plane<float>(pictures.left.size()),
-            tool::read_mask((at / (is_2014 ? "mask0nocc.png" : "nonocc.png")).string())};
+  Pair pair{
+      pictures.left, pictures.right,
+      tool::read_disparity((at / (is_2014 ? "disp0GT.pfm" : "groundtruth.png")).string(), folder.truth_scale),
+      Plane<float>(pictures.left.size()),
+      tool::read_mask((at / (is_2014 ? "mask0nocc.png" : "nonocc.png")).string())};
   return pair;
 }
 
@@ -145,7 +150,8 @@ struct Figures {
 struct Settings {
   MatcherParameters parameters;
   Device device = Device::parse("cpu");
-  int pairs = 100;
+  int runs = 5;
+  std::string pair = {};  // empty: all
 };
 
 Figures match(const Pair& pair, Settings settings, int tolerance) {
@@ -158,7 +164,7 @@ Figures match(const Pair& pair, Settings settings, int tolerance) {
   if (tolerance > 0) map.row_offset = rows.view();
   Figures figures;
   figures.milliseconds = std::numeric_limits<double>::infinity();
-  for (int run = 0; run < (settings.device.kind == DeviceKind::reference ? 1 : 5); ++run) {
+  for (int run = 0; run < settings.runs; ++run) {
     const auto start = std::chrono::steady_clock::now();
     matcher.run({pair.left.view(), pair.right.view()}, map);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
@@ -169,7 +175,8 @@ Figures match(const Pair& pair, Settings settings, int tolerance) {
   for (int y = 0; y < size.height; ++y) {
     for (int x = 0; x < size.width; ++x) {
       const float error = std::abs(rows.at(x, y) - pair.rows.at(x, y));
-      if (pair.nonocc.at(x, y) != 255 || !std::isfinite(error) || !std::isfinite(pair.truth.at(x, y))) continue;
+      if (pair.nonocc.at(x, y) != 255 || !std::isfinite(error) || !std::isfinite(pair.truth.at(x, y)))
+        continue;
       figures.rows += static_cast<double>(error);
       ++count;
     }
@@ -178,32 +185,43 @@ Figures match(const Pair& pair, Settings settings, int tolerance) {
   return figures;
 }
 
+// The figures of a row of the table, in its order.
+using Row = std::array<double, 7>;
+
+Row measure(const Pair& pair, const Settings& settings) {
+  const Figures zero = match(pair, settings, 0), one = match(pair, settings, 1),
+                two = match(pair, settings, 2);
+  return {zero.bad1, one.bad1, two.bad1, two.rows, zero.milliseconds, one.milliseconds, two.milliseconds};
+}
+
+void print(const std::string& pair, const char* rows, const Row& row) {
+  std::printf("| %s | %s | %.1f | %.1f | %.1f | %.2f | %.0f | %.0f | %.0f |\n", pair.c_str(), rows, row[0],
+              row[1], row[2], row[3], row[4], row[5], row[6]);
+  std::fflush(stdout);
+}
+
 void run(const fs::path& data, Settings settings) {
-  std::printf("| pair | rows | N = 0 | N = 2 | rows off by | ms N=0 | N=1 | N=2 |\n|---|---|--:|--:|--:|--:|--:|--:|\n");
-  std::vector<double> sums;
+  std::printf(
+      "| pair | rows | N = 0 | N = 1 | N = 2 | rows off by | ms, N = 0 | N = 1 | N = 2 |\n"
+      "|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
+  std::array<Row, 1 + std::size(warps)> sums = {};
   int pairs = 0;
   for (const PairFolder& folder : folders) {
-    if (pairs == settings.pairs) break;
+    const std::string name = fs::path(folder.name).filename();
+    if (!name.starts_with(settings.pair)) continue;
     ++pairs;
     const Pair given = load(data, folder);
     set_parameter(settings.parameters, "disparities", std::to_string(folder.disparities));
-    std::size_t at = 0;
-    const auto report = [&](const char* rows, const Pair& pair) {
-      const Figures without = match(pair, settings, 0), one = match(pair, settings, 1), with = match(pair, settings, 2);
-      std::printf("| %s | %s | %.2f | %.2f | %.2f | %.0f | %.0f | %.0f |\n", fs::path(folder.name).filename().c_str(), rows,
-                  without.bad1, with.bad1, with.rows, without.milliseconds, one.milliseconds, with.milliseconds);
-      std::fflush(stdout);
-      for (const double value : {without.bad1, with.bad1, with.rows, without.milliseconds, one.milliseconds, with.milliseconds}) {
-        if (at == sums.size()) sums.push_back(0);
-        sums[at++] += value;
-      }
-    };
-    report("as given", given);
-    for (const Warp& warp : warps) report(warp.name, warped(given, warp));
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const Row row = i == 0 ? measure(given, settings) : measure(warped(given, warps[i - 1]), settings);
+      print(name, i == 0 ? "as given" : warps[i - 1].name, row);
+      for (std::size_t k = 0; k < row.size(); ++k) sums[i][k] += row[k];
+    }
   }
-  for (std::size_t i = 0; i < sums.size(); i += 6)
-    std::printf("| **mean** | %s | %.2f | %.2f | %.2f | %.0f | %.0f | %.0f |\n", i == 0 ? "as given" : warps[i / 6 - 1].name,
-                sums[i] / pairs, sums[i + 1] / pairs, sums[i + 2] / pairs, sums[i + 3] / pairs, sums[i + 4] / pairs, sums[i + 5] / pairs);
+  for (std::size_t i = 0; i < sums.size() && pairs > 1; ++i) {
+    for (double& sum : sums[i]) sum /= pairs;
+    print("**mean**", i == 0 ? "as given" : warps[i - 1].name, sums[i]);
+  }
 }
 
 }  // namespace
@@ -218,8 +236,12 @@ int main(int count, char** arguments) {
       const std::string field = argument.substr(0, equals), value = argument.substr(equals + 1);
       if (field == "device")
         settings.device = Device::parse(value);
-      else if (field == "pairs")
-        settings.pairs = std::stoi(value);
+      else if (field == "threads")
+        settings.device.threads = std::stoi(value);
+      else if (field == "runs")
+        settings.runs = std::stoi(value);
+      else if (field == "pair")
+        settings.pair = value;
       else
         set_parameter(settings.parameters, field, value);
     }

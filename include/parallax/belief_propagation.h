@@ -70,10 +70,12 @@ struct BeliefPropagationParameters {
   /// not perfectly rectified. Only on reference and cpu, not in tiles, and not with DataCost::volume.
   bool align_rows = false;
 
-  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is a
-  /// disparity and a row offset v, of which the map of row offsets tells. With the 2·N + 1 row offsets, time and
-  /// memory grow. Only on reference and cpu, without `align_rows`, and not with DataCost::volume.
+  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is
+  /// a disparity and a row offset then, DisparityMap::row_offset. Only on reference and cpu, and neither with
+  /// `align_rows` or refit, nor with DataCost::volume.
   int row_tolerance = 0;
+  /// Neighbours whose row offsets differ by k cost row_weight·k more, and T at most in all, whatever the edges;
+  /// 0…1024.
   float row_weight = 4;
 
   /// T: neighbours that differ by k labels cost min(k, T); 0 = disparities / 7.5; 0…1024.

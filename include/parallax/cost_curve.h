@@ -12,7 +12,7 @@
 namespace parallax {
 
 /// The costs of all labels at a pixel, in the units of the method. +infinity: the method does not consider the label
-/// there.
+/// there. Where rows are searched, too, labels are disparities, each at the row offset of its lowest total.
 struct CostCurve {
   int min_disparity = 0;          ///< disparity of the first label, in pixels
   std::vector<float> data_costs;  ///< for each label, how badly it fits: the cost of its window

@@ -27,7 +27,7 @@ namespace parallax {
 ///
 /// Presets of the method "motion":
 /// - `default`: coarse to fine, for motions of up to 64 pixels along each axis;
-/// - `all-labels`: every pixel considers all labels, of motions of up to 15 columns and 7 rows.
+/// - `all-labels`: every pixel considers all labels, of motions of up to 15 columns and 7 rows, with half the iterations.
 struct MotionParameters {
   int min_disparity = -64;   ///< disparity of the first label, in pixels, any sign; −1,000,000…1,000,000
   int disparities = 129;     ///< number of labels along a row, one per pixel; 1…4096
@@ -37,13 +37,13 @@ struct MotionParameters {
   /// labels, and no scales; or odd, 3…7.
   int active_window = 7;
   /// Cost of each pixel by which a motion differs from the one that the next coarser scale found; 0…1000.
-  float prediction_weight = 0.03f;
+  float prediction_weight = 0.02f;
   /// Levels of the pyramid of messages, including the image itself, where all labels are considered; 1…30.
   int levels = 5;
   /// Half-sweeps on each level and scale; each updates one of the two colours of the checkerboard; 1…1000.
-  int iterations = 7;
+  int iterations = 14;
   /// The same on the image itself, where fewer suffice; 0 = `iterations`; 0…1000.
-  int finest_iterations = 4;
+  int finest_iterations = 8;
   Arithmetic arithmetic = Arithmetic::fixed8;  ///< fixed8, fixed16 or float32
 
   DataCost cost = DataCost::census;  ///< census or absolute_difference
@@ -54,10 +54,10 @@ struct MotionParameters {
   float smoothing = 0;  ///< σ of the Gaussian that first smooths both images, in pixels; 0 = none; 0…30
 
   /// T: neighbours whose motions differ by k columns and l rows cost min(k + l, T); above 0, to 1024.
-  float discontinuity_truncation = 6;
+  float discontinuity_truncation = 5;
   /// Where neighbours differ by ΔI gray levels, smoothness is multiplied by
   /// edge_floor + (1 − edge_floor)·exp(−|ΔI| / edge_contrast). 0 = the same smoothness everywhere; 0…256.
-  float edge_contrast = 7;
+  float edge_contrast = 14;
   float edge_floor = 0.05f;  ///< share of the smoothness that remains at any edge; 0…1
 
   SubPixel sub_pixel = SubPixel::v_shape;  ///< how beliefs are interpolated between labels, on each axis
@@ -69,7 +69,12 @@ struct MotionParameters {
   /// `refit` fits fractions to gray levels by a step of Lucas & Kanade 1981, in place of census costs. Fill::directions
   /// takes the vector median of the nearest motions in eight directions. Medians are those of each component. Other
   /// fills, the speckle filter and the bilateral filter are not available.
-  RefineParameters refine = {.speckle_size = 0, .refit = 7, .fill = Fill::directions};
+  RefineParameters refine = {.left_right_tolerance = 0.75f,
+                             .speckle_size = 0,
+                             .refit = 15,
+                             .fill = Fill::directions,
+                             .weighted_median = 11,
+                             .weighted_median_range = 20};
 
   /// \throws Error (argument) naming the field, its value and the allowed range, also when the arithmetic
   /// cannot represent the parameters.

@@ -17,6 +17,7 @@
 #include "parallax/device.h"
 #include "parallax/error.h"
 #include "parallax/evaluate.h"
+#include "parallax/flow.h"
 #include "parallax/formats.h"
 #include "parallax/geometry.h"
 #include "parallax/image.h"

@@ -495,6 +495,14 @@ PARALLAX_API parallax_code parallax_read_pfm(const char* path, float** pixels, i
 PARALLAX_API void parallax_free(void* memory);
 /** Writes a one-channel float image as a PFM, completely or not at all. */
 PARALLAX_API parallax_code parallax_write_pfm(const char* path, const parallax_image* image);
+/** Reads a .flo file of the Middlebury benchmark: for each pixel, its motion to the right and downwards, or +infinity
+    twice where there is none. The rows have no gaps between them. Release `vectors` with parallax_free(). */
+PARALLAX_API parallax_code parallax_read_flo(const char* path, float** vectors, int32_t* width,
+                                             int32_t* height);
+/** Writes motions as a .flo file, completely or not at all: `u` to the right and `v` downwards, both floats; a value
+    that is not finite means none. */
+PARALLAX_API parallax_code parallax_write_flo(const char* path, const parallax_image* u,
+                                              const parallax_image* v);
 /** Writes points as a binary PLY, completely or not at all. */
 PARALLAX_API parallax_code parallax_write_ply(const char* path, const parallax_point* points, size_t count);
 /** Writes points as a binary PCD for the Point Cloud Library, completely or not at all. */

@@ -184,6 +184,10 @@ MatcherParameters with_json(const MatcherParameters& parameters, std::string_vie
 /// Returns whether these parameters search full rows; min_disparity and disparities are then ignored.
 bool searches_full_rows(const MatcherParameters& parameters);
 
+/// Returns whether these parameters search the rows above and below, too, so that a matcher can write
+/// DisparityMap::row_offset.
+bool searches_rows(const MatcherParameters& parameters);
+
 /// Computes the energy that a method minimises, for any disparity map of a pair: data costs plus
 /// discontinuity costs, in the units of the method's discontinuity cost. Disparities are rounded to labels.
 /// Pixels without a value and the edges to them do not count.

@@ -66,7 +66,8 @@ struct RefineParameters {
 /// Left-right consistency check: a left pixel (x, y) of disparity d keeps its value if the right map has a
 /// value at column x − ⌈d − ½⌉ (the nearest; ties to the lower disparity) that differs from d by at most
 /// `tolerance` pixels. Otherwise it becomes Status::inconsistent. `right` has the disparity of every right
-/// pixel, with the sign convention of the left map.
+/// pixel, with the sign convention of the left map. Where the left map has row offsets v, the right pixel is on row
+/// y + ⌈v − ½⌉; without row offsets, on row y.
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance, int threads = 0);
 
 /// Fits fractions of disparities to data costs. A pixel (x, y) of disparity d has the label k = ⌈d − ½⌉ (the nearest;

@@ -75,11 +75,11 @@ struct SemiGlobalParameters {
   float edge_floor = 0.05f;  ///< share of P2 that remains at any edge; 0…1
 
   /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is a
-  /// disparity and a row offset then, and has data costs of its own. Only on reference and cpu, and not with
-  /// DataCost::volume.
+  /// disparity and a row offset then, DisparityMap::row_offset. Only on reference and cpu, and neither with refit nor
+  /// with DataCost::volume.
   int row_tolerance = 0;
-  /// P3: cost of any change of the row offset along a path, in units, whatever the edges; 1…8191. Takes P2's place in
-  /// what fits 16 bits where it is higher.
+  /// P3: cost of any change of the row offset from one pixel of a path to the next, in units, whatever the edges; 1…8191.
+  /// Where rows are searched, the higher of P2 and P3 counts in what fits 16 bits.
   int row_jump = 120;
 
   SubPixel sub_pixel = SubPixel::v_shape;  ///< how sums are interpolated between labels

@@ -9,6 +9,7 @@
 
 from . import opencv
 from ._check import Estimate, Exposure, PairReport, RowModel, check
+from ._flow import flow, read_flow, write_flow
 from ._library import (
     ArgumentError,
     CancelledError,
@@ -77,6 +78,7 @@ __all__ = [
     "depth_uncertainty",
     "devices",
     "evaluate",
+    "flow",
     "margins",
     "match",
     "mesh",
@@ -87,10 +89,12 @@ __all__ = [
     "presets",
     "read",
     "read_disparity",
+    "read_flow",
     "rectify",
     "set_log",
     "synthesize",
     "write",
+    "write_flow",
     "write_mesh",
     "write_points",
 ]

@@ -328,6 +328,8 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
     "parallax_colour": [_IMAGE, ctypes.c_double, ctypes.c_double, _IMAGE],
     "parallax_read_pfm": [_TEXT, _OUT, ctypes.POINTER(_INT), ctypes.POINTER(_INT)],
     "parallax_write_pfm": [_TEXT, _IMAGE],
+    "parallax_read_flo": [_TEXT, _OUT, ctypes.POINTER(_INT), ctypes.POINTER(_INT)],
+    "parallax_write_flo": [_TEXT, _IMAGE, _IMAGE],
     "parallax_write_ply": [_TEXT, ctypes.c_void_p, ctypes.c_size_t],
     "parallax_write_pcd": [_TEXT, ctypes.c_void_p, ctypes.c_size_t],
     "parallax_write_mesh": [_TEXT, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t],

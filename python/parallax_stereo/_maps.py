@@ -239,13 +239,17 @@ def write(path: PathLike, disparity: Any) -> None:
     elif suffix == ".png":
         _write_bytes(path, encode_png(_kitti(array)))
     elif suffix == ".npy":
-        try:
-            with open(path, "wb") as file:
-                np.save(file, array)
-        except OSError as error:
-            raise FileError(f"cannot write {path}: {error.strerror}") from error
+        write_npy(path, array)
     else:
         raise ArgumentError(f"cannot write {path}: choose the suffix .pfm, .png or .npy")
+
+
+def write_npy(path: PathLike, array: Array) -> None:
+    try:
+        with open(path, "wb") as file:
+            np.save(file, array)
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error.strerror}") from error
 
 
 def write_points(path: PathLike, disparity: Any, left: Any, calibration: Calibration) -> None:
@@ -291,13 +295,19 @@ def read_disparity(path: PathLike) -> Array:
 
 
 def _read_pfm(path: PathLike) -> Array:
-    pixels, width, height = ctypes.c_void_p(), ctypes.c_int32(), ctypes.c_int32()
-    function("read_pfm")(encoded(path, "path"), ctypes.byref(pixels), ctypes.byref(width), ctypes.byref(height))
+    return read_floats("read_pfm", path, 1)[:, :, 0]
+
+
+def read_floats(reader: str, path: PathLike, channels: int) -> Array:
+    """What a function of the library reads from a file, as float32 (height, width, channels)."""
+    values, width, height = ctypes.c_void_p(), ctypes.c_int32(), ctypes.c_int32()
+    function(reader)(encoded(path, "path"), ctypes.byref(values), ctypes.byref(width), ctypes.byref(height))
     try:
-        values = (ctypes.c_float * (width.value * height.value)).from_address(pixels.value or 0)
-        return np.array(values, np.float32).reshape(height.value, width.value)
+        shape = (height.value, width.value, channels)
+        memory = (ctypes.c_float * int(np.prod(shape))).from_address(values.value or 0)
+        return np.array(memory, np.float32).reshape(shape)
     finally:
-        free(pixels)
+        free(values)
 
 
 def _read_picture(path: PathLike) -> Array:

@@ -7,6 +7,7 @@
 
 #include "parallax/error.h"
 #include "parallax/evaluate.h"
+#include "parallax/flow.h"
 #include "parallax/formats.h"
 #include "parallax/synth.h"
 
@@ -46,6 +47,13 @@ std::vector<Point> points_of(const parallax_point* given, std::size_t count, std
 template <class T>
 void copy(const Plane<T>& from, View<T> to) {
   for (int y = 0; y < from.height(); ++y) std::copy_n(from.row(y), from.width(), to.row(y));
+}
+
+// Memory that parallax_free() releases.
+float* allocate_floats(std::size_t count) {
+  auto* floats = static_cast<float*>(std::malloc(std::max<std::size_t>(1, count) * sizeof(float)));
+  if (floats == nullptr) throw std::bad_alloc();
+  return floats;
 }
 
 void check_same_size(Size left, Size right, Size truth) {
@@ -150,9 +158,7 @@ parallax_code parallax_read_pfm(const char* path, float** pixels, int32_t* width
     c::required(width, "width");
     c::required(height, "height");
     const Plane<float> image = read_pfm(c::text(path, "path"));
-    auto* copied =
-        static_cast<float*>(std::malloc(std::max<std::size_t>(1, image.size().pixels()) * sizeof(float)));
-    if (copied == nullptr) throw std::bad_alloc();
+    float* copied = c::allocate_floats(image.size().pixels());
     c::copy(image, View<float>(copied, image.size()));
     *pixels = copied;
     *width = image.width();
@@ -168,6 +174,30 @@ parallax_code parallax_write_pfm(const char* path, const parallax_image* image) 
   return c::call([&] {
     const std::string to = c::text(path, "path");
     write_file(to, encode_pfm(c::float_view(image, "image")));
+  });
+}
+
+parallax_code parallax_read_flo(const char* path, float** vectors, int32_t* width, int32_t* height) {
+  return c::call([&] {
+    c::required(vectors, "vectors");
+    c::required(width, "width");
+    c::required(height, "height");
+    const Flow flow = read_flo(c::text(path, "path"));
+    float* to = *vectors = c::allocate_floats(2 * flow.size().pixels());
+    for (int y = 0; y < flow.size().height; ++y)
+      for (int x = 0; x < flow.size().width; ++x) {
+        *to++ = flow.u.at(x, y);
+        *to++ = flow.v.at(x, y);
+      }
+    *width = flow.size().width;
+    *height = flow.size().height;
+  });
+}
+
+parallax_code parallax_write_flo(const char* path, const parallax_image* u, const parallax_image* v) {
+  return c::call([&] {
+    const std::string to = c::text(path, "path");
+    write_file(to, encode_flo({c::float_view(u, "u"), c::float_view(v, "v")}));
   });
 }
 

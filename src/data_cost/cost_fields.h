@@ -33,13 +33,19 @@ inline void add_row_tolerance_field(detail::Fields& fields, int& row_tolerance) 
               "rows"});
 }
 
+// \throws Error (argument) for a step that has no meaning across rows
+template <class Parameters>
+void check_refinement_across_rows(const Parameters& p) {
+  if (p.row_tolerance > 0 && p.refine.refit > 0)
+    refuse("refit", p.refine.refit, "0 with row_tolerance: fractions are fitted in one row");
+}
+
 // \throws Error (argument) for what has no meaning across rows
 template <class Parameters>
 void check_row_tolerance(const Parameters& p) {
-  if (p.row_tolerance == 0) return;
-  if (p.cost == DataCost::volume)
+  if (p.row_tolerance > 0 && p.cost == DataCost::volume)
     refuse("row_tolerance", p.row_tolerance, "0 with cost volume, which has no rows but the pixel's own");
-  if (p.refine.refit > 0) refuse("refit", p.refine.refit, "0 with row_tolerance: fractions are fitted in one row");
+  check_refinement_across_rows(p);
 }
 
 }  // namespace parallax::data_cost

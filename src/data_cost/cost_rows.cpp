@@ -24,27 +24,28 @@ CostRows::CostRows(const CostModel& model, const Form& form, const ImageFormat& 
 void CostRows::reserve(Arena& arena) {
   features_.reserve(arena);
   const int planes = feature_planes(feature_), bytes = feature_bytes(feature_);
-  rows_[0] = reserve_rows(planes, bytes, size_.width, arena);
-  rows_[1] = reserve_rows(planes, bytes, extended_columns(), arena);
-  valid_[0] = reserve_rows(1, 1, size_.width, arena);
-  valid_[1] = reserve_rows(1, 1, extended_columns(), arena);
+  rows_[0] = reserve_rows(planes, bytes, size_.width, size_.height, arena);
+  rows_[1] = reserve_rows(planes, bytes, extended_columns(), size_.height, arena);
+  valid_[0] = reserve_rows(1, 1, size_.width, size_.height, arena);
+  valid_[1] = reserve_rows(1, 1, extended_columns(), size_.height, arena);
+  if (!model_.space().is_flat()) missing_ = reserve_rows(1, 1, extended_columns(), 1, arena);
   status_ = arena.reserve_plane<std::uint8_t>(size_);
   for (Scratch& scratch : scratch_) {
-    scratch.costs = arena.reserve<std::byte>(static_cast<std::size_t>(model_.labels * cost_bytes_) *
+    scratch.costs = arena.reserve<std::byte>(static_cast<std::size_t>(model_.disparities() * cost_bytes_) *
                                              static_cast<std::size_t>(stride()));
-    scratch.units = arena.reserve<std::byte>(row_costs_scratch(model_.labels));
+    scratch.units = arena.reserve<std::byte>(row_costs_scratch(model_.disparities()));
   }
 }
 
 // Includes room for elements that full vectors read and write beyond the end.
-CostRows::Rows CostRows::reserve_rows(int planes, int bytes, int elements, Arena& arena) const {
+CostRows::Rows CostRows::reserve_rows(int planes, int bytes, int elements, int height, Arena& arena) const {
   Rows rows;
   rows.pitch = round_up(elements + 2 * border + 2 * widest_vector_bytes, widest_vector_bytes);
   rows.planes = planes;
   rows.bytes = bytes;
-  rows.memory = arena.reserve<std::byte>(static_cast<std::size_t>(rows.pitch) *
-                                         static_cast<std::size_t>(planes * bytes) *
-                                         static_cast<std::size_t>(size_.height));
+  rows.memory =
+      arena.reserve<std::byte>(static_cast<std::size_t>(rows.pitch) *
+                               static_cast<std::size_t>(planes * bytes) * static_cast<std::size_t>(height));
   return rows;
 }
 
@@ -80,6 +81,7 @@ void CostRows::prepare(const StereoPair& pair, bool mirrored, const Workers& wor
     std::swap(pair_.left, pair_.right);
     std::swap(pair_.left_mask, pair_.right_mask);
   }
+  if (missing_.memory != nullptr) std::fill_n(missing_.memory, missing_.pitch, std::byte{0});
   if (!takes_volume() || form_.keeps_gray) features_.prepare(pair_, mirrored, workers);
   for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
     for (int y = first; y < last; ++y) {
@@ -108,20 +110,25 @@ void CostRows::keep_row(int side, int y, int plane, const std::uint16_t* row) co
   std::fill_n(to + size_.width, border, from[size_.width - 1]);
 }
 
-RowCosts CostRows::row_costs(int y, int first, int count, int slot) const {
+RowCosts CostRows::row_costs(int y, int right_y, int first, int count, int slot) const {
   const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
   RowCosts row{};
-  row.labels = model_.labels;
+  row.labels = model_.disparities();
   row.feature = feature_;
   row.windows = compares_windows();
   const std::ptrdiff_t before = border * feature_bytes(feature_);
   for (int plane = 0; plane < (row.windows ? window_rows : feature_planes(feature_)); ++plane) {
-    const int v = row.windows ? std::clamp(y + plane - border, 0, size_.height - 1) : y;
-    row.left[plane] = rows_[0].at(v, row.windows ? 0 : plane) + before;
-    row.right[plane] = rows_[1].at(v, row.windows ? 0 : plane) + before;
+    const auto at = [&](int side, int centre) {
+      const int v = std::clamp(row.windows ? centre + plane - border : centre, 0, size_.height - 1);
+      return rows_[side].at(v, row.windows ? 0 : plane) + before;
+    };
+    row.left[plane] = at(0, y);
+    row.right[plane] = at(1, right_y);
   }
   row.left_valid = validity(0, y);
-  row.right_valid = validity(1, y);
+  row.right_valid = right_y >= 0 && right_y < size_.height
+                        ? validity(1, right_y)
+                        : reinterpret_cast<const std::uint8_t*>(missing_.at(0, 0));
   row.simple = simple_;
   row.table = table_.data();
   row.table_end = table_end_;
@@ -140,8 +147,8 @@ RowCosts CostRows::row_costs(int y, int first, int count, int slot) const {
   return row;
 }
 
-const void* CostRows::row(int y, int first, int count, int slot) const {
-  const RowCosts row = row_costs(y, first, count, slot);
+const void* CostRows::row(int y, int first, int count, int slot, int row_offset) const {
+  const RowCosts row = row_costs(y, y + model_.min_row_offset + row_offset, first, count, slot);
   if (takes_volume())
     write_volume(y, slot, row);
   else

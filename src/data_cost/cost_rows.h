@@ -32,14 +32,14 @@ class CostRows {
   // For each pixel: matched, or the Status that is known before matching.
   const View<std::uint8_t>& status() const { return status_; }
 
-  // Costs of `count` pixels of a row, up to at_once(): pixel first + i of label k is element k·stride() + i.
-  // They are valid until the slot's next call.
-  const void* row(int y, int first, int count, int slot) const;
+  // Costs of `count` pixels of a row, up to at_once(), for the disparities at one row offset, the number `row_offset`:
+  // pixel first + i of disparity k is element k·stride() + i. They are valid until the slot's next call.
+  const void* row(int y, int first, int count, int slot, int row_offset = 0) const;
   int cost_bytes() const { return cost_bytes_; }
   // As many pixels as fit in the first-level cache.
   int at_once() const {
     constexpr int first_cache = 16384;
-    return std::clamp(first_cache / model_.labels, 64, most_at_once);
+    return std::clamp(first_cache / model_.disparities(), 64, most_at_once);
   }
   // Includes a margin, which also keeps labels in different sets of the cache.
   static constexpr int stride() { return most_at_once + widest_vector_bytes; }
@@ -59,10 +59,10 @@ class CostRows {
   };
   static constexpr int border = window_radius;
 
-  Rows reserve_rows(int planes, int bytes, int elements, Arena& arena) const;
+  Rows reserve_rows(int planes, int bytes, int elements, int rows, Arena& arena) const;
   bool takes_volume() const { return model_.cost == DataCost::volume; }
   bool compares_windows() const { return model_.cost == DataCost::mean_absolute_difference; }
-  int extended_columns() const { return size_.width + model_.labels - 1; }
+  int extended_columns() const { return size_.width + model_.disparities() - 1; }
   void make_table();
   void keep_levels();
   template <class Element>
@@ -70,7 +70,7 @@ class CostRows {
   std::uint8_t* validity(int side, int y) const {
     return reinterpret_cast<std::uint8_t*>(valid_[side].at(y, 0));
   }
-  RowCosts row_costs(int y, int first, int count, int slot) const;
+  RowCosts row_costs(int y, int right_y, int first, int count, int slot) const;
   void write_volume(int y, int slot, RowCosts row) const;
 
   CostModel model_;
@@ -83,6 +83,7 @@ class CostRows {
   std::vector<std::uint8_t> table_;
   int table_end_ = 0;
   Rows rows_[2] = {}, valid_[2] = {};
+  Rows missing_ = {};  // the validity of a right row beyond the image
   View<std::uint8_t> status_;
   std::vector<Scratch> scratch_;  // by slot
   StereoPair pair_;

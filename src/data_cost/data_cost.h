@@ -91,6 +91,7 @@ void check_reachable(const CostModel& model, Size size);
 
 // \throws Error (device) naming row_tolerance, for devices whose kernels compare pixels of one row only
 void check_one_row(const CostModel& model, const char* device);
+void check_one_row(int row_tolerance, const char* device);
 
 // How much surrounding image a tile of belief propagation needs: `padding` pixels on every side, plus those
 // that data costs read.

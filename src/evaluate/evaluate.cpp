@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallax/evaluate.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <vector>
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "evaluate/quantiles.h"
 
 namespace parallax {
 namespace {
@@ -25,7 +23,7 @@ class Tally {
     ++metrics_.count;
     if (!std::isfinite(disparity)) return add_missing();
     const double error = std::abs(static_cast<double>(disparity) - truth);
-    errors_.push_back(static_cast<float>(error));
+    errors_.add(static_cast<float>(error));
     metrics_.bad05 += error > 0.5;
     metrics_.bad1 += error > 1;
     metrics_.bad2 += error > 2;
@@ -44,14 +42,14 @@ class Tally {
       throw Error(ErrorCategory::argument,
                   "no pixel to evaluate: the truth is unknown or masked out everywhere");
     for (double* share : shares()) *share /= static_cast<double>(metrics_.count);
-    const auto valid = static_cast<double>(errors_.size());
+    const auto valid = static_cast<double>(errors_.count());
     metrics_.coverage = valid / static_cast<double>(metrics_.count);
     metrics_.average /= valid;  // 0 / 0 = NaN where nothing is valid
     metrics_.rms = std::sqrt(metrics_.rms / valid);
-    metrics_.a50 = quantile(50);
-    metrics_.a90 = quantile(90);
-    metrics_.a95 = quantile(95);
-    metrics_.a99 = quantile(99);
+    metrics_.a50 = errors_.quantile(50);
+    metrics_.a90 = errors_.quantile(90);
+    metrics_.a95 = errors_.quantile(95);
+    metrics_.a99 = errors_.quantile(99);
     return metrics_;
   }
 
@@ -67,18 +65,8 @@ class Tally {
     ++metrics_.mismatches;
   }
 
-  // Asked for in rising order: each sorts only as far as it must, beyond the last one.
-  double quantile(std::size_t per_cent) {
-    if (errors_.empty()) return std::numeric_limits<double>::quiet_NaN();
-    const auto ranked = errors_.begin() + static_cast<std::ptrdiff_t>(errors_.size() * per_cent / 100);
-    std::nth_element(errors_.begin() + static_cast<std::ptrdiff_t>(sorted_), ranked, errors_.end());
-    sorted_ = static_cast<std::size_t>(ranked - errors_.begin());
-    return *ranked;
-  }
-
   ErrorMetrics metrics_;
-  std::vector<float> errors_;
-  std::size_t sorted_ = 0;  // no error before this one is greater than those behind it
+  Quantiles errors_;
 };
 
 }  // namespace

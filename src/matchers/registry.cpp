@@ -146,6 +146,15 @@ bool searches_full_rows(const MatcherParameters& parameters) {
   return capabilities(method_name(parameters)).full_row && get_parameter(parameters, "full_row") == "true";
 }
 
+bool searches_rows(const MatcherParameters& parameters) {
+  MatcherParameters copy = parameters;
+  for (const detail::Field& field : detail::method_of(copy).fields(copy)) {
+    if (field.info().name == "row_offsets") return true;
+    if (field.info().name == "row_tolerance") return field.text() != "0";
+  }
+  return false;
+}
+
 double energy(const MatcherParameters& parameters, const StereoPair& pair, View<const float> disparity) {
   const DefaultFloatingPoint environment;
   return detail::method_of(parameters).energy(parameters, pair, disparity);

@@ -60,6 +60,19 @@ void check_images(const StereoPair& pair) {
   check_mask("right mask", pair.right_mask, pair.left.format.size);
 }
 
+// Of each disparity, keeps the row offset with the lowest total.
+void keep_best_row_offsets(CostCurve& curve, std::size_t disparities) {
+  const std::size_t labels = curve.data_costs.size();
+  for (std::size_t label = disparities; label < labels && curve.totals.size() == labels; ++label) {
+    const std::size_t d = label % disparities;
+    if (curve.totals[label] >= curve.totals[d]) continue;
+    curve.totals[d] = curve.totals[label];
+    curve.data_costs[d] = curve.data_costs[label];
+  }
+  curve.data_costs.resize(std::min(labels, disparities));
+  curve.totals.resize(std::min(curve.totals.size(), disparities));
+}
+
 }  // namespace
 
 CostCurve cost_curve(const MatcherParameters& given, const StereoPair& pair, int x, int y) {
@@ -86,6 +99,11 @@ CostCurve cost_curve(const MatcherParameters& given, const StereoPair& pair, int
   detail::check_run(*plan, part_format, surroundings, map);
   plan->run(surroundings, map);
   CostCurve curve = plan->cost_curve(x - region.x, y - region.y);
+  if (curve.data_costs.empty())
+    throw Error(ErrorCategory::argument,
+                "method " + method_name(parameters) +
+                    " has no cost curve: choose a method for stereo pairs, such as bp");
+  keep_best_row_offsets(curve, static_cast<std::size_t>(parameters.disparities()));
   curve.min_disparity = parameters.min_disparity();
   return curve;
 }

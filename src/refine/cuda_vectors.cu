@@ -175,6 +175,6 @@ PARALLAX_KERNEL refit_vectors(CudaVectorRefit refit) {
   const double determinant = xx * yy - xy * xy;
   const double delta_x = (yy * xe - xy * ye) / determinant, delta_y = (xx * ye - xy * xe) / determinant;
   if (!(fabs(delta_x) <= 1 && fabs(delta_y) <= 1)) return;
-  disparity = static_cast<float>(-(shift_x + delta_x));
-  row_offset = static_cast<float>(shift_y + delta_y);
+  disparity = static_cast<float>(-(shift_x + delta_x)) + 0.0f;
+  row_offset = static_cast<float>(shift_y + delta_y) + 0.0f;
 }

@@ -109,6 +109,7 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance, int threads) {
   const DefaultFloatingPoint environment;
   check_map(left);
+  if (!left.row_offset.empty()) check_view("map of row offsets", left.row_offset, left.disparity.size);
   check_view("right disparity map", right, left.disparity.size);
   check_not_negative("tolerance", tolerance);
   refine::left_right_check(left, right, tolerance, refine::checked_workers(threads));

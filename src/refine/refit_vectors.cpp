@@ -116,8 +116,7 @@ void prepare_row(const DisparityMap& map, const Shifts& shifts, int y) {
   for (int x = 1; x < size.width - 1; ++x) {
     const float d = map.disparity.at(x, y), v = map.row_offset.at(x, y);
     if (!has_value(d)) continue;
-    const int shift_x = static_cast<int>(-std::ceil(d - 0.5f)),
-              shift_y = static_cast<int>(std::ceil(v - 0.5f));
+    const int shift_x = -nearest_integer(d), shift_y = nearest_integer(v);
     const int u = x + shift_x, w = y + shift_y, i = x + Shifts::border;
     if (!inside(u, w)) continue;
     const std::uint8_t *here = left.row(y) + x, *there = right.row(w) + u;

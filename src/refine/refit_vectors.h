@@ -24,8 +24,15 @@
 
 namespace parallax::refine {
 
+// ⌈value − ½⌉, of values that are near integers of 31 bits.
+inline int nearest_integer(float value) {
+  const float lower = value - 0.5f;
+  const int truncated = static_cast<int>(lower);
+  return truncated + (lower > static_cast<float>(truncated) ? 1 : 0);
+}
+
 // In squares of 4 times the gradient in gray levels.
-inline constexpr double refit_stiffness = 128;
+inline constexpr double refit_stiffness = 32;
 
 // Sums over the pixels that a window takes; e includes g·(m(q) − m(p)).
 struct ShiftSums {
@@ -44,8 +51,9 @@ inline void refit_vector(const ShiftSums& sums, int window, int shift_x, int shi
   const double determinant = xx * yy - xy * xy;
   const double delta_x = (yy * xe - xy * ye) / determinant, delta_y = (xx * ye - xy * xe) / determinant;
   if (!(std::abs(delta_x) <= 1 && std::abs(delta_y) <= 1)) return;
-  disparity = static_cast<float>(-(shift_x + delta_x));
-  row_offset = static_cast<float>(shift_y + delta_y);
+  // Never −0, which medians cannot tell from 0.
+  disparity = static_cast<float>(-(shift_x + delta_x)) + 0.0f;
+  row_offset = static_cast<float>(shift_y + delta_y) + 0.0f;
 }
 
 // What the pixels of the left image bring, with a border of unusable ones: column x of the image is element x + border of

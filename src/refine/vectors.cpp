@@ -43,12 +43,8 @@ void check_vectors(const DisparityMap& map, const RightVectors& right, float tol
   const Size size = map.disparity.size;
   const auto consistent = [&](int x, int y) {
     const float d = map.disparity.at(x, y), v = map.row_offset.at(x, y);
-    const float column = static_cast<float>(x) - std::ceil(d - 0.5f),
-                row = static_cast<float>(y) + std::ceil(v - 0.5f);
-    if (!(column >= 0 && column < static_cast<float>(size.width) && row >= 0 &&
-          row < static_cast<float>(size.height)))
-      return false;
-    const int u = static_cast<int>(column), w = static_cast<int>(row);
+    const int u = x - nearest_integer(d), w = y + nearest_integer(v);
+    if (u < 0 || w < 0 || u >= size.width || w >= size.height) return false;
     // Without a vector, `right` is infinite, and so are the differences.
     return std::abs(right.disparity.at(u, w) - d) <= tolerance &&
            std::abs(right.row_offset.at(u, w) - v) <= tolerance;
@@ -65,73 +61,105 @@ void check_vectors(const DisparityMap& map, const RightVectors& right, float tol
 
 namespace {
 
-struct Vector {
-  float d, v;
-};
+// The directions of fill_vectors().
+constexpr int directions_met = FillSteps::directions;
+constexpr int fill_step_x[] = {0, 0, -1, 1, -1, 1, -1, 1}, fill_step_y[] = {-1, 1, 0, 0, -1, -1, 1, 1};
+constexpr std::uint8_t beyond_reach = fill_reach + 1;
+
+// Steps from a pixel whose next one is `vector` (0, or beyond_reach) and has `steps` of its own.
+std::uint8_t steps_after(std::uint8_t vector, std::uint8_t steps) {
+  return static_cast<std::uint8_t>(std::min<int>(std::min(vector, steps) + 1, beyond_reach));
+}
+
+void find_vectors(const View<float>& disparity, const View<std::uint8_t>& vectors, int y) {
+  for (int x = 0; x < disparity.size.width; ++x)
+    vectors.at(x, y) = has_value(disparity.at(x, y)) ? 0 : beyond_reach;
+}
+
+// Along a row, to the left or to the right.
+void find_steps_beside(const std::uint8_t* vectors, int width, int step, std::uint8_t* steps) {
+  std::uint8_t next = beyond_reach;
+  for (int x = step < 0 ? 0 : width - 1; x >= 0 && x < width; x -= step) {
+    steps[x] = next;
+    next = steps_after(vectors[x], next);
+  }
+}
+
+// Row y of one of the directions across rows, whose next row is done.
+void find_steps_across(const FillSteps& steps, int direction, int y) {
+  const View<std::uint8_t>& plane = steps.planes[direction];
+  const int next = y + fill_step_y[direction], width = plane.size.width, beside = fill_step_x[direction];
+  std::uint8_t* out = plane.row(y);
+  if (next < 0 || next >= plane.size.height) {
+    std::fill_n(out, width, beyond_reach);
+    return;
+  }
+  const std::uint8_t *vectors = steps.vectors.row(next), *before = plane.row(next);
+  if (beside < 0) out[0] = beyond_reach;
+  if (beside > 0) out[width - 1] = beyond_reach;
+  for (int x = std::max(0, -beside); x < width - std::max(0, beside); ++x)
+    out[x] = steps_after(vectors[x + beside], before[x + beside]);
+}
 
 // The vectors that a pixel meets first.
 struct Met {
-  static constexpr int directions = 8;
-  static constexpr int step_x[] = {0, 0, -1, 1, -1, 1, -1, 1}, step_y[] = {-1, 1, 0, 0, -1, -1, 1, 1};
-
-  Vector vectors[directions];
+  float d[directions_met], v[directions_met];
   int count = 0;
 
-  Met(const RightVectors& map, int x, int y) {
-    const Size size = map.disparity.size;
-    for (int direction = 0; direction < directions; ++direction) {
-      int i = x, j = y;
-      for (int step = 0; step < fill_reach; ++step) {
-        i += step_x[direction];
-        j += step_y[direction];
-        if (i < 0 || j < 0 || i >= size.width || j >= size.height) break;
-        if (!has_value(map.disparity.at(i, j))) continue;
-        vectors[count++] = {map.disparity.at(i, j), map.row_offset.at(i, j)};
-        break;
-      }
+  Met(const DisparityMap& map, const FillSteps& steps, int x, int y) {
+    for (int direction = 0; direction < directions_met; ++direction) {
+      const int far = steps.planes[direction].at(x, y);
+      if (far == beyond_reach) continue;
+      const int i = x + far * fill_step_x[direction], j = y + far * fill_step_y[direction];
+      d[count] = map.disparity.at(i, j);
+      v[count] = map.row_offset.at(i, j);
+      ++count;
     }
-  }
-
-  float distances(Vector from) const {
-    float sum = 0;
-    for (int i = 0; i < count; ++i) sum += std::abs(vectors[i].d - from.d) + std::abs(vectors[i].v - from.v);
-    return sum;
+    // Any values will do.
+    for (int i = count; i < directions_met; ++i) d[i] = v[i] = 0;
   }
 
   // There is one.
-  Vector median() const {
-    Vector best = vectors[0];
-    float least = distances(best);
-    for (int i = 1; i < count; ++i) {
-      const float sum = distances(vectors[i]);
-      if (sum >= least) continue;
-      least = sum;
-      best = vectors[i];
-    }
-    return best;
+  int median() const {
+    float sums[directions_met] = {};
+    for (int i = 0; i < count; ++i)
+      for (int from = 0; from < directions_met; ++from)
+        sums[from] += std::abs(d[i] - d[from]) + std::abs(v[i] - v[from]);
+    return static_cast<int>(std::min_element(sums, sums + count) - sums);
   }
 };
 
 }  // namespace
 
-void fill_vectors(const DisparityMap& map, const RightVectors& scratch, const Workers& workers) {
+FillSteps::FillSteps(Size size, Arena& arena) : vectors(arena.reserve_plane<std::uint8_t>(size)) {
+  for (View<std::uint8_t>& plane : planes) plane = arena.reserve_plane<std::uint8_t>(size);
+}
+
+void fill_vectors(const DisparityMap& map, const FillSteps& steps, const Workers& workers) {
   const Size size = map.disparity.size;
   for_row_ranges(workers, size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) {
-      std::copy_n(map.disparity.row(y), size.width, scratch.disparity.row(y));
-      std::copy_n(map.row_offset.row(y), size.width, scratch.row_offset.row(y));
+    for (int y = first; y < last; ++y) find_vectors(map.disparity, steps.vectors, y);
+  });
+  workers.for_each(directions_met, [&](int direction, int) {
+    const int step = fill_step_y[direction];
+    for (int i = 0; i < size.height; ++i) {
+      const int y = step > 0 ? size.height - 1 - i : i;
+      if (step != 0)
+        find_steps_across(steps, direction, y);
+      else
+        find_steps_beside(steps.vectors.row(y), size.width, fill_step_x[direction],
+                          steps.planes[direction].row(y));
     }
   });
   for_row_ranges(workers, size.height, [&](int first, int last, int) {
     for (int y = first; y < last; ++y)
       for (int x = 0; x < size.width; ++x) {
-        if (has_value(scratch.disparity.at(x, y)) || map.status.at(x, y) == code(Status::input_masked))
-          continue;
-        const Met met(scratch, x, y);
+        if (steps.vectors.at(x, y) == 0 || map.status.at(x, y) == code(Status::input_masked)) continue;
+        const Met met(map, steps, x, y);
         if (met.count == 0) continue;
-        const Vector vector = met.median();
-        map.disparity.at(x, y) = vector.d;
-        map.row_offset.at(x, y) = vector.v;
+        const int median = met.median();
+        map.disparity.at(x, y) = met.d[median];
+        map.row_offset.at(x, y) = met.v[median];
         map.status.at(x, y) = code(Status::filled);
       }
   });
@@ -148,8 +176,12 @@ void VectorPipeline::reserve(Arena& arena) {
   if (window > 0) scratch_ = arena.reserve_plane<float>(bordered_size(size_, window));
   if (parameters_.weighted_median > 0)
     guide_ = arena.reserve_plane<std::uint8_t>(bordered_guide_size(size_, parameters_.weighted_median));
-  if (parameters_.fill == Fill::directions)
-    candidates_ = {arena.reserve_plane<float>(size_), arena.reserve_plane<float>(size_)};
+  if (parameters_.fill == Fill::directions) {
+    if (reference_)
+      unfilled_ = {arena.reserve_plane<float>(size_), arena.reserve_plane<float>(size_)};
+    else
+      steps_ = FillSteps(size_, arena);
+  }
   if (parameters_.refit > 0) shifts_ = Shifts(size_, arena);
 }
 
@@ -168,7 +200,10 @@ void VectorPipeline::run(const StereoPair& pair, const DisparityMap& map, const 
   }
   if (parameters_.weighted_median > 0) take_guide(pair.left, guide(), workers);
   if (parameters_.fill == Fill::directions) {
-    fill_vectors(map, candidates_, workers);
+    if (reference_)
+      fill_vectors_reference(map, unfilled_);
+    else
+      fill_vectors(map, steps_, workers);
     clock.finish("fill");
   }
   if (parameters_.median > 0 || parameters_.weighted_median > 0) {

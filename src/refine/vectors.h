@@ -28,14 +28,27 @@ struct RightVectors {
 void check_vectors(const DisparityMap& map, const RightVectors& right, float tolerance,
                    const Workers& workers);
 
+// Memory of fill_vectors(): how many steps each pixel is from the vector that it meets first, for each direction. They
+// depend on those of the next pixel only.
+struct FillSteps {
+  static constexpr int directions = 8;
+  View<std::uint8_t> planes[directions];
+  View<std::uint8_t> vectors;  // 0 where there is a vector
+
+  FillSteps() = default;
+  // Called twice, as Arena says.
+  FillSteps(Size size, Arena& arena);
+};
+
 // Gives every pixel without a vector one of the up to eight that it meets first above, below, left, right and in the four
 // diagonal directions, each within fill_reach steps, and the status `filled`: the one whose distances from all of them,
 // |Δd| + |Δv|, have the least sum (their vector median: Astola, Haavisto & Neuvo 1990). An occluded pixel lies outside of
 // what hides it, which takes up less than half of the directions where its outline is convex. Ties go to the first, in the
 // order above, below, left, right, then above left, above right, below left, below right; sums are in that order, too.
 // Vectors that the fill itself gives do not count. Pixels of status `input_masked`, and those that meet none, are unchanged.
-// `scratch` has the size of the map.
-void fill_vectors(const DisparityMap& map, const RightVectors& scratch, const Workers& workers);
+void fill_vectors(const DisparityMap& map, const FillSteps& steps, const Workers& workers);
+// The same, written directly from the definition. `scratch` has the size of the map.
+void fill_vectors_reference(const DisparityMap& map, const RightVectors& scratch);
 
 // All steps, with the memory they need.
 class VectorPipeline {
@@ -59,7 +72,8 @@ class VectorPipeline {
   Size size_;
   GuidedWindow weighted_median_;
   View<float> scratch_;
-  RightVectors candidates_;
+  RightVectors unfilled_;  // of the reference
+  FillSteps steps_;
   View<std::uint8_t> guide_;
   Shifts shifts_;
 };

@@ -13,30 +13,12 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "synth/texture.h"
 
 namespace parallax {
 namespace {
 
-// SplitMix64 (Steele, Lea, Flood 2014).
-std::uint64_t scramble(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15u;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-  return value ^ (value >> 31);
-}
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() { return state_ = scramble(state_); }
-  // Returns a number in [low, high).
-  double between(double low, double high) {
-    return low + (high - low) * static_cast<double>(next() >> 11) * 0x1p-53;
-  }
-
- private:
-  std::uint64_t state_;
-};
+using namespace synth;
 
 enum class Shape { everywhere, rectangle, disc };
 
@@ -58,37 +40,6 @@ struct Surface {
     return true;
   }
 };
-
-using Colour = std::array<std::uint8_t, 3>;
-
-double lattice(std::uint64_t seed, std::int64_t x, std::int64_t y) {
-  const std::uint64_t cell = static_cast<std::uint64_t>(x) * 0x100000001b3u + static_cast<std::uint64_t>(y);
-  return static_cast<double>(scramble(seed ^ scramble(cell)) >> 40) * 0x1p-24;
-}
-
-// Value noise in [0, 1]: random values on a lattice of the given spacing, smoothly interpolated.
-double smooth_noise(std::uint64_t seed, double x, double y, double spacing) {
-  const double column = std::floor(x / spacing), row = std::floor(y / spacing);
-  const auto ease = [](double t) { return t * t * (3 - 2 * t); };
-  const double u = ease(x / spacing - column), v = ease(y / spacing - row);
-  const auto i = static_cast<std::int64_t>(column), j = static_cast<std::int64_t>(row);
-  const double top = lattice(seed, i, j) * (1 - u) + lattice(seed, i + 1, j) * u;
-  const double bottom = lattice(seed, i, j + 1) * (1 - u) + lattice(seed, i + 1, j + 1) * u;
-  return top * (1 - v) + bottom * v;
-}
-
-std::uint8_t level(double brightness) {
-  return static_cast<std::uint8_t>(std::floor(brightness * 255 + 0.5));
-}
-
-// Three octaves of brightness, and a tint for each surface so that people can tell surfaces apart.
-Colour smooth_texture(std::uint64_t seed, double x, double y) {
-  const double brightness = 0.45 * smooth_noise(seed, x, y, 4) + 0.35 * smooth_noise(seed + 1, x, y, 9) +
-                            0.2 * smooth_noise(seed + 2, x, y, 31);
-  Colour colour;
-  for (int c = 0; c < 3; ++c) colour[c] = level(brightness * (0.7 + 0.3 * lattice(seed + 3, c, 0)));
-  return colour;
-}
 
 Colour dot_texture(std::uint64_t seed, double x, double y) {
   const std::uint8_t brightness =

@@ -441,6 +441,8 @@ TEST(CTest, NullIsRefusedByName) {
   refused(parallax_colour(nullptr, 0, 1, nullptr), "disparity map");
   refused(parallax_read_pfm(nullptr, nullptr, nullptr, nullptr), "pixels");
   refused(parallax_write_pfm(nullptr, nullptr), "path");
+  refused(parallax_read_flo(nullptr, nullptr, nullptr, nullptr), "vectors");
+  refused(parallax_write_flo(nullptr, nullptr, nullptr), "path");
   refused(parallax_write_ply(nullptr, nullptr, 1), "path");
   refused(parallax_write_ply("p.ply", nullptr, 1), "points");
   refused(parallax_write_pcd(nullptr, nullptr, 1), "path");
@@ -673,6 +675,27 @@ TEST(CTest, MapsAreEvaluatedAndConverted) {
               "/nowhere.pfm");
   expect_code(PARALLAX_ERROR_FILE, parallax_write_ply("/nowhere/p.ply", points.data(), count),
               "/nowhere/p.ply");
+  std::filesystem::remove(path);
+}
+
+TEST(CTest, MotionsAreWrittenAndRead) {
+  const std::string path = ::testing::TempDir() + "parallax_c_test.flo";
+  constexpr float none = std::numeric_limits<float>::infinity();
+  const auto u = plane<float>({{1, -2, 0.5f}, {4, none, 6}}), v = plane<float>({{7, 8, 9}, {10, 11, 12}});
+  const auto narrow = plane<float>({{1, 2}, {3, 4}});
+  const parallax_image u_image = image_of(u), v_image = image_of(v), narrow_image = image_of(narrow);
+  expect_ok(parallax_write_flo(path.c_str(), &u_image, &v_image));
+  float* vectors = nullptr;
+  int32_t width = 0, height = 0;
+  expect_ok(parallax_read_flo(path.c_str(), &vectors, &width, &height));
+  EXPECT_TRUE(width == 3 && height == 2);
+  const float expected[] = {1, 7, -2, 8, 0.5f, 9, 4, 10, none, none, 6, 12};
+  EXPECT_EQ(std::memcmp(vectors, expected, sizeof expected), 0);
+  parallax_free(vectors);
+  expect_code(PARALLAX_ERROR_ARGUMENT, parallax_write_flo(path.c_str(), &u_image, &narrow_image),
+              "motion (v)");
+  expect_code(PARALLAX_ERROR_FILE, parallax_read_flo("/nowhere.flo", &vectors, &width, &height),
+              "/nowhere.flo");
   std::filesystem::remove(path);
 }
 

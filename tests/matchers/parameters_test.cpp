@@ -213,7 +213,7 @@ TEST(ParametersTest, UnknownNamesAreRefused) {
   expect_refused([&] { set_parameter(parameters, "levels", "3"); },
                  "parameter is levels: choose one of min_disparity, disparities, full_row, window");
   expect_refused([] { list_parameters("sgbm"); },
-                 "method is sgbm: choose one of block, bp, census, sgm, tiled-bp");
+                 "method is sgbm: choose one of block, bp, census, motion, sgm, tiled-bp");
   expect_refused([] { preset("block", "best"); }, "preset is best: choose default or sad-full-row");
 }
 

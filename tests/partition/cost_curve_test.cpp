@@ -97,8 +97,14 @@ TEST_P(CostCurveTest, RefusesWhatIsNoPixel) {
   EXPECT_THROW(cost_curve(bare(), unlike, 0, 0), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, CostCurveTest, testing::ValuesIn(list_methods()),
+INSTANTIATE_TEST_SUITE_P(Methods, CostCurveTest, testing::Values("block", "bp", "census", "sgm", "tiled-bp"),
                          [](const auto& info) { return name_in_tests(info.param); });
+
+TEST(CostCurveOfMotionTest, IsRefused) {
+  const SynthPair scene = synth(Scene::layers, {16, 12}, 4);
+  MatcherParameters parameters = preset("motion", "default");
+  expect_refused([&] { cost_curve(parameters, views(scene), 3, 3); }, "method motion has no cost curve");
+}
 
 }  // namespace
 }  // namespace parallax::test

@@ -312,9 +312,11 @@ TEST_F(TileMatcherTest, RefusesImagesAndMapsOfAnotherSize) {
   expect_refused([&] { match_in_tiles(plan_, views(), inside(tile)); }, "disparity map");
 }
 
-TEST_F(TileMatcherTest, TellsNoConfidence) {
+TEST_F(TileMatcherTest, TellsNoConfidenceAndNoRowOffsets) {
   Result map({160, 96}, 0, true);
   expect_refused([&] { match_in_tiles(plan_, views(), map.map()); }, "confidence");
+  Result across_rows({160, 96}, 0, false, true);
+  expect_refused([&] { match_in_tiles(plan_, views(), across_rows.map()); }, "row offsets");
 }
 
 TEST_F(TileMatcherTest, RefusesDataCostsOfTheCaller) {

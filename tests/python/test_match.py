@@ -20,13 +20,14 @@ def same(one: px.Result, other: px.Result) -> bool:
 @pytest.mark.parametrize("method", px.methods())
 def test_every_method_matches(method: str, pair: Any) -> None:
     left, right, truth = pair
-    result = px.match(left, right, disparities=16, method=method)
+    rows: Any = {"min_disparity": 0, "min_row_offset": -1, "row_offsets": 3} if method == "motion" else {}
+    result = px.match(left, right, disparities=16, method=method, **rows)
     assert result.disparity.shape == (80, 120) and result.disparity.dtype == np.float32
     assert result.status.shape == (80, 120) and result.status.dtype == np.uint8
     assert px.evaluate(result.disparity, truth).bad1 < 0.15
     assert result.valid.dtype == np.bool_ and result.valid.mean() > 0.9
-    assert same(result, px.match(left, right, disparities=16, method=method, device="reference"))
-    assert same(result, px.match(left, right, 16, method, "cpu", threads=1))
+    assert same(result, px.match(left, right, disparities=16, method=method, device="reference", **rows))
+    assert same(result, px.match(left, right, 16, method, "cpu", threads=1, **rows))
 
 
 def test_defaults_are_those_of_bp(pair: Any) -> None:
@@ -109,6 +110,27 @@ def test_results_go_into_the_arrays_of_the_caller(gray: Any) -> None:
     assert np.array_equal(part, expected.disparity) and not wide[:, :60].any() and not wide[:, 180:].any()
 
 
+def test_row_offsets_are_a_second_output() -> None:
+    left, right, _ = px.synthesize((60, 40), 8)
+    ranges: Any = {"min_disparity": -8, "disparities": 17, "min_row_offset": -1, "row_offsets": 3}
+    matcher = px.Matcher("motion", (60, 40), device="reference", **ranges)
+    assert matcher.has_row_offsets and not px.Matcher("block", (60, 40)).has_row_offsets
+    result = matcher(left, right)
+    assert result.row_offset is None
+    with_both = matcher(left, right, confidence=True, row_offset=True)
+    assert same(result, with_both) and with_both.confidence is not None
+    rows = with_both.row_offset
+    assert rows.shape == (40, 60) and rows.dtype == np.float32
+    assert np.array_equal(rows < np.inf, with_both.valid) and abs(np.median(rows[with_both.valid])) < 0.1
+    out = np.empty((40, 60), np.float32), np.empty((40, 60), np.uint8), None, np.empty((40, 60), np.float32)
+    without = matcher(left, right, out=out)
+    assert without.row_offset is out[3] and without.confidence is None and np.array_equal(out[3], rows)
+    matched = px.match(left, right, method="motion", device="reference", row_offset=True, **ranges)
+    assert np.array_equal(matched.row_offset, rows)
+    with px.MatcherPool("motion", devices="reference", **ranges) as pool:
+        assert np.array_equal(pool.wait(pool.submit(left, right, row_offset=True)).row_offset, rows)
+
+
 def test_tiles_give_the_untiled_map_and_report_progress() -> None:
     left, right, _ = px.synthesize((600, 300), 16)
     expected = px.match(left, right, 16, "block", fill="row")
@@ -178,6 +200,9 @@ def test_what_cannot_be_used_is_named(pair: Any, gray: Any) -> None:
         (lambda: px.match(left, right, out=one), "out is not a tuple"),
         (lambda: px.match(left, right, out=5), "out is not a tuple"),
         (lambda: px.match(left, right, out=(one, one), confidence=True), "no array for the confidence"),
+        (lambda: px.match(left, right, out=(truth, one, truth), row_offset=True), "no array for the row offsets"),
+        (lambda: px.match(left, right, method="block", row_offset=True), "searches no rows"),
+        (lambda: px.match(left, right, out=(None, one)), r"out\[0\] is NoneType"),
         (lambda: px.match(left, right, out=(one, one)), r"out\[0\] has dtype uint8"),
         (lambda: px.match(left, right, out=(read_only, one)), r"out\[0\] is read-only"),
         (lambda: px.match(left, right, out=(np.zeros((80, 240), np.float32)[:, ::2], one)), r"out\[0\] has gaps"),

@@ -154,6 +154,63 @@ TEST(LeftRightCheckTest, RowsAreCheckedAgainstTheirOwn) {
   EXPECT_EQ(left.marks(), (Marks{{ok, lost}, {lost, ok}}));
 }
 
+// The row offsets of a map, with a view of them.
+struct RowOffsets {
+  explicit RowOffsets(const Rows& rows)
+      : plane({static_cast<int>(rows[0].size()), static_cast<int>(rows.size())}) {
+    for (int y = 0; y < plane.height(); ++y) std::copy_n(rows[y].begin(), plane.width(), plane.row(y));
+  }
+  Rows values() const {
+    Rows rows;
+    for (int y = 0; y < plane.height(); ++y) rows.emplace_back(plane.row(y), plane.row(y) + plane.width());
+    return rows;
+  }
+  Plane<float> plane;
+};
+
+TEST(LeftRightCheckTest, RowOffsetsTellTheRow) {
+  const Map right({{1, 1}, {2, 2}, {3, 3}});
+  const auto checked_across = [&](const Rows& disparities, const Rows& offsets) {
+    Map left(disparities);
+    RowOffsets rows(offsets);
+    DisparityMap map = left.view();
+    map.row_offset = rows.plane.view();
+    left_right_check(map, right.disparity.view(), 0);
+    return left.marks();
+  };
+  EXPECT_EQ(checked_across({{9, 2}, {9, 1}, {9, 1}}, {{0, 1}, {0, -1}, {0, -2}}),
+            (Marks{{lost, lost}, {lost, ok}, {lost, ok}}));
+  // The nearest row; ties go to the lower offset.
+  EXPECT_EQ(checked_across({{9, 1}, {9, 1}, {9, 1}}, {{0, 0.5f}, {0, -0.75f}, {0, -1.5f}}),
+            (Marks{{lost, ok}, {lost, ok}, {lost, ok}}));
+  // Rows outside the map.
+  EXPECT_EQ(checked_across({{9, 1}, {9, 1}, {9, 1}}, {{0, -1}, {0, -2}, {0, 1}}),
+            (Marks{{lost, lost}, {lost, lost}, {lost, lost}}));
+}
+
+TEST(RowOffsetsTest, ArePassedOnAlongRowsThenFromRowToRow) {
+  Map map({{none, 1, none, none, none, 1, none},
+           {none, none, none, none, none, none, none},
+           {1, 1, 1, 1, 1, 1, 1}});
+  RowOffsets rows({{5, 1, 5, 5, 5, 2, 5}, {5, 5, 5, 5, 5, 5, 5}, {0, 1, 2, 3, 4, 5, 6}});
+  DisparityMap views = map.view();
+  views.row_offset = rows.plane.view();
+  refine::fill_row_offsets(views, Workers(2));
+  EXPECT_EQ(rows.values(), (Rows{{1, 1, 1, 1, 2, 2, 2}, {1, 1, 1, 1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6}}));
+  refine::clear_row_offsets(views, Workers(2));
+  EXPECT_EQ(rows.values()[0], (std::vector<float>{none, 1, none, none, none, 2, none}));
+  EXPECT_EQ(rows.values()[1], std::vector<float>(7, none));
+}
+
+TEST(RowOffsetsTest, RowsAboveTheFirstOnesTakeThoseBelow) {
+  Map map({{none}, {none}, {1}, {none}});
+  RowOffsets rows({{7}, {7}, {2}, {7}});
+  DisparityMap views = map.view();
+  views.row_offset = rows.plane.view();
+  refine::fill_row_offsets(views, Workers(1));
+  EXPECT_EQ(rows.values(), (Rows{{2}, {2}, {2}, {2}}));
+}
+
 TEST(LeftRightCheckTest, BadArgumentsAreRefused) {
   Map left({{0, 0}});
   const Map right({{0, 0, 0}});

@@ -37,6 +37,9 @@ void add_batch_options(Options& options, BatchRequest& request) {
               ".pfm, .png (16 bits: 256 times the disparity, 0 = none) or .tiff");
   options.add("--image PATTERN", request.image, "Coloured pictures of the disparities (.png)");
   options.add("--confidence PATTERN", request.confidence, "Confidence of each pixel, 0 to 1: .pfm or .tiff");
+  options.add(
+      "--rows-off PATTERN", request.rows_off,
+      "By how many rows each match is lower in the right picture: .pfm or .tiff; with --row-tolerance");
   options.add("--results FILE", request.results, "Table with a row for each pair: .csv or .jsonl");
   options.add_flag(
       "--resume", request.match.resume,
@@ -54,8 +57,13 @@ void check_outputs(const BatchRequest& request, const BatchOutputs& outputs) {
   if (!outputs.disparity.empty()) check_disparity_path(outputs.disparity.text());
   if (!outputs.image.empty() && !has_extension(outputs.image.text(), {".png"}))
     throw UsageError("--image is " + request.image + ": name it .png");
-  if (!outputs.confidence.empty() && !has_extension(outputs.confidence.text(), {".pfm", ".tif", ".tiff"}))
-    throw UsageError("--confidence is " + request.confidence + ": name it .pfm or .tiff");
+  const auto check_map = [](const std::string& option, const OutputPattern& pattern) {
+    if (!pattern.empty() && !has_extension(pattern.text(), {".pfm", ".tif", ".tiff"}))
+      throw UsageError(option + " is " + pattern.text() + ": name it .pfm or .tiff");
+  };
+  check_map("--confidence", outputs.confidence);
+  check_map("--rows-off", outputs.rows_off);
+  if (!outputs.rows_off.empty()) check_searches_rows(request.match.parameters);
   check_results_path(request.results);
   if (request.match.resume && (request.results.empty() || request.output.empty()))
     throw UsageError("--resume needs --results and -o: the table says which results are done");

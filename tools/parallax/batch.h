@@ -14,24 +14,25 @@ namespace parallax::tool {
 struct BatchRequest {
   // What all pairs share; its files are those of none.
   MatchRequest match;
-  std::string list, right;                // or LEFT and RIGHT
-  std::string output, image, confidence;  // patterns
-  std::string results;                    // the table
+  std::string list, right;                             // or LEFT and RIGHT
+  std::string output, image, confidence, rows_off;  // patterns
+  std::string results;                                 // the table
   bool stop_on_error = false;
 };
 
 struct BatchOutputs {
-  OutputPattern disparity, image, confidence;
+  OutputPattern disparity, image, confidence, rows_off;
 
   explicit BatchOutputs(const BatchRequest& request)
       : disparity("--output", request.output, ".pfm"),
         image("--image", request.image, ".png"),
-        confidence("--confidence", request.confidence, ".pfm") {}
+        confidence("--confidence", request.confidence, ".pfm"),
+        rows_off("--rows-off", request.rows_off, ".pfm") {}
 
   OutputPaths of(const ListedPair& pair) const {
-    return {disparity.of(pair), confidence.of(pair), image.of(pair), "", "", ""};
+    return {disparity.of(pair), confidence.of(pair), rows_off.of(pair), image.of(pair), "", "", ""};
   }
-  std::vector<OutputPattern> all() const { return {disparity, image, confidence}; }
+  std::vector<OutputPattern> all() const { return {disparity, image, confidence, rows_off}; }
 };
 
 // Matches all pairs and reports; returns the exit status. A signal ends it early, with done.

@@ -280,6 +280,7 @@ MatchRequest Batch::request_of(const ListedPair& pair) const {
   one.output = paths.disparity;
   one.image = paths.image;
   one.confidence = paths.confidence;
+  one.rows_off = paths.rows_off;
   return one;
 }
 

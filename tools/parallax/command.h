@@ -42,6 +42,7 @@ int run_program(int count, char** values, int (*command)(const Arguments& argume
 int match_command(const Arguments& arguments);
 int batch_command(const Arguments& arguments);
 int check_command(const Arguments& arguments);
+int flow_command(const Arguments& arguments);
 int eval_command(const Arguments& arguments);
 int bench_command(const Arguments& arguments);
 int tune_command(const Arguments& arguments);

@@ -279,6 +279,24 @@ std::unique_ptr<FrameSource> open_sequence(const MatchRequest& request) {
   return nullptr;
 }
 
+OutputNames::OutputNames(const std::string& option, const std::string& text, const std::string& extension)
+    : text_(text), extension_(extension) {
+  if (text.empty() || names_folder(text)) return;
+  pattern_ = NumberPattern::parse(text);
+  if (!pattern_)
+    throw UsageError(option + " is " + text + ", one file for all frames: give a pattern such as d_%04d" +
+                     fs::path(text).extension().string() + ", or a folder");
+}
+
+void OutputNames::make_folder(OutputFolders& folders) const {
+  if (!text_.empty() && !pattern_) folders.make(text_);
+}
+
+std::string OutputNames::of(const Frame& frame) const {
+  if (pattern_) return pattern_->name(frame.number);
+  return text_.empty() ? "" : (fs::path(text_) / (frame.stem + extension_)).string();
+}
+
 PicturePair read_one_pair(const MatchRequest& request) {
   return read_pictures(request.left, request.right, PairForm(request));
 }

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tools/parallax/file_errors.h"
 #include "tools/parallax/match.h"
+#include "tools/parallax/number_pattern.h"
 #include "tools/parallax/pictures.h"
 
 namespace parallax::tool {
@@ -39,6 +42,24 @@ class FrameSource {
 // The frames of a request; null if it is for a single pair.
 // \throws Error (file) when LEFT and RIGHT differ in kind or number of frames, or are empty; UsageError
 std::unique_ptr<FrameSource> open_sequence(const MatchRequest& request);
+
+// Of a video that does not say.
+inline constexpr double usual_frames_per_second = 30;
+
+// The names of one kind of output file, for every frame.
+class OutputNames {
+ public:
+  // A pattern, or a folder for files of this extension, or nothing. \throws UsageError
+  OutputNames(const std::string& option, const std::string& text, const std::string& extension);
+
+  void make_folder(OutputFolders& folders) const;
+  // Empty if there are none.
+  std::string of(const Frame& frame) const;
+
+ private:
+  std::string text_, extension_;
+  std::optional<NumberPattern> pattern_;
+};
 
 // The pictures of a request for one pair. \throws Error (file)
 PicturePair read_one_pair(const MatchRequest& request);

@@ -13,6 +13,7 @@ int complete_commands(const Arguments& arguments);
 constexpr Command commands[] = {
     {"match", match_command, "match a rectified pair: disparity map, coloured picture, point cloud"},
     {"batch", batch_command, "match many pairs of any size, with a table of results"},
+    {"flow", flow_command, "find the motion of each pixel from one frame to another"},
     {"check", check_command, "say whether a pair is fit to be matched, and which range to search"},
 #ifdef PARALLAX_HAS_VIEW
     {"view", view_command, "show a pair and its map in a browser, and match again as parameters change"},

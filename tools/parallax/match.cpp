@@ -80,6 +80,9 @@ void add_output_options(Options& options, MatchRequest& request, const std::stri
            "Frames per second of --video; 0 = as the input, or 30 if that is unknown")
       .range(0, 1000);
   options.add("--confidence FILE", request.confidence, "Confidence of each pixel, 0 to 1: .pfm or .tiff");
+  options.add(
+      "--rows-off FILE", request.rows_off,
+      "By how many rows each match is lower in the right picture: .pfm or .tiff; with --row-tolerance");
   options.add_flag("--json", request.json, "Report as JSON on standard output");
   add_truth_options(options, request, "Ground truth: adds the errors of the map to --json");
   options.add("--repeat N", request.repeat, "Match N times, report median times").range(1, 1'000'000);
@@ -171,6 +174,7 @@ void add_match_options(Options& options, MatchRequest& request, const std::strin
                   "--video",
                   "--fps",
                   "--confidence",
+                  "--rows-off",
                   "--json",
                   "--depth",
                   "--cloud",
@@ -240,7 +244,7 @@ void check_paths(const MatchRequest& request) {
   files.reads_once(request.cost_file);
   if (request.list != "-") files.reads_once(request.list);
   for (const std::string& path : {request.output, request.image, request.depth, request.cloud, request.mesh,
-                                  request.confidence, request.video, request.plan})
+                                  request.confidence, request.rows_off, request.video, request.plan})
     if (!names_folder(path)) files.writes(path);
 }
 
@@ -258,11 +262,10 @@ void check_energy(const MatchRequest& request) {
                      methods_with(&Capabilities::energy));
 }
 
-void check_confidence(const MatchRequest& request) {
-  if (request.confidence.empty() || names_folder(request.confidence)) return;
-  check_disparity_path(request.confidence);
-  if (is_picture_for_people(request.confidence))
-    throw UsageError("--confidence is " + request.confidence + ": name it .pfm or .tiff");
+void check_map_path(const std::string& option, const std::string& path) {
+  if (path.empty() || names_folder(path)) return;
+  check_disparity_path(path);
+  if (is_picture_for_people(path)) throw UsageError(option + " is " + path + ": name it .pfm or .tiff");
 }
 
 void check_truth(const MatchRequest& request, const std::string& command) {
@@ -330,7 +333,9 @@ void check_request(const MatchRequest& request, const std::string& command) {
     throw UsageError("--image is " + request.image + ": name it .png");
   check_video(request);
   check_energy(request);
-  check_confidence(request);
+  check_map_path("--confidence", request.confidence);
+  check_map_path("--rows-off", request.rows_off);
+  if (!request.rows_off.empty()) check_searches_rows(request.parameters);
   check_truth(request, command);
   check_paths(request);
   request.parameters.validate();

@@ -32,7 +32,7 @@ struct MatchRequest {
   RectifyParameters rectify;
   bool repair = false;
   std::optional<RepairedPair> repaired;  // once --repair is done
-  std::string output, image, depth, cloud, mesh, calibration, confidence, video;
+  std::string output, image, depth, cloud, mesh, calibration, confidence, rows_off, video;
   double unit = 0;                                  // of the baseline, in metres; 0 = as the calibration says
   double max_depth = 0, max_depth_uncertainty = 0;  // in metres; 0 = no limit
   double disparity_uncertainty = DepthLimits().disparity_uncertainty;

@@ -9,6 +9,7 @@
 #include "tools/parallax/match.h"
 #include "tools/parallax/match_report.h"
 #include "tools/parallax/memory.h"
+#include "tools/parallax/row_offsets.h"
 #include "tools/parallax/tiles/plan.h"
 
 namespace parallax::tool {
@@ -81,10 +82,14 @@ std::optional<int> match_whole(const MatchRequest& request, bool fits) {
   write_outputs(output_paths(request), plan, pictures, result);
 
   const PixelShares shares = pixel_shares(result);
+  std::optional<RowOffsetSummary> rows;
+  if (result.row_offset.width() > 0)
+    rows = summarise_row_offsets(result.disparity.view(), result.row_offset.view());
   if (request.json) {
     nlohmann::ordered_json report = describe(plan, stopwatch, shares);
     if (request.energy)
       report["energy"] = energy(plan.request().parameters, plan.pair(pictures), result.disparity.view());
+    if (rows) report["rows_off"] = row_offsets_json(*rows);
     if (truth) add_errors(*truth, result.disparity.view(), report);
     std::cout << report.dump(2) << "\n";
   } else {
@@ -92,6 +97,7 @@ std::optional<int> match_whole(const MatchRequest& request, bool fits) {
     std::cerr << std::fixed << std::setprecision(1) << "matched " << size.width << "×" << size.height
               << " by " << request.method << " on " << plan.device().text() << " in " << stopwatch.total()
               << " ms, " << 100 * shares.valid << " % of pixels have a disparity\n";
+    if (rows) std::cerr << describe_row_offsets(*rows);
   }
   return done;
 }

@@ -143,7 +143,8 @@ int MatchPlan::disparities() const {
 MatchResult MatchPlan::make_result() const {
   const Size size = format_.size;
   return {Plane<float>(size), Plane<std::uint8_t>(size),
-          Plane<float>(request_.confidence.empty() ? Size{} : size)};
+          Plane<float>(request_.confidence.empty() ? Size{} : size),
+          Plane<float>(searches_rows(request_.parameters) ? size : Size{})};
 }
 
 void MatchPlan::run(const PicturePair& pictures, MatchResult& result) {
@@ -153,6 +154,7 @@ void MatchPlan::run(const PicturePair& pictures, MatchResult& result) {
 DisparityMap MatchPlan::map(MatchResult& result) const {
   DisparityMap map{result.disparity.view(), result.status.view()};
   if (!request_.confidence.empty()) map.confidence = result.confidence.view();
+  if (result.row_offset.width() > 0) map.row_offset = result.row_offset.view();
   return map;
 }
 

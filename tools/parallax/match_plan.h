@@ -18,6 +18,7 @@ struct MatchResult {
   Plane<float> disparity;
   Plane<std::uint8_t> status;
   Plane<float> confidence;  // empty unless requested
+  Plane<float> row_offset;  // empty unless the matcher searches rows
 };
 
 // Without a search range from the user, takes that of the calibration, clipped to images of this size.

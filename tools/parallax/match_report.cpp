@@ -106,7 +106,8 @@ void add_errors(const Truth& truth, View<const float> disparity, ordered_json& j
 }
 
 OutputPaths output_paths(const MatchRequest& request) {
-  return {request.output, request.confidence, request.image, request.depth, request.cloud, request.mesh};
+  return {request.output, request.confidence, request.rows_off, request.image,
+          request.depth,  request.cloud,      request.mesh};
 }
 
 std::vector<FileBytes> encode_outputs(const OutputPaths& paths, const MatchPlan& plan,
@@ -117,6 +118,8 @@ std::vector<FileBytes> encode_outputs(const OutputPaths& paths, const MatchPlan&
     files.emplace_back(paths.disparity, encode_disparity(paths.disparity, disparity));
   if (!paths.confidence.empty())
     files.emplace_back(paths.confidence, encode_disparity(paths.confidence, result.confidence.view()));
+  if (!paths.rows_off.empty())
+    files.emplace_back(paths.rows_off, encode_disparity(paths.rows_off, result.row_offset.view()));
   if (!paths.image.empty()) files.emplace_back(paths.image, encode_coloured(disparity));
   const DepthFiles depth(plan.calibration(), plan.request());
   if (!paths.depth.empty()) files.emplace_back(paths.depth, depth.depths(paths.depth, disparity));

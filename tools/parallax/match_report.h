@@ -62,9 +62,11 @@ void add_errors(const Truth& truth, View<const float> disparity, nlohmann::order
 
 // Output files of one pair; empty = not wanted.
 struct OutputPaths {
-  std::string disparity, confidence, image, depth, cloud, mesh;
+  std::string disparity, confidence, rows_off, image, depth, cloud, mesh;
 
-  std::array<std::string, 6> all() const { return {disparity, confidence, image, depth, cloud, mesh}; }
+  std::array<std::string, 7> all() const {
+    return {disparity, confidence, rows_off, image, depth, cloud, mesh};
+  }
 };
 // Those of a single pair.
 OutputPaths output_paths(const MatchRequest& request);

@@ -27,56 +27,28 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-constexpr double usual_frames_per_second = 30;
-
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The names of one kind of file, for every frame.
-class OutputNames {
- public:
-  // A pattern, or a folder for files of this extension, or nothing. \throws UsageError
-  OutputNames(const std::string& option, const std::string& text, const std::string& extension)
-      : text_(text), extension_(extension) {
-    if (text.empty() || names_folder(text)) return;
-    pattern_ = NumberPattern::parse(text);
-    if (!pattern_)
-      throw UsageError(option + " is " + text + ", one file for all frames: give a pattern such as d_%04d" +
-                       fs::path(text).extension().string() + ", or a folder");
-  }
-
-  void make_folder(OutputFolders& folders) const {
-    if (!text_.empty() && !pattern_) folders.make(text_);
-  }
-
-  std::string of(const Frame& frame) const {
-    if (pattern_) return pattern_->name(frame.number);
-    return text_.empty() ? "" : (fs::path(text_) / (frame.stem + extension_)).string();
-  }
-
- private:
-  std::string text_, extension_;
-  std::optional<NumberPattern> pattern_;
-};
-
 struct Outputs {
-  OutputNames disparity, confidence, image, depth, cloud, mesh;
+  OutputNames disparity, confidence, rows_off, image, depth, cloud, mesh;
 
   explicit Outputs(const MatchRequest& request)
       : disparity("--output", request.output, ".pfm"),
         confidence("--confidence", request.confidence, ".pfm"),
+        rows_off("--rows-off", request.rows_off, ".pfm"),
         image("--image", request.image, ".png"),
         depth("--depth", request.depth, ".png"),
         cloud("--cloud", request.cloud, ".ply"),
         mesh("--mesh", request.mesh, ".ply") {}
 
   OutputPaths of(const Frame& frame) const {
-    return {disparity.of(frame), confidence.of(frame), image.of(frame),
+    return {disparity.of(frame), confidence.of(frame), rows_off.of(frame), image.of(frame),
             depth.of(frame),     cloud.of(frame),      mesh.of(frame)};
   }
   void make_folders(OutputFolders& folders) const {
-    for (const OutputNames* names : {&disparity, &confidence, &image, &depth, &cloud, &mesh})
+    for (const OutputNames* names : {&disparity, &confidence, &rows_off, &image, &depth, &cloud, &mesh})
       names->make_folder(folders);
   }
 };

@@ -158,6 +158,13 @@ void settle_method_options(const Options& options, MatcherParameters& parameters
   set_parameter(parameters, "full_row", "false");
 }
 
+void check_searches_rows(const MatcherParameters& parameters) {
+  if (searches_rows(parameters)) return;
+  for (const ParameterInfo& parameter : list_parameters(method_name(parameters)))
+    if (parameter.name == "row_tolerance") throw UsageError("--rows-off needs --row-tolerance: give both");
+  throw UsageError("--rows-off works only with methods that search rows: choose another with --method");
+}
+
 bool fixes_range(const MatcherParameters& preset) {
   const MatcherParameters usual = parallax::preset(preset, "default");
   return searches_full_rows(preset) || preset.disparities() != usual.disparities();

@@ -46,6 +46,8 @@ std::vector<std::string> option_words(const ParameterInfo& parameter, const std:
 void add_method_options(Options& options, MatcherParameters& parameters);
 // Call after parsing: resolves options that affect each other. \throws UsageError
 void settle_method_options(const Options& options, MatcherParameters& parameters);
+// For a map of row offsets. \throws UsageError unless the parameters search rows
+void check_searches_rows(const MatcherParameters& parameters);
 // Whether the preset sets the search range.
 bool fixes_range(const MatcherParameters& preset);
 

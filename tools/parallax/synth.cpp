@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "parallax/flow.h"
 #include "parallax/formats.h"
 
 #include "tools/parallax/file_errors.h"
@@ -157,27 +158,79 @@ void write_tiled_pair(const std::string& folder, const SynthParameters& paramete
   show_progress("");
 }
 
+void write_frames(const std::string& folder, const FlowSynthParameters& parameters, bool with_truth) {
+  const FlowSynthPair pair = synthesize_flow(parameters);
+  std::vector<FileBytes> files;
+  const auto add = [&](const char* name, std::vector<std::byte> bytes) {
+    files.emplace_back((std::filesystem::path(folder) / name).string(), std::move(bytes));
+  };
+  add("frame1.png", colour_png(pair.first));
+  add("frame2.png", colour_png(pair.second));
+  if (with_truth) {
+    add("flow.flo", encode_flo(pair.truth.view()));
+    add("mask.png", gray_png(pair.mask));
+  }
+  OutputFolders folders;
+  folders.make(folder);
+  write_files(files);
+}
+
 // Larger pairs are always written in tiles: in memory, they would take gigabytes.
 constexpr std::size_t most_pixels_at_once = 100'000'000;
 
 }  // namespace
+
+// Options that only one of the two kinds of pairs has. \throws UsageError
+void check_kind(const Options& options, bool motions) {
+  for (const char* other : {"--disparities", "--tiled"})
+    if (motions && options.given(other))
+      throw UsageError(std::string(other) + " is for stereo pairs: leave it out with --flow");
+  for (const char* other : {"--motion", "--noise", "--exposure"})
+    if (!motions && options.given(other)) throw UsageError(std::string(other) + " needs --flow: give both");
+}
+
+constexpr const char* scenes = "dots, planes or layers";
+constexpr const char* flow_scenes = "translation, rotation, zoom, layers or thin";
 
 int synth_command(const Arguments& arguments) {
   std::string folder;
   bool tiled = false, without_truth = false;
   SynthParameters parameters;
   parameters.size = {640, 480};
-  Options options("synth", "Render a synthetic pair with exact truth, in the layout of Middlebury 2014.");
+  bool motions = false;
+  FlowSynthParameters flow;
+  std::string scene = "layers";
+  Options options(
+      "synth",
+      "Render a synthetic pair with exact truth, in the layout of Middlebury 2014; or two frames with exact "
+      "motions.");
   options.add("DIR", folder, "Output folder; created if missing").required();
   options.add("--size", parameters.size, "Width x height");
   options.add("--disparities N", parameters.disparities, "True disparities are below N");
-  options.add_choice<Scene>("--scene", parameters.scene,
-                            {{"dots", Scene::dots}, {"planes", Scene::planes}, {"layers", Scene::layers}},
-                            "Scene to render");
+  options
+      .add("--scene NAME", scene, std::string("Scene to render: ") + scenes + "; with --flow: " + flow_scenes)
+      .offer({"dots", "planes", "layers", "translation", "rotation", "zoom", "thin"});
   options.add("--seed N", parameters.seed, "Seed of the random scene");
   options.add_flag("--tiled", tiled, "Write tiled TIFFs in little memory; implied above 100 million pixels");
   options.add_flag("--no-truth", without_truth, "Leave out truth and masks");
+  options.group("Motion");
+  options.add_flag("--flow", motions, "Render two frames: frame1.png, frame2.png, flow.flo, mask.png");
+  options.add("--motion X", flow.motion, "Longest motion, in pixels").range(0, 1000);
+  options.add("--noise X", flow.noise, "Standard deviation of the noise of both frames, in gray levels")
+      .range(0, 255);
+  options
+      .add("--exposure X", flow.exposure, "Brightness of the second frame, as a multiple of the first one's")
+      .range(0.1, 10);
   options.read(arguments);
+  check_kind(options, motions);
+  if (motions) {
+    flow.size = parameters.size;
+    flow.seed = parameters.seed;
+    flow.scene = parse_flow_scene(scene);
+    write_frames(folder, flow, !without_truth);
+    return done;
+  }
+  parameters.scene = parse_scene(scene);
   if (!options.given("--disparities"))
     parameters.disparities = std::min(parameters.disparities, parameters.size.width);
   if (parameters.disparities > parameters.size.width)

@@ -314,8 +314,10 @@ std::shared_ptr<const ViewedMap> Page::match(Slot& slot, const Settings& setting
   map->settings = settings;
   map->frame = frame;
   tool::MatchResult& result = map->result;
-  result = {Plane<float>(size), Plane<std::uint8_t>(size),
-            Plane<float>(slot.matcher->has_confidence() ? size : Size{})};
+  result = {Plane<float>(size),
+            Plane<std::uint8_t>(size),
+            Plane<float>(slot.matcher->has_confidence() ? size : Size{}),
+            {}};
   DisparityMap views{result.disparity.view(), result.status.view()};
   if (result.confidence.width() > 0) views.confidence = result.confidence.view();
   slot.matcher->run(scene_.pair(*frame), views);
@@ -332,7 +334,7 @@ std::shared_ptr<const ViewedMap> Page::copy_stored_map(
   auto map = std::make_shared<ViewedMap>();
   map->settings = settings;
   map->frame = frame;
-  map->result = {Plane<float>(stored.size()), Plane<std::uint8_t>(stored.size()), {}};
+  map->result = {Plane<float>(stored.size()), Plane<std::uint8_t>(stored.size()), {}, {}};
   for (int y = 0; y < stored.height(); ++y)
     for (int x = 0; x < stored.width(); ++x) {
       const float disparity = stored.at(x, y);

@@ -79,6 +79,11 @@ Model make_model(const BeliefPropagationParameters& p) {
                            ? highest_half
                            : std::min(data_cost::highest_volume_cost * model.scale, 1e38f);
   model.outside = model.rounded(p.outside_cost.value_or(0) * model.scale);
+  const auto bounded = [&](float slope) {
+    return model.integer ? std::clamp(slope, 1.0f, static_cast<float>(model.bound)) : slope;
+  };
+  model.row_slope = bounded(model.rounded(p.row_weight * model.scale));
+  model.row_bound = model.rounded(model.truncation * model.scale);
   for (int difference = 0; difference < static_cast<int>(edge_table_size); ++difference) {
     const double weight = data_cost::edge_weight(difference, p.edge_contrast, p.edge_floor);
     // The slope is at least one unit, because with 0 a message would say nothing; above the bound, a higher
@@ -86,11 +91,7 @@ Model make_model(const BeliefPropagationParameters& p) {
     const float truncation = model.rounded(static_cast<float>(weight) * model.truncation * model.scale);
     const float slope = model.rounded(static_cast<float>(weight) * model.scale);
     model.truncations.push_back(truncation);
-    const auto bounded = [&](float value) {
-      return model.integer ? std::clamp(value, 1.0f, static_cast<float>(model.bound)) : value;
-    };
     model.slopes.push_back(bounded(slope));
-    model.row_slopes.push_back(bounded(model.rounded(static_cast<float>(weight) * p.row_weight * model.scale)));
   }
   if (model.integer) check_fits(model);
   if (p.arithmetic == Arithmetic::float16) check_half(model);

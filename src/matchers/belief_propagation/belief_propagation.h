@@ -25,13 +25,16 @@
 // With row_tolerance N, a label is a disparity d and a row offset v from −N to N: left (x, y) shows the same point as right
 // (x − d, y + v). Labels are ordered by v, then d. Neighbours that differ cost
 //
-//   w(x, y)·min(|d − d'| + row_weight·|v − v'|, T)
+//   min( w(x, y)·min(|d − d'|, T) + row_weight·|v − v'|, T )
 //
-// so a message is a forward and a backward pass over the disparities of each row offset, then over the row offsets of
-// each disparity, and then the minimum with min h + w·T.
+// where row offsets do not depend on the edges in the picture: rows lie where they lie. So a message is a forward and a
+// backward pass over the disparities of each row offset, the minimum with the least h of that row offset + w·T, a forward
+// and a backward pass over the row offsets of each disparity, and the minimum with min h + T.
 //
 // On the finest levels, pixels may consider candidate labels only (candidates.h). Other labels are infinitely
-// costly to them, and the messages that they send have the bound of their edge, w·T, at those labels.
+// costly to them. The messages that they send have the bound of their edge at those labels: at row offsets that they
+// consider, that of a disparity far from all others, which is w·T more than the least where there is one row offset; at
+// other row offsets, T more than the least.
 //
 // float32, float16, bfloat16 (the published algorithm): the constant is the mean of the message; the
 // outermost pixels of each level are not updated, and those of the image get no disparity. In float16, data
@@ -96,7 +99,9 @@ struct Model : data_cost::CostModel {
   int bound;         // highest message, in units; integer arithmetic only
   float scale;       // units in one label of discontinuity
   // Indexed by the rounded difference in gray levels across an edge, 0…256.
-  std::vector<float> slopes, truncations, row_slopes;
+  std::vector<float> slopes, truncations;
+  // Of a step of one row offset, and of any number of them; in units.
+  float row_slope, row_bound;
 
   int data_bound() const { return 4 * bound + 1; }
   // Half-sweeps on a level, of the left match or of the mirrored pair's.
@@ -113,8 +118,8 @@ struct Model : data_cost::CostModel {
            level < static_cast<std::size_t>(parameters.candidate_levels);
   }
   refine::DecisionRule decision() const {
-    return {min_disparity, labels,         parameters.sub_pixel, parameters.min_confidence, truncation * scale,
-            min_row_offset, row_offsets};
+    return {min_disparity,      labels,         parameters.sub_pixel, parameters.min_confidence,
+            truncation * scale, min_row_offset, row_offsets};
   }
 };
 

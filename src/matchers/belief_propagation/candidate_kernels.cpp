@@ -81,8 +81,8 @@ HWY_INLINE void rise(Bytes (&reach)[direction_count], const Bytes (&slopes)[dire
     for (int d = 0; d < direction_count; ++d) reach[d] = hn::SaturatedAdd(reach[d], slopes[d]);
 }
 
-HWY_INLINE void update_lanes(const TileLabels& tile, int colour, int offset,
-                             const TileMessages* const* edges) {
+HWY_INLINE void update_lanes(const TileLabels& tile, int colour, int offset, const TileMessages* const* edges,
+                             int row_slope) {
   const Lanes tag;
   Received in(tile, colour, offset);
   const auto edge = [&](EdgeTable table, int d)
@@ -94,24 +94,32 @@ HWY_INLINE void update_lanes(const TileLabels& tile, int colour, int offset,
   }
   const auto out = [&](int k, int d) HWY_ATTR { return tile.records[k].messages.of[colour][d] + offset; };
   const auto gap = [&](int k) { return tile.labels[k + 1] - tile.labels[k]; };
-  const int all = tile.count * tile.row_offsets;
-  for (int first = 0; first < all; first += tile.count) {
-    for (int d = 0; d < direction_count; ++d) reach[d] = hn::Set(tag, highest);
+  const int pitch = tile.pitch(), all = tile.all();
+  for (int first = 0; first < all; first += pitch) {
+    Bytes least_of_row[direction_count];
+    for (int d = 0; d < direction_count; ++d) least_of_row[d] = reach[d] = hn::Set(tag, highest);
     for (int k = 0; k < tile.count; ++k) {
       in.load(first + k);
       if (k > 0) rise(reach, slope, gap(k - 1) - 1);
       for (int d = 0; d < direction_count; ++d) {
         const Bytes h = hn::Sub(in.belief, in.messages[d]);
-        least[d] = hn::Min(least[d], h);
+        least_of_row[d] = hn::Min(least_of_row[d], h);
         reach[d] = hn::Min(h, hn::SaturatedAdd(reach[d], slope[d]));
         hn::StoreU(reach[d], tag, out(first + k, d));
       }
     }
+    for (int d = 0; d < direction_count; ++d) {
+      least[d] = hn::Min(least[d], least_of_row[d]);
+      if (tile.has_others) hn::StoreU(least_of_row[d], tag, out(first + tile.count, d));
+    }
   }
-  Bytes limit[direction_count];
-  for (int d = 0; d < direction_count; ++d) limit[d] = hn::SaturatedAdd(least[d], edge(truncations, d));
-  for (int first = 0; first < all; first += tile.count) {
-    for (int d = 0; d < direction_count; ++d) reach[d] = limit[d];
+  for (int first = 0; first < all; first += pitch) {
+    Bytes limit[direction_count];
+    for (int d = 0; d < direction_count; ++d) {
+      const Bytes least_of_row = tile.has_others ? in.at(out(first + tile.count, d)) : least[d];
+      reach[d] = limit[d] = hn::SaturatedAdd(least_of_row, edge(truncations, d));
+      if (tile.has_others) hn::StoreU(hn::Sub(limit[d], least[d]), tag, out(first + tile.count, d));
+    }
     for (int k = tile.count - 1; k >= 0; --k) {
       if (k + 1 < tile.count) rise(reach, slope, gap(k) - 1);
       for (int d = 0; d < direction_count; ++d) {
@@ -121,20 +129,24 @@ HWY_INLINE void update_lanes(const TileLabels& tile, int colour, int offset,
     }
   }
   if (tile.row_offsets == 1) return;
-  // The passes over the row offsets of each disparity. The bound holds already, because it holds for what is added to.
+  // The passes over the row offsets of each disparity.
+  const Bytes step = hn::Set(tag, static_cast<std::uint8_t>(row_slope));
   for (int d = 0; d < direction_count; ++d) {
-    const Bytes row_slope = edge(row_slopes, d);
+    const Bytes bound = edge(row_bounds, d);
+    for (int k = 0; k < pitch; ++k) hn::StoreU(hn::Min(in.at(out(k, d)), bound), tag, out(k, d));
     const auto take = [&](int k, int from) HWY_ATTR {
-      hn::StoreU(hn::Min(in.at(out(k, d)), hn::SaturatedAdd(in.at(out(from, d)), row_slope)), tag, out(k, d));
+      const Bytes near = hn::Min(hn::SaturatedAdd(in.at(out(from, d)), step), bound);
+      hn::StoreU(hn::Min(in.at(out(k, d)), near), tag, out(k, d));
     };
-    for (int k = tile.count; k < all; ++k) take(k, k - tile.count);
-    for (int k = all - tile.count - 1; k >= 0; --k) take(k, k + tile.count);
+    for (int k = pitch; k < all; ++k) take(k, k - pitch);
+    for (int k = all - pitch - 1; k >= 0; --k) take(k, k + pitch);
   }
 }
 
-void update_tile_here(const TileLabels& tile, int colour, const TileMessages* const* edges) {
+void update_tile_here(const TileLabels& tile, int colour, const TileMessages* const* edges, int row_slope) {
   const int lanes = static_cast<int>(hn::Lanes(Lanes()));
-  for (int offset = 0; offset < tile_lanes; offset += lanes) update_lanes(tile, colour, offset, edges);
+  for (int offset = 0; offset < tile_lanes; offset += lanes)
+    update_lanes(tile, colour, offset, edges, row_slope);
 }
 
 // The lowest beliefs of some lanes. A label is in two bytes.
@@ -222,13 +234,16 @@ HWY_INLINE void find_lowest_of_rows(const TileLabels& tile, int colour, int offs
   Received in(tile, colour, offset);
   lowest.best = hn::Set(tag, no_belief);
   lowest.low = lowest.high = hn::Zero(tag);
-  for (int k = 0; k < tile.count * tile.row_offsets; ++k) {
-    in.load(k);
-    const LaneMask better = hn::Lt(in.belief, lowest.best);
-    lowest.best = hn::Min(lowest.best, in.belief);
-    lowest.low = hn::IfThenElse(better, low_byte(k), lowest.low);
-    if (k > 255) lowest.high = hn::IfThenElse(better, high_byte(k), lowest.high);
-    hn::StoreU(in.belief, tag, beliefs + k * tile_lanes + offset);
+  int candidate = 0;
+  for (int first = 0; first < tile.all(); first += tile.pitch()) {
+    for (int k = first; k < first + tile.count; ++k, ++candidate) {
+      in.load(k);
+      const LaneMask better = hn::Lt(in.belief, lowest.best);
+      lowest.best = hn::Min(lowest.best, in.belief);
+      lowest.low = hn::IfThenElse(better, low_byte(candidate), lowest.low);
+      if (candidate > 255) lowest.high = hn::IfThenElse(better, high_byte(candidate), lowest.high);
+      hn::StoreU(in.belief, tag, beliefs + candidate * tile_lanes + offset);
+    }
   }
 }
 
@@ -505,8 +520,7 @@ HWY_INLINE void add_up_blocks(const StripCosts& strip, int column, int pitch, st
     const int count = std::min(chunk_labels, strip.labels - first);
     for (int i = 0; i < 4; ++i)
       write_chunk(
-          strip, column * tile_side + i * pixel_lanes, count, [&](int k) { return first + k; }, i, 0,
-          costs);
+          strip, column * tile_side + i * pixel_lanes, count, [&](int k) { return first + k; }, i, 0, costs);
     for (int k = 0; k < count; ++k) {
       const auto vector = [&](int i) HWY_ATTR { return hn::Load(Pixels(), costs[k][i]); };
       const auto low = add_columns(vector(0), vector(1)), high = add_columns(vector(2), vector(3));
@@ -606,9 +620,10 @@ void write_edge_row_here(const EdgeRow& edges) {
     const auto edge = hn::GatherIndex(wide, edges.table, index);
     const auto byte = hn::Set(wide, 255);
     hn::StoreU(hn::DemoteTo(bytes, hn::And(edge, byte)), bytes, edges.out[slopes] + x);
-    hn::StoreU(hn::DemoteTo(bytes, hn::And(hn::ShiftRight<8>(edge), byte)), bytes, edges.out[truncations] + x);
-    if (edges.out[row_slopes] != nullptr)
-      hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<16>(edge)), bytes, edges.out[row_slopes] + x);
+    hn::StoreU(hn::DemoteTo(bytes, hn::And(hn::ShiftRight<8>(edge), byte)), bytes,
+               edges.out[truncations] + x);
+    if (edges.out[row_bounds] != nullptr)
+      hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<16>(edge)), bytes, edges.out[row_bounds] + x);
   }
   for (; x < edges.count; ++x) {
     const std::int32_t edge = edges.table[edge_index(std::abs(edges.row[x] - edges.before[x]))];
@@ -763,8 +778,8 @@ HWY_EXPORT(start_from_tile_here);
 HWY_EXPORT(transpose_rows_here);
 HWY_EXPORT(start_from_planes_here);
 
-void update_tile(const TileLabels& tile, int colour, const TileMessages* const* edges) {
-  HWY_DYNAMIC_DISPATCH(update_tile_here)(tile, colour, edges);
+void update_tile(const TileLabels& tile, int colour, const TileMessages* const* edges, int row_slope) {
+  HWY_DYNAMIC_DISPATCH(update_tile_here)(tile, colour, edges, row_slope);
 }
 
 void decide_tile(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t* scratch,

@@ -60,13 +60,20 @@ struct TileLabels {
   // The messages of the four tiles around, for each record.
   const TileMessages* const* around[direction_count];
   int row_offsets = 1;
+  // Where rows are searched: at each row offset, a last record has the messages at disparities that are no candidates.
+  bool has_others = false;
+
+  // Records from one row offset to the next, and all of them.
+  int pitch() const { return count + (has_others ? 1 : 0); }
+  int all() const { return pitch() * row_offsets; }
 };
 
 // What edges cost; all are 0 at pixels beyond the image.
-enum EdgeTable { slopes, truncations, row_slopes, edge_tables };
+enum EdgeTable { slopes, truncations, row_bounds, edge_tables };
 
-// Sends the messages of one colour. `edges` are by EdgeTable; row slopes count only where there are several row offsets.
-void update_tile(const TileLabels& tile, int colour, const TileMessages* const* edges);
+// Sends the messages of one colour. `edges` are by EdgeTable; row bounds, and the cost of a row offset, count only where
+// there are several.
+void update_tile(const TileLabels& tile, int colour, const TileMessages* const* edges, int row_slope);
 
 // The edges between pixels of a row and others, `before`: gray values, and a table that has a byte of each EdgeTable, the
 // first one lowest, for each edge_index().

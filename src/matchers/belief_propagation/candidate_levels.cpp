@@ -15,7 +15,6 @@ struct TileSpan {
   int count;  // of disparities
 
   int row_offsets() const { return candidates.row_offsets.last - candidates.row_offsets.first; }
-  int all() const { return count * row_offsets(); }
 };
 
 // Tiles of a row, from the first column of the strip on.
@@ -24,7 +23,7 @@ struct TileRow {
   std::uint16_t* labels;
   TileRecord* records;
   const TileMessages** around[direction_count];
-  TileMessages* edges[edge_tables];  // by tile; without row slopes where there is one row offset
+  TileMessages* edges[edge_tables];  // by tile; without row bounds where there is one row offset
 
   TileLabels tile(int x) const {
     const std::size_t first = spans[x].first;
@@ -32,7 +31,8 @@ struct TileRow {
             labels + first,
             records + first,
             {around[above] + first, around[below] + first, around[left] + first, around[right] + first},
-            spans[x].row_offsets()};
+            spans[x].row_offsets(),
+            edges[row_bounds] != nullptr};
   }
 };
 
@@ -56,12 +56,19 @@ void find_messages(const LabelRanges& ranges, const LabelRanges& ranges_there, c
 // Points each label at the messages that a tile has for it; at their bounds if it is no candidate there.
 void find_messages(const TileSpan& span, const TileRow& row, int tile, const TileMessages** out) {
   const TileSpan& from = row.spans[tile];
-  std::fill_n(out, span.all(), &row.edges[truncations][tile]);
   const LabelRange rows = span.candidates.row_offsets, rows_there = from.candidates.row_offsets;
-  for (int v = std::max(rows.first, rows_there.first); v < std::min(rows.last, rows_there.last); ++v)
-    find_messages(span.candidates.disparities, from.candidates.disparities,
-                  row.records + from.first + static_cast<std::size_t>((v - rows_there.first) * from.count),
-                  out + (v - rows.first) * span.count);
+  const TileLabels there = row.tile(tile);
+  const int pitch = span.count + (there.has_others ? 1 : 0);
+  for (int v = rows.first; v < rows.last; ++v, out += pitch) {
+    if (!rows_there.contains(v)) {
+      std::fill_n(out, span.count, &row.edges[row_bounds][tile]);
+      continue;
+    }
+    const TileRecord* records = there.records + (v - rows_there.first) * there.pitch();
+    std::fill_n(out, span.count,
+                there.has_others ? &records[there.count].messages : &row.edges[truncations][tile]);
+    find_messages(span.candidates.disparities, from.candidates.disparities, records, out);
+  }
 }
 
 // Tiles of the finest level in a strip, of `columns` in all: as many as keep most rows in progress in the second-level
@@ -157,14 +164,15 @@ class CandidateLevels::Sweep {
 
  private:
   bool has_rows() const { return all_.model_.row_offsets > 1; }
-  int tables() const { return has_rows() ? edge_tables : row_slopes; }
+  int tables() const { return has_rows() ? edge_tables : row_bounds; }
 
   // Counts row offsets from the lowest of all on, instead of those of the tile.
   void count_rows(int row, int tile, TileDecision& found) {
     const TileSpan& span = at(row).spans[tile];
     const auto first = static_cast<std::uint8_t>(span.candidates.row_offsets.first);
     for (int lane = 0; lane < tile_lanes; ++lane)
-      found.rows[lane] = static_cast<std::uint8_t>(span.row_offsets() == 1 ? first : first + found.rows[lane]);
+      found.rows[lane] =
+          static_cast<std::uint8_t>(span.row_offsets() == 1 ? first : first + found.rows[lane]);
     if (span.row_offsets() > 1) return;
     std::fill_n(found.row_before, tile_lanes, no_belief);
     std::fill_n(found.row_after, tile_lanes, no_belief);
@@ -175,7 +183,9 @@ class CandidateLevels::Sweep {
   }
 
   // A tile may have all labels, because ranges are joined.
-  std::size_t most_candidates() const { return static_cast<std::size_t>(all_.model_.labels); }
+  std::size_t most_candidates() const {
+    return static_cast<std::size_t>(all_.model_.labels + (has_rows() ? all_.model_.row_offsets : 0));
+  }
 
   static int divide_round_down(int pixels) { return pixels >= 0 ? pixels / tile_side : -1; }
   // The tiles of the pixels that the messages and the decisions of some tiles depend on, in either dimension.
@@ -205,7 +215,7 @@ class CandidateLevels::Sweep {
       for (int x = 0; x < width(); ++x) {
         const TileMessages* edges[edge_tables] = {};
         for (int table = 0; table < tables(); ++table) edges[table] = &tiles.edges[table][x];
-        update_tile(tiles.tile(x), (iteration + 1) % 2, edges);
+        update_tile(tiles.tile(x), (iteration + 1) % 2, edges, static_cast<int>(all_.model_.row_slope));
       }
     }
     ++entered_;
@@ -247,13 +257,13 @@ class CandidateLevels::Sweep {
       }
       TileSpan& span = tiles.spans[tile];
       span.candidates = {candidate_ranges(claims, p.candidate_slack, p.disparities, p.candidate_ranges),
-                         row_offsets.wider(row_slack, all_.model_.row_offsets)};
+                         row_offsets};
       span.first = end;
       for (const LabelRange range : span.candidates.disparities)
         for (int label = range.first; label < range.last; ++label)
           tiles.labels[end++] = static_cast<std::uint16_t>(label);
       span.count = static_cast<int>(end - span.first);
-      end = span.first + static_cast<std::size_t>(span.all());
+      end = span.first + static_cast<std::size_t>(at(row).tile(tile).all());
     }
   }
 
@@ -320,16 +330,18 @@ class CandidateLevels::Sweep {
     if (computes(other_row) && other_tile >= 0 && other_tile < width())
       find_messages(span, at(other_row), other_tile, out);
     else
-      std::fill_n(out, span.all(), &all_.nothing_->messages);
+      std::fill_n(out, here.tile(tile).all(), &all_.nothing_->messages);
   }
 
   // Calls each(row offset, its labels) for the row offsets of a tile.
   template <class Each>
   void for_row_offsets(int row, int tile, const Each& each) {
     const LabelRange row_offsets = at(row).spans[tile].candidates.row_offsets;
-    TileLabels labels = at(row).tile(tile);
+    const TileLabels all = at(row).tile(tile);
+    TileLabels labels = all;
     labels.row_offsets = 1;
-    for (int v = row_offsets.first; v < row_offsets.last; ++v, labels.records += labels.count) each(v, labels);
+    labels.has_others = false;
+    for (int v = row_offsets.first; v < row_offsets.last; ++v, labels.records += all.pitch()) each(v, labels);
   }
 
   void write_costs(int row, int tile) {
@@ -343,20 +355,21 @@ class CandidateLevels::Sweep {
   }
 
   void start_messages(int row, int tile) {
-    TileLabels labels = at(row).tile(tile);
-    labels.count *= labels.row_offsets;
+    const TileLabels all = at(row).tile(tile);
     const int x = columns_.first + tile;
-    if (coarser_ != nullptr) {
+    if (coarser_ != nullptr)
       find_messages(at(row).spans[tile], coarser_->at(row / 2), x / 2 - coarser_->columns_.first, parents_);
-      start_from_tile(parents_, x % 2 * 2 * tile_side + row % 2 * 4, labels);
-    } else {
-      for_row_offsets(row, tile, [&](int v, const TileLabels& of_row) {
-        start_from_planes(parent_planes(row, x, v), of_row);
-      });
-    }
+    for_row_offsets(row, tile, [&](int v, const TileLabels& labels) {
+      if (coarser_ != nullptr)
+        start_from_tile(parents_ + (labels.records - all.records), x % 2 * 2 * tile_side + row % 2 * 4,
+                        labels);
+      else
+        start_from_planes(parent_planes(row, x, v), labels);
+      if (all.has_others) labels.records[labels.count].messages = at(row).edges[truncations][tile];
+    });
     // The first messages of pixels beyond the image must be zeros, as all others are.
     if (is_whole(row, tile)) return;
-    for (int k = 0; k < labels.count; ++k) clear_beyond(row, tile, labels.records[k].messages, 1);
+    for (int k = 0; k < all.all(); ++k) clear_beyond(row, tile, all.records[k].messages, 1);
   }
 
   bool is_whole(int row, int tile) const {
@@ -411,7 +424,7 @@ CandidateLevels::CandidateLevels(const Model& model, const std::vector<Size>& si
     : model_(model), strips_(strips), edges_(edges), sizes_(sizes.begin(), sizes.begin() + count) {
   for (std::size_t i = 0; i < edge_table_size && count > 0; ++i)
     edge_table_.push_back(static_cast<int>(model.slopes[i]) | static_cast<int>(model.truncations[i]) << 8 |
-                          static_cast<int>(model.row_slopes[i]) << 16);
+                          static_cast<int>(model.row_bound) << 16);
   if (count > 0) strip_columns_ = choose_strip_columns(tile_count(sizes[0]).width, model.disparities());
   sweeps_.reserve(static_cast<std::size_t>(slots * count));  // sweeps point to each other
   for (int slot = 0; slot < slots; ++slot)

@@ -17,8 +17,6 @@ namespace parallax::belief_propagation {
 
 inline constexpr int tile_side = 8;
 inline constexpr int most_candidate_ranges = 4;
-// Row offsets on either side of the believed ones that are candidates, too.
-inline constexpr int row_slack = 0;
 
 struct LabelRange {
   int first, last;  // last excluded
@@ -27,10 +25,6 @@ struct LabelRange {
   void include(int label) {
     first = std::min(first, label);
     last = std::max(last, label + 1);
-  }
-  // With `slack` more labels on either side, of `labels` in all.
-  LabelRange wider(int slack, int labels) const {
-    return {std::max(0, first - slack), std::min(labels, last + slack)};
   }
 };
 inline constexpr LabelRange no_labels{1 << 20, 0};
@@ -50,10 +44,6 @@ struct LabelRanges {
 struct Candidates {
   LabelRanges disparities;
   LabelRange row_offsets;
-
-  bool contains(int disparity, int row_offset) const {
-    return row_offsets.contains(row_offset) && disparities.contains(disparity);
-  }
 };
 
 inline Size tile_count(Size size) {

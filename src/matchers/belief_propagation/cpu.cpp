@@ -571,8 +571,9 @@ class Cpu final : public host::Plan {
       row.to[direction] = messages(band, y, colour, direction, iteration);
       row.slopes[direction] = edges_.slopes(band.level, y, colour, direction);
       row.truncations[direction] = edges_.truncations(band.level, y, colour, direction);
-      row.row_slopes[direction] = edges_.row_slopes(band.level, y, colour, direction);
+      row.row_bounds[direction] = edges_.row_bounds(band.level, y, colour, direction);
     }
+    row.row_slope = model_.row_slope;
     update_row(arithmetic_, row);
     if (model_.integer) return;
     restore_outermost(band, y, colour, iteration);
@@ -648,7 +649,8 @@ class Cpu final : public host::Plan {
       const refine::DecisionRule rule = model_.decision();
       map.status.at(x, y) = refine::code(Status::matched);
       map.disparity.at(x, y) = rule.integer_disparity(beliefs.label);
-      if (has_rows()) map.row_offset.at(x, y) = static_cast<float>(rule.min_row_offset + rule.row(beliefs.label));
+      if (has_rows())
+        map.row_offset.at(x, y) = static_cast<float>(rule.min_row_offset + rule.row(beliefs.label));
     } else {
       write_decision(beliefs, model_.decision(), x, y, map);
     }

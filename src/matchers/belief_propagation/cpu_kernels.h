@@ -27,9 +27,9 @@ enum Direction { above, below, left, right, direction_count };
 // Shape of the planes of one level.
 struct PlaneShape {
   int labels, row_offsets;  // of all row offsets; as many labels have each
-  int computed;           // elements of a half that are computed: full vectors
-  int copied;             // the same, an even number of vectors of stored elements
-  std::ptrdiff_t stride;  // elements from one label to the next
+  int computed;             // elements of a half that are computed: full vectors
+  int copied;               // the same, an even number of vectors of stored elements
+  std::ptrdiff_t stride;    // elements from one label to the next
 };
 
 // Elements [first, last) of a half: full vectors.
@@ -48,7 +48,9 @@ struct RowUpdate {
   // For each pixel, in the computing type: the discontinuity cost of one label, and its bound.
   const void* slopes[direction_count];
   const void* truncations[direction_count];
-  const void* row_slopes[direction_count];  // of one row offset, where there are several
+  // Where there are several row offsets: the cost of one, and for each pixel the bound of all; 0 beyond the border.
+  float row_slope;
+  const void* row_bounds[direction_count];
   void* scratch;  // of scratch_bytes(labels)
 };
 
@@ -85,7 +87,7 @@ struct RowCost {
   PlaneShape shape;
   Range range;
   Feature feature;
-  int parity;                                 // of the left pixels
+  int parity;                             // of the left pixels
   const void* left[most_feature_planes];  // the half of this parity
   const std::uint8_t* left_valid;         // 255 where the pixel has data costs, else 0
   const RightRow* right;                  // for each row offset

@@ -36,7 +36,8 @@ void Edges::reserve(Arena& arena) {
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     Level& level = levels_[i];
     if (i >= first_)
-      level.planes = arena.reserve<std::byte>(rows(level) * 2 * tables() * direction_count * level.plane_bytes);
+      level.planes =
+          arena.reserve<std::byte>(rows(level) * 2 * tables() * direction_count * level.plane_bytes);
     if (i > 0 && !flat()) level.gray = arena.reserve_plane<std::uint16_t>(level.size);
   }
   tables_ = arena.reserve<std::byte>(tables() * table_bytes());
@@ -76,7 +77,7 @@ void Edges::write_tables() const {
   std::copy(model_.slopes.begin(), model_.slopes.end(), slopes);
   std::copy(model_.truncations.begin(), model_.truncations.end(), slopes + edge_table_size);
   if (tables() > 2)
-    std::copy(model_.row_slopes.begin(), model_.row_slopes.end(), slopes + 2 * edge_table_size);
+    std::fill_n(slopes + 2 * edge_table_size, edge_table_size, static_cast<Value>(model_.row_bound));
 }
 
 View<const std::uint16_t> Edges::gray_of(std::size_t level, View<const std::uint16_t> finest) const {
@@ -119,8 +120,8 @@ void Edges::write_plane(std::size_t level, int y, int colour, int direction, con
   const Value* table = reinterpret_cast<const Value*>(tables_);
   Value* out[3] = {};
   for (std::size_t i = 0; i < tables(); ++i)
-    out[i] = reinterpret_cast<Value*>(
-        plane(level, y, colour, static_cast<int>(i) * direction_count + direction));
+    out[i] =
+        reinterpret_cast<Value*>(plane(level, y, colour, static_cast<int>(i) * direction_count + direction));
   const bool has_rows = tables() > 2;
   const int parity = (y + colour) % 2, width = levels_[level].size.width;
   const auto write = [&](int i, int difference) {

@@ -35,8 +35,8 @@ class Edges {
   const void* truncations(std::size_t level, int y, int colour, int direction) const {
     return plane(level, y, colour, direction_count + direction);
   }
-  // Null where there is one row offset.
-  const void* row_slopes(std::size_t level, int y, int colour, int direction) const {
+  // Model::row_bound; null where there is one row offset.
+  const void* row_bounds(std::size_t level, int y, int colour, int direction) const {
     return tables() == 2 ? nullptr : plane(level, y, colour, 2 * direction_count + direction);
   }
 
@@ -45,11 +45,11 @@ class Edges {
     Size size;
     std::size_t plane_bytes;
     std::byte*
-        planes;  // [row][colour][slopes, truncations, row slopes][direction][computed]; one row where all are alike
+        planes;  // [row][colour][slopes, truncations, row bounds][direction][computed]; one row where all are alike
     View<std::uint16_t> gray;
   };
 
-  // Slopes and truncations, and row slopes where there are several row offsets.
+  // Slopes and truncations, and row bounds where there are several row offsets.
   std::size_t tables() const { return model_.row_offsets == 1 ? 2 : 3; }
   std::size_t table_bytes() const {  // of one of them
     return edge_table_size * computing_bytes(model_.parameters.arithmetic);

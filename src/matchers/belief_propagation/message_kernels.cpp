@@ -53,24 +53,25 @@ struct Incoming {
   Vector messages[direction_count], costs;
 };
 
-// The passes over the row offsets of each disparity, in messages that are complete in each row offset. Their bound holds
-// already, because it holds for what is added to.
+// The passes over the row offsets of each disparity, in messages that are complete in each row offset.
 template <class Number>
 void send_across_rows(const RowUpdate& row, std::ptrdiff_t i, typename Number::Storage* const* out) {
   const int disparities = row.shape.labels / row.shape.row_offsets;
-  const std::ptrdiff_t stride = row.shape.stride;
+  const std::ptrdiff_t stride = row.shape.stride, step = disparities * stride;
+  const auto slope = hn::Set(typename Number::Tag(), static_cast<typename Number::Value>(row.row_slope));
   for (int d = 0; d < direction_count; ++d) {
-    const auto slope = Number::load(storage<Number>(row.row_slopes[d]) + i);
+    const auto bound = Number::load(storage<Number>(row.row_bounds[d]) + i);
     for (int first = 0; first < disparities; ++first) {
       typename Number::Storage* at = out[d] + first * stride;
-      auto reach = Number::load(at);
+      auto reach = hn::Min(Number::load(at), bound);
+      Number::store(reach, at);
       for (int k = 1; k < row.shape.row_offsets; ++k) {
-        at += disparities * stride;
-        reach = hn::Min(Number::load(at), hn::SaturatedAdd(reach, slope));
+        at += step;
+        reach = hn::Min(hn::Min(Number::load(at), hn::SaturatedAdd(reach, slope)), bound);
         Number::store(reach, at);
       }
       for (int k = 1; k < row.shape.row_offsets; ++k) {
-        at -= disparities * stride;
+        at -= step;
         reach = hn::Min(Number::load(at), hn::SaturatedAdd(reach, slope));
         Number::store(reach, at);
       }
@@ -89,31 +90,41 @@ HWY_INLINE void send_integers(const RowUpdate& row, std::ptrdiff_t i) {
   const std::ptrdiff_t stride = row.shape.stride;
   Incoming<Number> in(row, i);
   Storage* out[direction_count];
-  Vector slopes[direction_count], least[direction_count], reach[direction_count];
+  Vector slopes[direction_count], truncations[direction_count], least[direction_count],
+      reach[direction_count];
+  auto* least_of_rows = static_cast<typename Number::Value*>(row.scratch);  // [row offset][direction][lane]
+  const auto least_of = [&](int k, int d) {
+    return least_of_rows + (k * direction_count + d) * static_cast<int>(hn::Lanes(tag));
+  };
   for (int d = 0; d < direction_count; ++d) {
     out[d] = static_cast<Storage*>(row.to[d]) + i;
     slopes[d] = Number::load(storage<Number>(row.slopes[d]) + i);
+    truncations[d] = Number::load(storage<Number>(row.truncations[d]) + i);
     least[d] = hn::Set(tag, Number::highest);
   }
-  for (int first = 0; first < row.shape.labels; first += disparities) {
-    for (int d = 0; d < direction_count; ++d) reach[d] = hn::Set(tag, Number::highest);
-    for (int label = first; label < first + disparities; ++label) {
+  for (int k = 0; k < rows; ++k) {
+    Vector least_of_row[direction_count];
+    for (int d = 0; d < direction_count; ++d) least_of_row[d] = reach[d] = hn::Set(tag, Number::highest);
+    for (int label = k * disparities; label < (k + 1) * disparities; ++label) {
       in.load(label);
       const Vector belief = in.belief();
       for (int d = 0; d < direction_count; ++d) {
         const Vector h = hn::Sub(belief, in.messages[d]);
-        least[d] = hn::Min(least[d], h);
+        least_of_row[d] = hn::Min(least_of_row[d], h);
         reach[d] = hn::Min(h, hn::SaturatedAdd(reach[d], slopes[d]));
         Number::store(reach[d], out[d] + label * stride);
       }
     }
+    for (int d = 0; d < direction_count; ++d) {
+      least[d] = hn::Min(least[d], least_of_row[d]);
+      Number::store_values(least_of_row[d], least_of(k, d));
+    }
   }
-  Vector highest[direction_count];
-  for (int d = 0; d < direction_count; ++d)
-    highest[d] = hn::SaturatedAdd(least[d], Number::load(storage<Number>(row.truncations[d]) + i));
-  for (int last = row.shape.labels - 1; last >= 0; last -= disparities) {
-    for (int d = 0; d < direction_count; ++d) reach[d] = highest[d];
-    for (int label = last; label > last - disparities; --label) {
+  for (int k = 0; k < rows; ++k) {
+    Vector highest[direction_count];
+    for (int d = 0; d < direction_count; ++d)
+      reach[d] = highest[d] = hn::SaturatedAdd(hn::Load(tag, least_of(k, d)), truncations[d]);
+    for (int label = (k + 1) * disparities - 1; label >= k * disparities; --label) {
       for (int d = 0; d < direction_count; ++d) {
         Storage* at = out[d] + label * stride;
         reach[d] = hn::Min(hn::Min(Number::load(at), hn::SaturatedAdd(reach[d], slopes[d])), highest[d]);
@@ -135,29 +146,32 @@ HWY_INLINE void send_floats(const RowUpdate& row, std::ptrdiff_t i) {
   float* passes = static_cast<float*>(row.scratch);
   const auto pass = [&](int d, int label) { return passes + (label * direction_count + d) * lanes; };
   Vector slopes[direction_count], least[direction_count], reach[direction_count], sums[direction_count];
+  const auto truncation = [&](int d) HWY_ATTR {
+    return hn::LoadU(tag, static_cast<const float*>(row.truncations[d]) + i);
+  };
   for (int d = 0; d < direction_count; ++d) {
     slopes[d] = hn::LoadU(tag, static_cast<const float*>(row.slopes[d]) + i);
     least[d] = reach[d] = hn::Set(tag, Number::highest);
     sums[d] = hn::Zero(tag);
   }
   for (int first = 0; first < labels; first += disparities) {
-    for (int d = 0; d < direction_count; ++d) reach[d] = hn::Set(tag, Number::highest);
+    Vector highest[direction_count];
+    for (int d = 0; d < direction_count; ++d) highest[d] = reach[d] = hn::Set(tag, Number::highest);
     for (int label = first; label < first + disparities; ++label) {
       in.load(label);
       for (int d = 0; d < direction_count; ++d) {
         const Vector h = in.belief_without(d);
-        least[d] = hn::Min(least[d], h);
+        highest[d] = hn::Min(highest[d], h);
         reach[d] = hn::Min(h, hn::Add(reach[d], slopes[d]));
         hn::Store(reach[d], tag, pass(d, label));
       }
     }
-  }
-  Vector highest[direction_count];
-  for (int d = 0; d < direction_count; ++d)
-    highest[d] = hn::Add(least[d], hn::LoadU(tag, static_cast<const float*>(row.truncations[d]) + i));
-  for (int last = labels - 1; last >= 0; last -= disparities) {
-    for (int d = 0; d < direction_count; ++d) reach[d] = hn::Set(tag, Number::highest);
-    for (int label = last; label > last - disparities; --label) {
+    for (int d = 0; d < direction_count; ++d) {
+      least[d] = hn::Min(least[d], highest[d]);
+      highest[d] = hn::Add(highest[d], truncation(d));
+      reach[d] = hn::Set(tag, Number::highest);
+    }
+    for (int label = first + disparities - 1; label >= first; --label) {
       for (int d = 0; d < direction_count; ++d) {
         reach[d] = hn::Min(hn::Load(tag, pass(d, label)), hn::Add(reach[d], slopes[d]));
         hn::Store(hn::Min(reach[d], highest[d]), tag, pass(d, label));
@@ -165,10 +179,11 @@ HWY_INLINE void send_floats(const RowUpdate& row, std::ptrdiff_t i) {
     }
   }
   for (int d = 0; d < direction_count && row.shape.row_offsets > 1; ++d) {
-    const auto slope = hn::LoadU(tag, static_cast<const float*>(row.row_slopes[d]) + i);
+    const auto slope = hn::Set(tag, row.row_slope);
+    const auto bound = hn::Add(least[d], hn::LoadU(tag, static_cast<const float*>(row.row_bounds[d]) + i));
     const auto take = [&](int label, int from) HWY_ATTR {
-      hn::Store(hn::Min(hn::Load(tag, pass(d, label)), hn::Add(hn::Load(tag, pass(d, from)), slope)), tag,
-                pass(d, label));
+      const auto near = hn::Add(hn::Load(tag, pass(d, from)), slope);
+      hn::Store(hn::Min(hn::Min(hn::Load(tag, pass(d, label)), near), bound), tag, pass(d, label));
     };
     for (int label = disparities; label < labels; ++label) take(label, label - disparities);
     for (int label = labels - disparities - 1; label >= 0; --label) take(label, label + disparities);

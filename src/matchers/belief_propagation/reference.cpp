@@ -67,8 +67,14 @@ struct ReferenceLevel {
     return candidates[tile_y * tile_count(size).width + tile_x];
   }
   bool considers(int x, int y, int label) const {
-    return candidates == nullptr || candidates_of_tile(x / tile_side, y / tile_side)
-                                        .contains(label % disparities, label / disparities);
+    return candidates == nullptr ||
+           (considers_row(x, y, label) &&
+            candidates_of_tile(x / tile_side, y / tile_side).disparities.contains(label % disparities));
+  }
+  // Whether any label of the same row offset is considered.
+  bool considers_row(int x, int y, int label) const {
+    return candidates == nullptr ||
+           candidates_of_tile(x / tile_side, y / tile_side).row_offsets.contains(label / disparities);
   }
   bool contains(int x, int y) const { return x >= 0 && y >= 0 && x < size.width && y < size.height; }
 };
@@ -81,7 +87,8 @@ class Reference final : public host::Plan {
         model_(make_model(parameters)),
         costs_(model_, size_) {
     check_reachable(model_, size_);
-    for (const Size size : level_sizes(size_, parameters.levels)) levels_.push_back({.size = size, .disparities = parameters.disparities});
+    for (const Size size : level_sizes(size_, parameters.levels))
+      levels_.push_back({.size = size, .disparities = parameters.disparities});
     plan_memory(parameters.row_tolerance > 0);
   }
 
@@ -121,9 +128,8 @@ class Reference final : public host::Plan {
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x)
         right_disparity_.at(size_.width - 1 - x, y) =
-            undecided(x, y)
-                ? no_value
-                : model_.decision().integer_disparity(beliefs(levels_.front(), x, y).label);
+            undecided(x, y) ? no_value
+                            : model_.decision().integer_disparity(beliefs(levels_.front(), x, y).label);
     clock.finish("right_match");
   }
 
@@ -204,8 +210,7 @@ class Reference final : public host::Plan {
           }
         }
         level.candidates_of_tile(tile_x, tile_y) = {
-            candidate_ranges(best, p.candidate_slack, p.disparities, p.candidate_ranges),
-            row_offsets.wider(row_slack, model_.row_offsets)};
+            candidate_ranges(best, p.candidate_slack, p.disparities, p.candidate_ranges), row_offsets};
       }
     }
   }
@@ -215,7 +220,8 @@ class Reference final : public host::Plan {
       for (int y = 0; y < level.size.height; ++y)
         for (int x = 0; x < level.size.width; ++x)
           for (int label = 0; label < model_.labels; ++label)
-            level.to[to].at(x, y)[label] = !level.considers(x, y, label) ? bound(level, x, y, to)
+            level.to[to].at(x, y)[label] = !level.considers_row(x, y, label) ? model_.row_bound
+                                           : !level.considers(x, y, label)   ? bound(level, x, y, to)
                                            : coarser ? coarser->to[to].at(x / 2, y / 2)[label]
                                                      : 0.0f;
   }
@@ -244,7 +250,7 @@ class Reference final : public host::Plan {
     return static_cast<std::size_t>(edge_index(std::abs(level.gray.at(x, y) - level.gray.at(i, j))));
   }
 
-  // The highest message over an edge.
+  // The most that other disparities cost over an edge.
   float bound(const ReferenceLevel& level, int x, int y, Direction to) const {
     return model_.truncations[edge(level, x, y, to)];
   }
@@ -259,19 +265,24 @@ class Reference final : public host::Plan {
     }
     const float slope = model_.slopes[edge(level, x, y, to)];
     const float least = *std::min_element(h, h + model_.labels);
-    const float highest = least + bound(level, x, y, to);
     const int disparities = model_.disparities();
     for (int row = 0; row < model_.row_offsets; ++row) {
       float* of_row = h + row * disparities;
+      const float highest = *std::min_element(of_row, of_row + disparities) + bound(level, x, y, to);
       for (int d = 1; d < disparities; ++d) of_row[d] = std::min(of_row[d], of_row[d - 1] + slope);
       for (int d = disparities - 2; d >= 0; --d) of_row[d] = std::min(of_row[d], of_row[d + 1] + slope);
+      for (int d = 0; d < disparities; ++d)
+        of_row[d] = level.considers(x, y, row * disparities + d) ? std::min(of_row[d], highest) : highest;
     }
-    const float row_slope = model_.row_slopes[edge(level, x, y, to)];
-    for (int label = disparities; label < model_.labels; ++label)
-      h[label] = std::min(h[label], h[label - disparities] + row_slope);
-    for (int label = model_.labels - disparities - 1; label >= 0; --label)
-      h[label] = std::min(h[label], h[label + disparities] + row_slope);
-    for (int label = 0; label < model_.labels; ++label) h[label] = std::min(h[label], highest);
+    if (model_.row_offsets > 1) {
+      for (int label = disparities; label < model_.labels; ++label)
+        h[label] = std::min(h[label], h[label - disparities] + model_.row_slope);
+      for (int label = model_.labels - disparities - 1; label >= 0; --label)
+        h[label] = std::min(h[label], h[label + disparities] + model_.row_slope);
+      for (int label = 0; label < model_.labels; ++label)
+        h[label] = level.considers_row(x, y, label) ? std::min(h[label], least + model_.row_bound)
+                                                    : least + model_.row_bound;
+    }
     float constant = least;
     if (!model_.integer) {
       constant = 0;
@@ -279,8 +290,7 @@ class Reference final : public host::Plan {
       constant /= static_cast<float>(model_.labels);
     }
     for (int label = 0; label < model_.labels; ++label)
-      level.to[to].at(x, y)[label] =
-          stored(level.considers(x, y, label) ? h[label] - constant : bound(level, x, y, to));
+      level.to[to].at(x, y)[label] = stored(h[label] - constant);
   }
 
   float belief(const ReferenceLevel& level, int x, int y, int label) const {

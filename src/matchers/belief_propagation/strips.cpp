@@ -94,8 +94,9 @@ void Strips::move_right_side(const Workers& workers) const {
       const int up = first - upper * tile_side;
       for (int plane = 0; plane < strip_planes; ++plane) {
         const auto words = [&](int from) {
-          return from < 0 || from >= count() ? nullptr
-                                             : reinterpret_cast<const std::uint64_t*>(sides_[1].plane(from, plane));
+          return from < 0 || from >= count()
+                     ? nullptr
+                     : reinterpret_cast<const std::uint64_t*>(sides_[1].plane(from, plane));
         };
         auto* out = reinterpret_cast<std::uint64_t*>(moved_[static_cast<std::size_t>(k)].plane(strip, plane));
         const std::uint64_t *above = words(upper), *below = up > 0 ? words(upper + 1) : nullptr;
@@ -142,8 +143,10 @@ void Strips::write_validity(const StereoPair& pair, bool mirrored, int strip, in
   std::uint8_t *left_rows = scratch_[static_cast<std::size_t>(slot)],
                *right_rows = left_rows + tile_side * pitch;
   const int first = strip * tile_side, last = std::min(first + tile_side, size_.height);
-  // Neither pixels to the right of the image nor those below it are valid.
-  std::memset(left_rows, 0, static_cast<std::size_t>(tile_side * pitch));
+  // Neither pixels to the right of the image nor those below it are valid; right ones below it count where rows are moved.
+  const auto bytes = static_cast<std::size_t>(tile_side * pitch);
+  std::memset(left_rows, 0, bytes);
+  if (!moved_.empty()) std::memset(right_rows, 0, bytes);
   std::uint8_t *left = left_rows, *right = right_rows;
   const bool rows_are_alike = pair.left_mask.empty() && pair.right_mask.empty() && model_.frame == 0 &&
                               (model_.space().is_flat() || model_.has_outside);

@@ -6,6 +6,7 @@
 
 #include "core/checks.h"
 #include "core/search_reach.h"
+#include "refine/row_votes.h"
 
 namespace parallax {
 
@@ -31,6 +32,7 @@ Search plan_search(const BlockParameters& parameters, const ImageFormat& format)
   search.highest_value = format.depth == Depth::bits8 ? 255 : 65535;
   if (parameters.prefilter == Prefilter::x_sobel) search.highest_value = 2 * parameters.prefilter_cap;
   search.highest_cost = highest_cost(parameters, static_cast<std::uint64_t>(search.highest_value));
+  search.rows = std::min(parameters.row_tolerance, format.size.height - 1);
   check_reachable(search.lowest, search.labels, width);
   return search;
 }
@@ -53,7 +55,17 @@ Margins margins(const BlockParameters& parameters, const ImageFormat& format) {
                                          parameters.refine.left_right_check);
   const bool sobel = parameters.prefilter == Prefilter::x_sobel || parameters.texture_threshold > 0;
   const int window = parameters.window / 2 + (sobel ? 1 : 0);
-  return {.left = reach.left + window, .right = reach.right + window, .top = window, .bottom = window};
+  if (parameters.row_tolerance == 0)
+    return {.left = reach.left + window, .right = reach.right + window, .top = window, .bottom = window};
+  // Pixels around it choose the row offset of a pixel. The left-right check uses right pixels as many rows away,
+  // which are compared with left pixels in turn.
+  const int around = window + refine::RowVotes::reach;
+  const int rows = search.rows * (parameters.refine.left_right_check ? 2 : 1) + around;
+  return {.left = reach.left + around,
+          .right = reach.right + around,
+          .top = rows,
+          .bottom = rows,
+          .alignment = refine::RowVotes::side};
 }
 
 }  // namespace block

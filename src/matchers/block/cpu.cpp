@@ -182,7 +182,7 @@ class Cpu final : public host::Plan {
         sums_(choose_sums(parameters, search_)),
         shape_(make_shape(parameters, search_, size_, sums_, configuration)),
         scratch_(static_cast<std::size_t>(workers_.slots())) {
-    plan_memory();
+    plan_memory(searches_rows());
   }
 
   detail::Footprint footprint() const {
@@ -192,6 +192,9 @@ class Cpu final : public host::Plan {
   }
 
  private:
+  bool searches_rows() const { return parameters_.row_tolerance > 0; }
+  std::size_t cost_bytes() const { return parameters_.cost == BlockCost::zncc ? 4 : bytes_of(sums_); }
+
   // Memory of one thread.
   struct Scratch {
     std::uint16_t* filtered_row;
@@ -209,6 +212,33 @@ class Cpu final : public host::Plan {
       scratch.texture_sums = arena.reserve<std::int64_t>(static_cast<std::size_t>(size_.width));
       scratch.sweep = reserve_sweep(shape_, parameters_.cost, sums_, checks_left_right_, arena);
     }
+    if (searches_rows()) reserve_row_search(arena);
+  }
+
+  // Rows of costs begin at multiples of a vector, and vectors may read beyond their ends.
+  static std::size_t padded(int columns) {
+    return static_cast<std::size_t>(round_up(columns, widest_vector_bytes));
+  }
+
+  void reserve_row_search(Arena& arena) {
+    rows_.passes = 2 * search_.rows + 1;
+    const std::size_t rows = static_cast<std::size_t>(rows_.passes) * static_cast<std::size_t>(size_.height),
+                      pitch = padded(size_.width), right_pitch = padded(shape_.right_columns());
+    const auto reserve_costs = [&](std::size_t count) {
+      return static_cast<void*>(arena.reserve<std::byte>(count * cost_bytes() + widest_vector_bytes));
+    };
+    rows_.pitch = static_cast<std::ptrdiff_t>(pitch);
+    rows_.right_pitch = static_cast<std::ptrdiff_t>(right_pitch);
+    rows_.costs = reserve_costs(rows * pitch);
+    rows_.disparities = arena.reserve<float>(rows * pitch);
+    rows_.rivals = reserve_costs(rows * pitch);
+    for (auto& votes : rows_.votes) {
+      votes = refine::RowVotes(size_, search_.rows);
+      votes.reserve(arena);
+    }
+    if (!checks_left_right_) return;
+    rows_.right_costs = reserve_costs(rows * right_pitch);
+    rows_.right_labels = reserve_costs(rows * right_pitch);
   }
 
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
@@ -263,19 +293,32 @@ class Cpu final : public host::Plan {
   }
 
   void search(const StereoPair& pair, const DisparityMap& map) const {
-    const Sweep sweep{.shape = shape_,
-                      .cost = parameters_.cost,
-                      .sums = sums_,
-                      .uniqueness = parameters_.uniqueness,
-                      .sub_pixel = parameters_.sub_pixel,
-                      .left = left_,
-                      .right = right_,
-                      .left_mask = pair.left_mask,
-                      .right_mask = pair.right_mask,
-                      .textureless = textureless_,
-                      .map = map,
-                      .right_disparity = right_disparity_,
-                      .memory = {}};
+    Sweep sweep{.shape = shape_,
+                .cost = parameters_.cost,
+                .sums = sums_,
+                .uniqueness = parameters_.uniqueness,
+                .sub_pixel = parameters_.sub_pixel,
+                .left = left_,
+                .right = right_,
+                .left_mask = pair.left_mask,
+                .right_mask = pair.right_mask,
+                .textureless = textureless_,
+                .map = map,
+                .right_disparity = right_disparity_,
+                .memory = {},
+                .rows = rows_};
+    if (!searches_rows()) return sweep_bands(sweep);
+    sweep.rows.with_rivals = parameters_.uniqueness > 0 || !map.confidence.empty();
+    for (; sweep.rows.pass < sweep.rows.passes; ++sweep.rows.pass) sweep_bands(sweep);
+    const int squares = sweep.rows.votes[0].squares().height;
+    for_row_ranges(workers_, squares, [&](int first, int last, int) { count_row_votes(sweep, first, last); });
+    for (const refine::RowVotes& votes : sweep.rows.votes)
+      for (int y = 0; y < squares; ++y) votes.settle(y);
+    for_row_ranges(workers_, size_.height,
+                   [&](int first, int last, int) { choose_rows(sweep, first, last); });
+  }
+
+  void sweep_bands(const Sweep& sweep) const {
     const int bands = this->bands();
     workers_.for_each(bands, [&](int band, int slot) {
       Sweep own = sweep;
@@ -296,6 +339,7 @@ class Cpu final : public host::Plan {
   View<std::uint16_t> left_, right_, gray_[2];
   View<std::uint8_t> textureless_;
   std::vector<Scratch> scratch_;  // by slot
+  RowSearch rows_;
 };
 
 }  // namespace

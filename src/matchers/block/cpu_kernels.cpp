@@ -22,6 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using refine::code;
 using refine::no_value;
 
+constexpr int left_side = 0, right_side = 1;
+
 // Terms of a window sum, in lanes of the sums, for one left value and the right values at `right`, of
 // neighbouring labels. "Values" are bounded by plan_search()'s highest value of the filtered images.
 
@@ -77,16 +79,33 @@ class Sweeper {
         excluded_(static_cast<Cost*>(sweep.memory.excluded)),
         right_costs_(static_cast<Cost*>(sweep.memory.right_costs)),
         right_labels_(static_cast<Cost*>(sweep.memory.right_labels)),
-        plain_(sweep.left_mask.empty() && sweep.right_mask.empty() && sweep.textureless.empty() &&
-               sweep.uniqueness == 0) {}
+        plain_(sweep.left_mask.empty() && sweep.right_mask.empty() &&
+               (searches_rows() || (sweep.textureless.empty() && sweep.uniqueness == 0))) {}
 
   void run(int first, int last) {
     start(first);
     for (int y = first; y < last; ++y) match_row(y);
   }
 
+  void count_row_votes(int first, int last) const {
+    for (const int side : {left_side, right_side})
+      if (side == left_side || right_wanted())
+        for (int y = first; y < last; ++y) count_votes(side, y);
+  }
+
+  void choose_rows(int first, int last) const {
+    for (int y = first; y < last; ++y) {
+      choose_left_row(y);
+      if (right_wanted()) choose_right_row(y);
+    }
+  }
+
  private:
   int row_in_image(int y) const { return std::clamp(y, 0, shape_.height - 1); }
+  bool searches_rows() const { return s_.rows.passes > 0; }
+  // The row of the right image that row y is compared with; it may lie outside.
+  int right_y(int y) const { return searches_rows() ? y + s_.rows.offset(s_.rows.pass) : y; }
+  const std::uint16_t* right_pixels(int y) const { return s_.right.row(row_in_image(right_y(y))); }
   Sum* column(int u) const {
     return columns_ +
            static_cast<std::size_t>(u + shape_.radius) * static_cast<std::size_t>(shape_.padded_labels);
@@ -98,7 +117,7 @@ class Sweeper {
                 static_cast<std::size_t>(shape_.columns()) * static_cast<std::size_t>(shape_.padded_labels),
                 Sum{0});
     std::fill_n(zeros_, shape_.padded_labels, Sum{0});
-    for (int y = first - 1 - shape_.radius; y < first + shape_.radius; ++y) add_row(row_in_image(y));
+    for (int y = first - 1 - shape_.radius; y < first + shape_.radius; ++y) add_row(y);
     if constexpr (cost == BlockCost::zncc) start_statistics(first);
   }
 
@@ -106,8 +125,8 @@ class Sweeper {
     const SumTag d;
     const int lanes = static_cast<int>(hn::Lanes(d));
     for (int u = -shape_.radius; u < shape_.width + shape_.radius; ++u) {
-      const std::uint16_t left = s_.left.row(y)[u + shape_.radius];
-      const std::uint16_t* right = s_.right.row(y) + shape_.mirrored(u);
+      const std::uint16_t left = s_.left.row(row_in_image(y))[u + shape_.radius];
+      const std::uint16_t* right = right_pixels(y) + shape_.mirrored(u);
       Sum* sums = column(u);
       const int end = shape_.end_label(u);
       for (int k = shape_.first_label(u) / lanes * lanes; k < end; k += lanes)
@@ -180,16 +199,17 @@ class Sweeper {
   }
 
   void match_row(int y) {
-    const int y_new = row_in_image(y + shape_.radius), y_old = row_in_image(y - shape_.radius - 1);
+    const int y_new = y + shape_.radius, y_old = y - shape_.radius - 1;
     if constexpr (cost == BlockCost::zncc) move_statistics(y_new, y_old);
-    if (!s_.right_mask.empty()) exclude_masked(y);
-    if (right_wanted()) std::fill_n(right_costs_, shape_.right_columns(), no_cost);
+    row_exists_ = right_y(y) == row_in_image(right_y(y));
+    if (row_exists_ && !s_.right_mask.empty()) exclude_masked(right_y(y));
+    if (right_wanted()) start_right_row(right_y(y));
     const int mirrored = shape_.mirrored(-shape_.radius), last = shape_.block - 1;
     Place place{-shape_.radius,
-                s_.left.row(y_new),
-                s_.left.row(y_old),
-                s_.right.row(y_new) + mirrored,
-                s_.right.row(y_old) + mirrored,
+                s_.left.row(row_in_image(y_new)),
+                s_.left.row(row_in_image(y_old)),
+                right_pixels(y_new) + mirrored,
+                right_pixels(y_old) + mirrored,
                 columns_};
     labels_begun_ = 0;
     for (; place.u < shape_.radius; place.advance(shape_.padded_labels))
@@ -201,15 +221,15 @@ class Sweeper {
       else
         match_block<false>(place, x, count, y);
     }
-    if (right_wanted()) write_right_row(s_.right_disparity.row(y));
+    if (right_wanted() && !searches_rows()) write_right_row(s_.right_disparity.row(y));
   }
 
   bool right_wanted() const { return !s_.right_disparity.empty(); }
 
   // Whether all pixels of a block have all labels as candidates, and only the costs decide.
   bool is_simple(int x, int count) const {
-    return plain_ && labels_begun_ >= shape_.labels && shape_.first_candidate(x + count - 1) == 0 &&
-           shape_.end_candidate(x) == shape_.labels;
+    return plain_ && row_exists_ && labels_begun_ >= shape_.labels &&
+           shape_.first_candidate(x + count - 1) == 0 && shape_.end_candidate(x) == shape_.labels;
   }
 
   // Performs each step for all pixels of a block before the next.
@@ -241,6 +261,7 @@ class Sweeper {
     for (int i = 0; i < count; ++i)
       labels[i] = !simple && lowest[i] == no_cost ? candidates[i].first
                                                   : first_label_of_cost(candidates[i], lowest[i]);
+    if (searches_rows()) return keep(candidates, labels, lowest, x, count, y);
     float* disparity = s_.map.disparity.row(y) + x;
     std::uint8_t* status = s_.map.status.row(y) + x;
     write_disparities(candidates, labels, count, disparity);
@@ -290,7 +311,7 @@ class Sweeper {
   // Candidates of pixel x, the i-th of its block.
   HWY_INLINE Candidates candidates_of(int i, int x, int y) {
     const int first = shape_.first_candidate(x), end = shape_.end_candidate(x);
-    if (first >= end || masked(x, y)) return {nullptr, 0, 0};
+    if (first >= end || !row_exists_ || masked(x, y)) return {nullptr, 0, 0};
     if constexpr (cost == BlockCost::zncc) {
       correlate(window_sums(i), x, first, end, costs(i));
       if (!s_.right_mask.empty()) exclude(costs(i), x, first, end, costs(i));
@@ -406,11 +427,18 @@ class Sweeper {
   // 0 where there is no candidate.
   HWY_INLINE float confidence(const Candidates& c, int label) const {
     if (c.first == c.end || c.costs[label] == no_cost) return 0;
-    const Cost rival = std::min(lowest_cost({c.costs, c.first, std::max(c.first, label - 1)}),
-                                lowest_cost({c.costs, std::min(c.end, label + 2), c.end}));
+    return confidence(c.costs[label], rival(c, label));
+  }
+  static float confidence(Cost best, Cost rival) {
     if (rival == no_cost) return 1;
-    return refine::confidence<std::int64_t>(static_cast<std::int64_t>(c.costs[label]),
+    return refine::confidence<std::int64_t>(static_cast<std::int64_t>(best),
                                             static_cast<std::int64_t>(rival));
+  }
+
+  // The lowest cost of a label more than one away, or no_cost.
+  HWY_INLINE Cost rival(const Candidates& c, int label) const {
+    return std::min(lowest_cost({c.costs, c.first, std::max(c.first, label - 1)}),
+                    lowest_cost({c.costs, std::min(c.end, label + 2), c.end}));
   }
 
   // Every right pixel keeps its lowest cost so far. Left pixels come from left to right, so equal costs come
@@ -428,12 +456,130 @@ class Sweeper {
     });
   }
 
+  // Across rows, those of each pass are kept. Right pixels outside the image are not offered any.
+  void start_right_row(int right_y) {
+    if (!row_exists_) return;
+    if (searches_rows()) {
+      right_costs_ = row_of<Cost>(s_.rows.right_costs, s_.rows.pass, right_y, s_.rows.right_pitch);
+      right_labels_ = row_of<Cost>(s_.rows.right_labels, s_.rows.pass, right_y, s_.rows.right_pitch);
+    }
+    std::fill_n(right_costs_, shape_.right_columns(), no_cost);
+  }
+
   void write_right_row(float* row) const {
     for (int x = 0; x < shape_.width; ++x) {
       const std::int64_t j = static_cast<std::int64_t>(shape_.mirrored(0)) - shape_.lowest - x;
       const bool seen = j >= 0 && j < shape_.right_columns() && right_costs_[j] != no_cost;
       row[x] = seen ? static_cast<float>(shape_.lowest + static_cast<int>(right_labels_[j])) : no_value;
     }
+  }
+
+  // Across rows.
+
+  template <class T>
+  T* row_of(void* planes, int pass, int y, std::ptrdiff_t pitch) const {
+    return static_cast<T*>(planes) + (static_cast<std::ptrdiff_t>(pass) * shape_.height + y) * pitch;
+  }
+  Cost* costs_of(int pass, int y) const { return row_of<Cost>(s_.rows.costs, pass, y, s_.rows.pitch); }
+  float* disparities_of(int pass, int y) const {
+    return row_of<float>(s_.rows.disparities, pass, y, s_.rows.pitch);
+  }
+  Cost* rivals_of(int pass, int y) const { return row_of<Cost>(s_.rows.rivals, pass, y, s_.rows.pitch); }
+
+  HWY_INLINE void keep(const Candidates* candidates, const int* labels, const Cost* lowest, int x, int count,
+                       int y) const {
+    const int pass = s_.rows.pass;
+    std::copy_n(lowest, count, costs_of(pass, y) + x);
+    write_disparities(candidates, labels, count, disparities_of(pass, y) + x);
+    if (!s_.rows.with_rivals) return;
+    for (int i = 0; i < count; ++i) rivals_of(pass, y)[x + i] = rival(candidates[i], labels[i]);
+  }
+
+  // Place of a right pixel in the mirrored order; outside right_columns() for pixels that no label reaches.
+  std::int64_t place_of_right(int x) const {
+    return static_cast<std::int64_t>(shape_.mirrored(0)) - shape_.lowest - x;
+  }
+
+  // The lowest cost of a pixel of that side, or no_cost.
+  HWY_INLINE Cost cost_of(int side, int pass, int x, int y) const {
+    if (side == left_side) return costs_of(pass, y)[x];
+    const std::int64_t j = place_of_right(x);
+    // No left pixel was compared with its row, if that would be outside.
+    const int left_y = y - s_.rows.offset(pass);
+    if (j < 0 || j >= shape_.right_columns() || left_y != row_in_image(left_y)) return no_cost;
+    return row_of<Cost>(s_.rows.right_costs, pass, y, s_.rows.right_pitch)[j];
+  }
+
+  void count_votes(int side, int square_y) const {
+    const refine::RowVotes& votes = s_.rows.votes[side];
+    const int passes = s_.rows.passes, end_y = std::min((square_y + 1) * votes.side, shape_.height);
+    for (int square_x = 0; square_x < votes.squares().width; ++square_x) {
+      std::int64_t* own = votes.own(square_x, square_y);
+      std::fill_n(own, passes, 0);
+      const int first_x = square_x * votes.side, count = std::min(votes.side, shape_.width - first_x);
+      for (int y = square_y * votes.side; y < end_y; ++y) {
+        bool all[refine::RowVotes::side];
+        std::fill_n(all, count, true);
+        for (int pass = 0; pass < passes; ++pass)
+          for (int i = 0; i < count; ++i) all[i] &= cost_of(side, pass, first_x + i, y) != no_cost;
+        for (int pass = 0; pass < passes; ++pass)
+          for (int i = 0; i < count; ++i)
+            own[pass] += all[i] ? static_cast<std::int64_t>(cost_of(side, pass, first_x + i, y)) : 0;
+      }
+    }
+  }
+
+  // The pass that a pixel takes; negative where it has no candidate.
+  HWY_INLINE int chosen(int side, int x, int y) const {
+    const refine::RowVotes& votes = s_.rows.votes[side];
+    const std::int8_t* order = votes.preferred(x / votes.side, y / votes.side);
+    for (int i = 0; i < votes.offsets(); ++i) {
+      const int pass = order[i] + s_.rows.passes / 2;
+      if (cost_of(side, pass, x, y) != no_cost) return pass;
+    }
+    return -1;
+  }
+
+  void choose_right_row(int y) const {
+    for (int x = 0; x < shape_.width; ++x) {
+      const int pass = chosen(right_side, x, y);
+      float& disparity = s_.right_disparity.at(x, y);
+      disparity = no_value;
+      if (pass < 0) continue;
+      const Cost label = row_of<Cost>(s_.rows.right_labels, pass, y, s_.rows.right_pitch)[place_of_right(x)];
+      disparity = static_cast<float>(shape_.lowest + static_cast<int>(label));
+    }
+  }
+
+  void choose_left_row(int y) const {
+    const refine::RowVotes& votes = s_.rows.votes[left_side];
+    const DisparityMap& map = s_.map;
+    for (int x = 0; x < shape_.width; ++x) {
+      const int pass = chosen(left_side, x, y);
+      const Status verdict = judge_across_rows(x, y, pass);
+      const bool matched = verdict == Status::matched;
+      map.status.at(x, y) = code(verdict);
+      map.disparity.at(x, y) = matched ? disparities_of(pass, y)[x] : no_value;
+      const int v = s_.rows.offset(pass);
+      map.row_offset.at(x, y) =
+          matched ? static_cast<float>(v) + votes.fraction(x / votes.side, y / votes.side, v, s_.sub_pixel)
+                  : no_value;
+      if (!map.confidence.empty())
+        map.confidence.at(x, y) = pass < 0 ? 0 : confidence(costs_of(pass, y)[x], rivals_of(pass, y)[x]);
+    }
+  }
+
+  // `pass`: negative where there is no candidate.
+  Status judge_across_rows(int x, int y, int pass) const {
+    if (masked(x, y)) return Status::input_masked;
+    if (pass < 0) return Status::out_of_range;
+    if (!s_.textureless.empty() && s_.textureless.at(x, y) != 0) return Status::textureless;
+    if (s_.uniqueness == 0) return Status::matched;
+    const Cost best = costs_of(pass, y)[x], other = rivals_of(pass, y)[x];
+    const bool as_good =
+        other != no_cost && static_cast<std::uint64_t>(other) <=
+                                refine::ambiguity_bound(static_cast<std::uint64_t>(best), s_.uniqueness);
+    return as_good ? Status::ambiguous : Status::matched;
   }
 
   // ZNCC. Column statistics: [Σ left | Σ left² | Σ right | Σ right²], of the w rows of the window.
@@ -459,15 +605,17 @@ class Sweeper {
     }
   }
 
+  void change_rows(int y, int sign) {
+    change(left_columns(), s_.left.row(row_in_image(y)), sign);
+    change(right_columns(), right_pixels(y), sign);
+  }
+
   void start_statistics(int first) {
     for (const ColumnStatistics& columns : {left_columns(), right_columns()}) {
       std::fill_n(columns.sums, columns.count, 0);
       std::fill_n(columns.squares, columns.count, 0);
     }
-    for (int y = first - 1 - shape_.radius; y < first + shape_.radius; ++y) {
-      change(left_columns(), s_.left.row(row_in_image(y)), 1);
-      change(right_columns(), s_.right.row(row_in_image(y)), 1);
-    }
+    for (int y = first - 1 - shape_.radius; y < first + shape_.radius; ++y) change_rows(y, 1);
   }
 
   // Sum and 1/√(n·Σ² − (Σ)²) of every window; the window of result i begins at column i.
@@ -488,10 +636,8 @@ class Sweeper {
   }
 
   void move_statistics(int y_new, int y_old) {
-    change(left_columns(), s_.left.row(y_new), 1);
-    change(left_columns(), s_.left.row(y_old), -1);
-    change(right_columns(), s_.right.row(y_new), 1);
-    change(right_columns(), s_.right.row(y_old), -1);
+    change_rows(y_new, 1);
+    change_rows(y_old, -1);
     window_statistics(left_columns(), s_.memory.left_sums, s_.memory.left_scales);
     // A right window is centred at its index.
     window_statistics(right_columns(), s_.memory.right_sums + shape_.radius,
@@ -539,30 +685,41 @@ class Sweeper {
   Sum* const window_sums_;
   Cost* const costs_;
   Cost* const excluded_;
-  Cost* const right_costs_;
-  Cost* const right_labels_;
-  const bool plain_;      // no mask and no check: a pixel with a candidate is a matched pixel
-  int labels_begun_ = 0;  // labels below this have window sums in this row
+  Cost* right_costs_;
+  Cost* right_labels_;
+  const bool plain_;        // no mask and no check: a pixel with a candidate is a matched pixel
+  bool row_exists_ = true;  // whether the right image has the row that this one is compared with
+  int labels_begun_ = 0;    // labels below this have window sums in this row
 };
 
-template <class Sum, BlockCost cost>
-void sweep_with(const Sweep& sweep, int first, int last) {
-  Sweeper<Sum, cost>(sweep).run(first, last);
-}
-
-void sweep_rows_here(const Sweep& sweep, int first, int last) {
+// Calls action(sweeper) with the arithmetic of a sweep.
+template <class Action>
+void with_sweeper(const Sweep& sweep, const Action& action) {
+  const auto call = [&](auto sweeper) { action(sweeper); };
   const bool wide = sweep.sums == Sums::bits64;
   switch (sweep.cost) {
     case BlockCost::sad:
-      return sweep.sums == Sums::bits16 ? sweep_with<std::uint16_t, BlockCost::sad>(sweep, first, last)
-                                        : sweep_with<std::uint32_t, BlockCost::sad>(sweep, first, last);
+      return sweep.sums == Sums::bits16 ? call(Sweeper<std::uint16_t, BlockCost::sad>(sweep))
+                                        : call(Sweeper<std::uint32_t, BlockCost::sad>(sweep));
     case BlockCost::ssd:
-      return wide ? sweep_with<std::int64_t, BlockCost::ssd>(sweep, first, last)
-                  : sweep_with<std::uint32_t, BlockCost::ssd>(sweep, first, last);
+      return wide ? call(Sweeper<std::int64_t, BlockCost::ssd>(sweep))
+                  : call(Sweeper<std::uint32_t, BlockCost::ssd>(sweep));
     case BlockCost::zncc:
-      return wide ? sweep_with<std::int64_t, BlockCost::zncc>(sweep, first, last)
-                  : sweep_with<std::uint32_t, BlockCost::zncc>(sweep, first, last);
+      return wide ? call(Sweeper<std::int64_t, BlockCost::zncc>(sweep))
+                  : call(Sweeper<std::uint32_t, BlockCost::zncc>(sweep));
   }
+}
+
+void sweep_rows_here(const Sweep& sweep, int first, int last) {
+  with_sweeper(sweep, [&](auto& sweeper) { sweeper.run(first, last); });
+}
+
+void count_row_votes_here(const Sweep& sweep, int first, int last) {
+  with_sweeper(sweep, [&](auto& sweeper) { sweeper.count_row_votes(first, last); });
+}
+
+void choose_rows_here(const Sweep& sweep, int first, int last) {
+  with_sweeper(sweep, [&](auto& sweeper) { sweeper.choose_rows(first, last); });
 }
 
 }  // namespace parallax::block::HWY_NAMESPACE
@@ -572,9 +729,19 @@ HWY_AFTER_NAMESPACE();
 namespace parallax::block {
 
 HWY_EXPORT(sweep_rows_here);
+HWY_EXPORT(count_row_votes_here);
+HWY_EXPORT(choose_rows_here);
 
 void sweep_rows(const Sweep& sweep, int first, int last) {
   HWY_DYNAMIC_DISPATCH(sweep_rows_here)(sweep, first, last);
+}
+
+void count_row_votes(const Sweep& sweep, int first, int last) {
+  HWY_DYNAMIC_DISPATCH(count_row_votes_here)(sweep, first, last);
+}
+
+void choose_rows(const Sweep& sweep, int first, int last) {
+  HWY_DYNAMIC_DISPATCH(choose_rows_here)(sweep, first, last);
 }
 
 }  // namespace parallax::block

@@ -12,6 +12,9 @@
 //
 // The right image is stored mirrored: index j grows with the label. Column u of label k reads right pixel
 // u − lowest − k, which stands at j = (width − 1 + radius − u) + k.
+//
+// Across rows there is a pass for each row offset, with the right image moved by so many rows. Each keeps what it finds,
+// from which the row offset of each pixel is chosen at the end.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +22,8 @@
 
 #include "parallax/block.h"
 #include "parallax/image.h"
+
+#include "refine/row_votes.h"
 
 namespace parallax::block {
 
@@ -74,6 +79,26 @@ struct SweepMemory {
   double* left_scales;
 };
 
+// What the passes have found, for each pass a plane of costs C or floats of the image's height; `pitch` elements from one
+// row to the next.
+struct RowSearch {
+  int passes = 0;            // 0: one row only
+  int pass = 0;              // the current one
+  bool with_rivals = false;  // whether they are wanted
+  int height = 0;
+  std::ptrdiff_t pitch = 0, right_pitch = 0;
+  void* costs = nullptr;         // [C] the lowest; the highest value where there is none
+  float* disparities = nullptr;  // with their fractions
+  void* rivals = nullptr;        // [C] the lowest cost more than one away
+  // In the order of the mirrored right image; null: not wanted.
+  void* right_costs = nullptr;   // [C]
+  void* right_labels = nullptr;  // [C]
+  refine::RowVotes votes[2];     // [left, right]
+
+  // The row offset of a pass.
+  int offset(int of_pass) const { return of_pass - passes / 2; }
+};
+
 struct Sweep {
   SweepShape shape;
   BlockCost cost;
@@ -87,9 +112,15 @@ struct Sweep {
   DisparityMap map;
   View<float> right_disparity;  // empty: not wanted
   SweepMemory memory;
+  RowSearch rows = {};
 };
 
-// Matches the rows [first, last).
+// Matches the rows [first, last), or makes a pass over them.
 void sweep_rows(const Sweep& sweep, int first, int last);
+
+// After the last pass: sums the votes of squares, in the rows of squares [first, last).
+void count_row_votes(const Sweep& sweep, int first, int last);
+// When the votes are settled: chooses the row offsets in the rows [first, last), and writes both maps.
+void choose_rows(const Sweep& sweep, int first, int last);
 
 }  // namespace parallax::block

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "data_cost/cost_fields.h"
 #include "matchers/block/block.h"
 #include "refine/refine.h"
 
@@ -26,6 +27,7 @@ Fields fields(BlockParameters& p) {
             "per cent"})
       .add("texture_threshold", p.texture_threshold, detail::not_negative(),
            {"Reject windows with less texture; 0 = none", "gray levels"});
+  data_cost::add_row_tolerance_field(fields, p.row_tolerance);
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   refine::add_fields(fields, p.refine);
   return fields;
@@ -61,6 +63,7 @@ std::unique_ptr<detail::Method> method() {
 void BlockParameters::validate() const {
   BlockParameters copy = *this;
   block::fields(copy).check();
+  data_cost::check_refinement_across_rows(*this);
 }
 
 }  // namespace parallax

@@ -7,6 +7,7 @@
 
 #include "core/copy_rows.h"
 #include "core/round_up.h"
+#include "data_cost/data_cost.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
 #include "matchers/block/block.h"
@@ -140,6 +141,7 @@ class OpenclPlan : public opencl::Plan {
         search_(plan_search(parameters, format)),
         refinement_(parameters.refine, format, layout_) {
     check_device(context().info(), parameters);
+    data_cost::check_one_row(parameters.row_tolerance, "opencl");
     if (right_map()) right_disparity_ = layout_.reserve_plane<float>(format.size);
   }
 

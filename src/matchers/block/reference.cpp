@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "core/gray.h"
+#include "core/label_space.h"
 #include "matchers/block/block.h"
 #include "matchers/host_plan.h"
 #include "refine/confidence.h"
 #include "refine/refine.h"
+#include "refine/row_votes.h"
 #include "refine/sub_pixel.h"
 
 namespace parallax::block {
@@ -40,14 +43,19 @@ class Reference final : public host::Plan {
   Reference(const BlockParameters& parameters, const ImageFormat& format)
       : host::Plan(parameters.refine, format.size),
         parameters_(parameters),
-        search_(plan_search(parameters, format)) {
-    plan_memory();
+        search_(plan_search(parameters, format)),
+        votes_{{format.size, search_.rows}, {format.size, search_.rows}} {
+    plan_memory(parameters.row_tolerance > 0);
   }
 
   CostCurve cost_curve(int x, int y) const override {
     CostCurve curve;
-    for (int d = search_.lowest; d < label_end(); ++d)
-      curve.data_costs.push_back(candidate(x, y, d) ? static_cast<float>(cost(x, y, d)) : no_value);
+    for (int d = search_.lowest; d < label_end(); ++d) {
+      float lowest = no_value;
+      for (int v = -search_.rows; v <= search_.rows; ++v)
+        if (candidate(x, y, {d, v})) lowest = std::min(lowest, static_cast<float>(cost(x, y, {d, v})));
+      curve.data_costs.push_back(lowest);
+    }
     return curve;
   }
 
@@ -55,6 +63,11 @@ class Reference final : public host::Plan {
   void reserve(Arena& arena) override {
     for (auto* plane : {&gray_[0], &gray_[1], &filtered_[0], &filtered_[1]})
       *plane = arena.reserve_plane<std::uint16_t>(size_);
+    for (int side = 0; side < 2; ++side) {
+      cheapest_[side].resize(static_cast<std::size_t>(2 * search_.rows + 1));
+      for (auto& plane : cheapest_[side]) plane = arena.reserve_plane<Winner>(size_);
+      votes_[side].reserve(arena);
+    }
   }
 
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
@@ -63,10 +76,12 @@ class Reference final : public host::Plan {
     clock.finish("prepare");
     left_mask_ = pair.left_mask;
     right_mask_ = pair.right_mask;
+    search(0);
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x) match_left(x, y, map);
     clock.finish("search");
     if (!checks_left_right_) return;
+    search(1);
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x) right_disparity_.at(x, y) = match_right(x, y);
     clock.finish("right_search");
@@ -94,10 +109,10 @@ class Reference final : public host::Plan {
     return sum;
   }
 
-  std::int64_t cost(int x, int y, int d) const {
+  std::int64_t cost(int x, int y, Offset label) const {
     const Extended left = filtered(0), right = filtered(1);
     const auto l = [&](int i, int j) -> std::int64_t { return left.at(x + i, y + j); };
-    const auto r = [&](int i, int j) -> std::int64_t { return right.at(x + i - d, y + j); };
+    const auto r = [&](int i, int j) -> std::int64_t { return right.at(x + i - label.x, y + j + label.y); };
     if (parameters_.cost == BlockCost::sad)
       return window_sum([&](int i, int j) { return std::abs(l(i, j) - r(i, j)); });
     if (parameters_.cost == BlockCost::ssd)
@@ -118,33 +133,75 @@ class Reference final : public host::Plan {
     return variance > 0 ? 1.0 / std::sqrt(static_cast<double>(variance)) : 0.0;
   }
 
-  // Whether left (x, y) may match right (x − d, y).
-  bool candidate(int x, int y, int d) const {
-    if (x < 0 || x >= size_.width || x - d < 0 || x - d >= size_.width) return false;
+  bool contains(int x, int y) const { return x >= 0 && x < size_.width && y >= 0 && y < size_.height; }
+
+  // Whether left (x, y) may match right (x − d, y + v).
+  bool candidate(int x, int y, Offset label) const {
+    const int right_x = x - label.x, right_y = y + label.y;
+    if (!contains(x, y) || !contains(right_x, right_y)) return false;
     return (left_mask_.empty() || left_mask_.at(x, y) != 0) &&
-           (right_mask_.empty() || right_mask_.at(x - d, y) != 0);
+           (right_mask_.empty() || right_mask_.at(right_x, right_y) != 0);
   }
 
   int label_end() const { return search_.lowest + search_.labels; }
 
-  // The cheapest candidate, ties to the lowest label; with `from_right`, of the right pixel (x, y).
-  std::optional<int> winner(int x, int y, bool from_right) const {
-    std::optional<int> best;
-    std::int64_t best_cost = 0;
+  // The cheapest candidate of a pixel of that side in one row.
+  struct Winner {
+    int disparity;
+    std::int64_t cost;  // no_cost = there is none
+  };
+  static constexpr std::int64_t no_cost = std::numeric_limits<std::int64_t>::max();
+
+  // Ties go to the lowest.
+  Winner cheapest_of(int side, int x, int y, int v) const {
+    Winner best{0, no_cost};
     for (int d = search_.lowest; d < label_end(); ++d) {
-      const int left_x = from_right ? x + d : x;
-      if (!candidate(left_x, y, d)) continue;
-      const std::int64_t c = cost(left_x, y, d);
-      if (best && c >= best_cost) continue;
-      best = d;
-      best_cost = c;
+      const int left_x = side == 0 ? x : x + d, left_y = side == 0 ? y : y - v;
+      if (!candidate(left_x, left_y, {d, v})) continue;
+      const std::int64_t c = cost(left_x, left_y, {d, v});
+      if (c < best.cost) best = {d, c};
     }
     return best;
   }
 
+  Winner& cheapest(int side, int x, int y, int v) const {
+    return cheapest_[side][static_cast<std::size_t>(v + search_.rows)].at(x, y);
+  }
+
+  bool votes(int side, int x, int y) const {
+    for (int v = -search_.rows; v <= search_.rows; ++v)
+      if (cheapest(side, x, y, v).cost == no_cost) return false;
+    return true;
+  }
+
+  void search(int side) {
+    const refine::RowVotes& votes = votes_[side];
+    for (int square_y = 0; square_y < votes.squares().height; ++square_y)
+      for (int square_x = 0; square_x < votes.squares().width; ++square_x)
+        std::fill_n(votes.own(square_x, square_y), votes.offsets(), 0);
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x) {
+        for (int v = -search_.rows; v <= search_.rows; ++v)
+          cheapest(side, x, y, v) = cheapest_of(side, x, y, v);
+        if (!this->votes(side, x, y)) continue;
+        for (int v = -search_.rows; v <= search_.rows; ++v)
+          votes.own(x / votes.side, y / votes.side)[v + search_.rows] += cheapest(side, x, y, v).cost;
+      }
+    for (int square_y = 0; square_y < votes.squares().height; ++square_y) votes.settle(square_y);
+  }
+
+  // The label of a pixel; empty where it has no candidate.
+  std::optional<Offset> winner(int side, int x, int y) const {
+    const std::int8_t* order = votes_[side].preferred(x / refine::RowVotes::side, y / refine::RowVotes::side);
+    for (int i = 0; i < votes_[side].offsets(); ++i)
+      if (const Winner& own = cheapest(side, x, y, order[i]); own.cost != no_cost)
+        return Offset{own.disparity, order[i]};
+    return std::nullopt;
+  }
+
   float match_right(int x, int y) const {
-    const std::optional<int> best = winner(x, y, true);
-    return best ? static_cast<float>(*best) : no_value;
+    const std::optional<Offset> best = winner(1, x, y);
+    return best ? static_cast<float>(best->x) : no_value;
   }
 
   bool textureless(int x, int y) const {
@@ -156,34 +213,44 @@ class Reference final : public host::Plan {
     return parameters_.texture_threshold > 0 && window_sum(response) < parameters_.texture_threshold;
   }
 
-  bool ambiguous(int x, int y, int best) const {
+  bool ambiguous(int x, int y, Offset best) const {
     if (parameters_.uniqueness == 0) return false;
     const auto bound = static_cast<std::int64_t>(
         refine::ambiguity_bound(static_cast<std::uint64_t>(cost(x, y, best)), parameters_.uniqueness));
-    for (int d = search_.lowest; d < label_end(); ++d)
-      if (std::abs(d - best) > 1 && candidate(x, y, d) && cost(x, y, d) <= bound) return true;
-    return false;
+    const std::optional<std::int64_t> other = rival(x, y, best);
+    return other && *other <= bound;
   }
 
-  float confidence(int x, int y, int best) const {
-    std::optional<std::int64_t> rival;
+  // The lowest cost of a candidate in the same row, more than one away.
+  std::optional<std::int64_t> rival(int x, int y, Offset best) const {
+    std::optional<std::int64_t> lowest;
     for (int d = search_.lowest; d < label_end(); ++d)
-      if (std::abs(d - best) > 1 && candidate(x, y, d))
-        rival = std::min(rival.value_or(cost(x, y, d)), cost(x, y, d));
-    return refine::confidence(cost(x, y, best), rival);
+      if (std::abs(d - best.x) > 1 && candidate(x, y, {d, best.y}))
+        lowest = std::min(lowest.value_or(cost(x, y, {d, best.y})), cost(x, y, {d, best.y}));
+    return lowest;
   }
 
-  float refined(int x, int y, int d) const {
-    const bool inside =
-        d > search_.lowest && d + 1 < label_end() && candidate(x, y, d - 1) && candidate(x, y, d + 1);
+  float confidence(int x, int y, Offset best) const {
+    return refine::confidence(cost(x, y, best), rival(x, y, best));
+  }
+
+  float refined(int x, int y, Offset best) const {
+    const auto [d, v] = best;
+    const bool inside = d > search_.lowest && d + 1 < label_end() && candidate(x, y, {d - 1, v}) &&
+                        candidate(x, y, {d + 1, v});
     if (parameters_.sub_pixel == SubPixel::none || !inside) return static_cast<float>(d);
-    const refine::Fraction offset =
-        refine::sub_pixel_offset(parameters_.sub_pixel, cost(x, y, d - 1), cost(x, y, d), cost(x, y, d + 1));
+    const refine::Fraction offset = refine::sub_pixel_offset(parameters_.sub_pixel, cost(x, y, {d - 1, v}),
+                                                             cost(x, y, best), cost(x, y, {d + 1, v}));
     return static_cast<float>(d) + offset.value();
   }
 
+  float row_offset(int x, int y, int v) const {
+    constexpr int side = refine::RowVotes::side;
+    return static_cast<float>(v) + votes_[0].fraction(x / side, y / side, v, parameters_.sub_pixel);
+  }
+
   void match_left(int x, int y, const DisparityMap& map) const {
-    const std::optional<int> best = winner(x, y, false);
+    const std::optional<Offset> best = winner(0, x, y);
     Status status = Status::matched;
     if (!left_mask_.empty() && left_mask_.at(x, y) == 0)
       status = Status::input_masked;
@@ -193,13 +260,17 @@ class Reference final : public host::Plan {
       status = Status::textureless;
     else if (ambiguous(x, y, *best))
       status = Status::ambiguous;
+    const bool matched = status == Status::matched;
     map.status.at(x, y) = code(status);
-    map.disparity.at(x, y) = status == Status::matched ? refined(x, y, *best) : no_value;
+    map.disparity.at(x, y) = matched ? refined(x, y, *best) : no_value;
+    if (!map.row_offset.empty()) map.row_offset.at(x, y) = matched ? row_offset(x, y, best->y) : no_value;
     if (!map.confidence.empty()) map.confidence.at(x, y) = best ? confidence(x, y, *best) : 0;
   }
 
   BlockParameters parameters_;
   Search search_;
+  refine::RowVotes votes_[2];              // [left, right]
+  std::vector<View<Winner>> cheapest_[2];  // by row offset
   View<std::uint16_t> gray_[2], filtered_[2];
   View<const std::uint8_t> left_mask_, right_mask_;
 };

@@ -69,6 +69,8 @@ MotionParameters all_labels() {
   parameters.min_row_offset = -7;
   parameters.row_offsets = 15;
   parameters.active_window = 0;
+  parameters.iterations = 7;
+  parameters.finest_iterations = 4;
   return parameters;
 }
 
@@ -84,7 +86,8 @@ std::unique_ptr<detail::Method> method() {
        .margins = [](const MotionParameters& p, const ImageFormat& format,
                      int padding) { return margins(p, format.size, padding); },
        .approximate_tiles = true,
-       .backends = {On::backend<reference, make_reference>(), On::backend<cuda, make_cuda>()}});
+       .backends = {On::backend<reference, make_reference>(), On::backend<cpu, make_cpu>(),
+                    On::backend<cuda, make_cuda>()}});
 }
 
 }  // namespace motion

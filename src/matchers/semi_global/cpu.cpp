@@ -78,7 +78,7 @@ struct Scratch {
 struct Widths {
   explicit Widths(const Model& model)
       : direct(model.parameters.window == 1 && model.fits_bytes()),
-        bounded(!model.fits_bytes() && 2 * model.parameters.large_jump <= 255),
+        bounded(!model.fits_bytes() && model.row_offsets == 1 && 2 * model.parameters.large_jump <= 255),
         path(model.fits_bytes() || bounded ? 1 : 2),
         cost(direct ? 1 : 2) {}
   bool direct;     // both are the costs of pixels, in bytes
@@ -99,7 +99,7 @@ class Cpu final : public host::Plan {
         scratch_(static_cast<std::size_t>(workers_.slots())) {
     data_cost::check_reachable(model_, size_);
     make_passes();
-    plan_memory();
+    plan_memory(parameters.row_tolerance > 0);
   }
 
  private:
@@ -110,7 +110,12 @@ class Cpu final : public host::Plan {
   bool is_mgm() const { return parameters_.aggregation == Aggregation::mgm; }
   bool has_volume() const { return sweeps_.size() > 1; }
   bool has_columns() const { return !columns_.empty(); }
-  std::ptrdiff_t step() const { return pitch(model_.labels); }
+  bool has_rows() const { return model_.row_offsets > 1; }
+  int disparities() const { return model_.disparities(); }
+  // From one row offset, and from one pixel, to the next.
+  std::ptrdiff_t row_step() const { return pitch(disparities()); }
+  std::ptrdiff_t step() const { return row_step() * model_.row_offsets; }
+  int leasts() const { return semi_global::leasts(model_.row_offsets); }
   int reach() const { return parameters_.window / 2; }
   std::size_t elements(int pixels) const {
     return static_cast<std::size_t>(pixels) * static_cast<std::size_t>(step());
@@ -149,6 +154,10 @@ class Cpu final : public host::Plan {
     }
     for (Pass& pass : columns_) reserve_lines(pass, size_.height, arena);
     for (Scratch& scratch : scratch_) reserve_scratch(scratch, arena);
+    if (offers_across_rows())
+      for (std::uint16_t** offered : {&offered_lowest_, &offered_labels_})
+        *offered = arena.reserve<std::uint16_t>(static_cast<std::size_t>(size_.height) *
+                                                static_cast<std::size_t>(model_.row_offsets) * right_pitch());
     if (has_volume())
       sums_ = arena.reserve<std::uint16_t>(elements(size_.width) * static_cast<std::size_t>(size_.height));
   }
@@ -159,8 +168,8 @@ class Cpu final : public host::Plan {
       for (int p = 0; p < form_of(pass.bundle).paths; ++p)
         if (!form_of(pass.bundle).keeps_two(p))
           line.paths[p] = first_pixel(arena.reserve<std::byte>(line_bytes(pixels)));
-      line.least = behind(arena.reserve<std::uint32_t>(static_cast<std::size_t>(most_paths * (pixels + 2))),
-                          most_paths);
+      line.least =
+          behind(arena.reserve<std::uint32_t>(static_cast<std::size_t>(leasts() * (pixels + 2))), leasts());
     }
   }
   // Of a line with its two outer pixels, and a vector on either side.
@@ -175,11 +184,14 @@ class Cpu final : public host::Plan {
   }
 
   std::size_t decided_sums() const {
-    return static_cast<std::size_t>(decided_at_once * sums_pitch(model_.labels) + sums_margin);
+    return static_cast<std::size_t>(decided_at_once * sums_step() + sums_margin);
   }
+  // Of the sums that are to be decided.
+  std::ptrdiff_t sums_row_step() const { return sums_pitch(disparities()); }
+  std::ptrdiff_t sums_step() const { return sums_row_step() * model_.row_offsets; }
   // Of the rows of the right map.
   std::size_t right_pitch() const {
-    return static_cast<std::size_t>(size_.width + 2 * right_margin(model_.labels));
+    return static_cast<std::size_t>(size_.width + 2 * right_margin(disparities()));
   }
 
   // Pixels for which costs are kept at once: those of a tile; of a row, if there are two passes; and of a column.
@@ -198,7 +210,7 @@ class Cpu final : public host::Plan {
       scratch.costs = arena.reserve<std::uint16_t>(kept);
       scratch.pixel_costs = arena.reserve<std::byte>(elements(pixel_cost_rows() * pixel_cost_columns()) *
                                                      static_cast<std::size_t>(costs_.cost_bytes()));
-      scratch.windows = arena.reserve<std::uint16_t>(window_scratch(model_.labels, reach()));
+      scratch.windows = arena.reserve<std::uint16_t>(window_scratch(disparities(), reach()));
     }
     if (has_two_passes())
       scratch.brought = arena.reserve<std::byte>(elements(band_rows * size_.width) *
@@ -208,12 +220,12 @@ class Cpu final : public host::Plan {
       jumps =
           arena.reserve<std::uint16_t>(band_rows * std::max(width, static_cast<std::size_t>(size_.height)));
     for (std::uint16_t** right : {&scratch.right_lowest, &scratch.right_labels})
-      *right = behind(arena.reserve<std::uint16_t>(band_rows * right_pitch()), right_margin(model_.labels));
+      *right = behind(arena.reserve<std::uint16_t>(band_rows * right_pitch()), right_margin(disparities()));
     for (Line& line : scratch.lines) {
       line.paths[0] = first_pixel(arena.reserve<std::byte>(line_bytes(2)));
-      line.least = arena.reserve<std::uint32_t>(2 * most_paths);
+      line.least = arena.reserve<std::uint32_t>(static_cast<std::size_t>(2 * leasts()));
     }
-    scratch.decided = arena.reserve<Decided>(decided_at_once);
+    scratch.decided = arena.reserve<Decided>(static_cast<std::size_t>(decided_at_once * model_.row_offsets));
   }
 
   void fill_memory() override {
@@ -230,7 +242,7 @@ class Cpu final : public host::Plan {
     for (const Line& line : pass.lines.line) {
       for (int p = 0; p < form_of(pass.bundle).paths; ++p)
         if (!form_of(pass.bundle).keeps_two(p)) fill_line(line.paths[p], pass.lines.pixels, value);
-      std::fill_n(line.least - most_paths, most_paths * (pass.lines.pixels + 2), 0u);
+      std::fill_n(line.least - leasts(), leasts() * (pass.lines.pixels + 2), 0u);
     }
   }
   void fill_line(void* line, int pixels, int value) const {
@@ -240,7 +252,7 @@ class Cpu final : public host::Plan {
   void begin_rows(const Scratch& scratch) const {
     for (const Line& line : scratch.lines) {
       fill_line(line.paths[0], 2, 0);
-      std::fill_n(line.least, 2 * most_paths, 0u);
+      std::fill_n(line.least, 2 * leasts(), 0u);
     }
   }
 
@@ -251,6 +263,7 @@ class Cpu final : public host::Plan {
     costs_.prepare(pair, false, workers_);
     clock.finish("prepare");
     aggregate(&map);
+    if (offers_across_rows()) write_right_rows();
     clock.finish("paths");
     if (!checks_left_right_ || parameters_.right_map != RightMap::match) return;
     costs_.prepare(pair, true, workers_);
@@ -309,9 +322,12 @@ class Cpu final : public host::Plan {
     if (first >= last) return;
     const bool finds_right = task.decides && task.map != nullptr && finds_right_from_sums();
     const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
-    if (finds_right)
-      std::fill_n(right_row(scratch.right_lowest, 0) - right_margin(model_.labels), band_rows * right_pitch(),
+    if (finds_right && !has_rows())
+      std::fill_n(right_row(scratch.right_lowest, 0) - right_margin(disparities()), band_rows * right_pitch(),
                   std::uint16_t{65535});
+    for (int j = first; finds_right && has_rows() && j < last; ++j)
+      std::fill_n(offers(offered_lowest_, row_of(sweep, j), 0) - right_margin(disparities()),
+                  static_cast<std::size_t>(model_.row_offsets) * right_pitch(), std::uint16_t{65535});
     for (std::size_t p = 0; p < sweep.passes.size(); ++p) {
       const Pass& pass = sweep.passes[p];
       begin_rows(scratch);
@@ -322,7 +338,8 @@ class Cpu final : public host::Plan {
         if (pass.waits()) tell(pass.done[band], tile + 1);
       }
     }
-    for (int j = first; finds_right && j < last; ++j) write_right_row(row_of(sweep, j), j - first, slot);
+    for (int j = first; finds_right && !has_rows() && j < last; ++j)
+      write_right_row(row_of(sweep, j), j - first, slot);
   }
 
   static void wait_for(int& done, int wanted) {
@@ -408,9 +425,11 @@ class Cpu final : public host::Plan {
   void write_pixel_costs(int y, int first, int last, std::byte* to, int slot) const {
     for (int x = first; x < last; x += costs_.at_once()) {
       const int count = std::min(costs_.at_once(), last - x);
-      const void* costs = costs_.row(y, x, count, slot);
-      turn_costs({costs_.cost_bytes(), model_.labels, count, costs, data_cost::CostRows::stride(),
-                  to + (x - first) * step() * costs_.cost_bytes()});
+      for (int k = 0; k < model_.row_offsets; ++k) {
+        const void* costs = costs_.row(y, x, count, slot, k);
+        turn_costs({costs_.cost_bytes(), disparities(), count, costs, data_cost::CostRows::stride(),
+                    to + ((x - first) * step() + k * row_step()) * costs_.cost_bytes(), step()});
+      }
     }
   }
 
@@ -431,13 +450,18 @@ class Cpu final : public host::Plan {
     for (int y = top; y < bottom; ++y) write_pixel_costs(y, left, right, row(y), slot);
     for (const Segment& segment : segments) {
       if (segment.first >= segment.last) continue;
-      std::array<const void*, most_window> rows;
-      for (int j = -reach(); j <= reach(); ++j)
-        rows[static_cast<std::size_t>(j + reach())] = row(std::clamp(segment.y + j, top, bottom - 1));
-      add_up_windows({costs_.cost_bytes(), model_.labels, reach(), rows.data(), left, right, segment.first,
-                      segment.last, segment.costs,
-                      widths_.path == 1 ? reinterpret_cast<std::uint8_t*>(segment.path_costs) : nullptr,
-                      widths_.bounded, widths_.bounded ? 2 * parameters_.large_jump : 255, scratch.windows});
+      for (int k = 0; k < model_.row_offsets; ++k) {
+        const std::ptrdiff_t at = k * row_step();
+        std::array<const void*, most_window> rows;
+        for (int j = -reach(); j <= reach(); ++j)
+          rows[static_cast<std::size_t>(j + reach())] =
+              row(std::clamp(segment.y + j, top, bottom - 1)) + at * costs_.cost_bytes();
+        add_up_windows(
+            {costs_.cost_bytes(), disparities(), reach(), rows.data(), left, right, segment.first,
+             segment.last, step(), segment.costs + at,
+             widths_.path == 1 ? reinterpret_cast<std::uint8_t*>(segment.path_costs) + at : nullptr,
+             widths_.bounded, widths_.bounded ? 2 * parameters_.large_jump : 255, scratch.windows});
+      }
     }
   }
 
@@ -452,9 +476,11 @@ class Cpu final : public host::Plan {
     paths.bundle = pass.bundle;
     paths.path_bytes = widths_.path;
     paths.cost_bytes = widths_.cost;
-    paths.labels = model_.labels;
+    paths.labels = disparities();
     paths.small_jump = parameters_.small_jump;
-    paths.pairs = 2 * parameters_.large_jump <= 255;
+    paths.row_offsets = model_.row_offsets;
+    paths.row_jump = parameters_.row_jump;
+    paths.pairs = 2 * model_.highest_jump() <= 255;
     return paths;
   }
 
@@ -505,7 +531,8 @@ class Cpu final : public host::Plan {
     row.other_step = row.step;
     row.streams = !band.task.decides && !band.task.adds;
     row.sums = in_volume;  // unless they are decided at once
-    row.sum_step = band.task.decides ? sums_pitch(model_.labels) : row.step;
+    row.sum_step = band.task.decides ? sums_step() : row.step;
+    row.sum_row_step = band.task.decides ? sums_row_step() : row_step();
     return row;
   }
 
@@ -590,6 +617,7 @@ class Cpu final : public host::Plan {
     row.costs = top.path_costs + (x - top.first) * step() * widths_.path;
     row.sums = volume_at(x, 0);
     row.sum_step = row.other_step = size_.width * step();
+    row.sum_row_step = row_step();
     if (adds) row.other_sums = row.sums;
     return row;
   }
@@ -611,25 +639,139 @@ class Cpu final : public host::Plan {
     const RightLabels right = map == nullptr || !finds_right_from_sums()   ? RightLabels::none
                               : parameters_.right_map == RightMap::winners ? RightLabels::best
                                                                            : RightLabels::all;
-    decide({model_.labels, count, scratch.sums, costs_.status().row(y) + first, band.pass.way, wants_rival,
-            scratch.decided, right, right_row(scratch.right_lowest, k), right_row(scratch.right_labels, k),
-            size_.width, std::int64_t{size_.width} - 1 - first + parameters_.min_disparity});
+    DecisionRow row{disparities(),
+                    count,
+                    scratch.sums,
+                    sums_step(),
+                    costs_.status().row(y) + first,
+                    band.pass.way,
+                    wants_rival,
+                    scratch.decided,
+                    right,
+                    right_row(scratch.right_lowest, k),
+                    right_row(scratch.right_labels, k),
+                    size_.width,
+                    std::int64_t{size_.width} - 1 - first + parameters_.min_disparity};
+    if (has_rows()) return decide_across_rows(row, first, y, map);
+    decide(row);
     const refine::DecisionRule rule = model_.decision();
     for (int n = 0; n < count; ++n) {
       const int x = first + band.pass.way * n;
       const Decided& found = scratch.decided[n];
-      map != nullptr ? write_pixel(found, rule, wants_rival, x, y, *map) : write_right_pixel(found, x, y);
+      map != nullptr ? write_pixel(beliefs_of(found, wants_rival), rule, x, y, *map)
+                     : write_right_pixel(found, x, y);
     }
+  }
+
+  // The same of several row offsets: of each, then of all.
+  void decide_across_rows(const DecisionRow& all, int first, int y, const DisparityMap* map) {
+    for (int k = 0; k < model_.row_offsets; ++k) {
+      DecisionRow row = all;
+      row.sums += k * sums_row_step();
+      row.decided += k * decided_at_once;
+      row.wants_rival = false;
+      row.right = all.right == RightLabels::all ? RightLabels::all : RightLabels::none;
+      if (all.right != RightLabels::none) {
+        row.right_lowest = offers(offered_lowest_, y, k);
+        row.right_labels = offers(offered_labels_, y, k);
+      }
+      decide(row);
+    }
+    const refine::DecisionRule rule = model_.decision();
+    for (int n = 0; n < all.count; ++n) {
+      const int x = first + all.way * n;
+      if (status(x, y) != Status::matched) {
+        map != nullptr ? write_pixel({}, rule, x, y, *map) : write_right_pixel({}, x, y);
+        continue;
+      }
+      int best = 0;
+      for (int k = 1; k < model_.row_offsets; ++k)
+        if (decided(all, k, n).best < decided(all, best, n).best) best = k;
+      const Decided& found = decided(all, best, n);
+      if (all.right == RightLabels::best) offer(all, n, best, y);
+      if (map != nullptr)
+        write_pixel(beliefs_across_rows(all, n, best), rule, x, y, *map);
+      else
+        write_right_pixel(found, x, y);
+    }
+  }
+
+  // Of pixel n at row offset k.
+  static const Decided& decided(const DecisionRow& row, int k, int n) {
+    return row.decided[k * decided_at_once + n];
+  }
+  std::uint16_t* sums(const DecisionRow& row, int n, int k) const {
+    return row.sums + n * row.step + k * sums_row_step();
+  }
+
+  // Takes the sums that are no rivals, if rivals are wanted.
+  Beliefs beliefs_across_rows(const DecisionRow& row, int n, int best) const {
+    const Decided& found = decided(row, best, n);
+    Beliefs beliefs = beliefs_of(found, false);
+    beliefs.label += best * disparities();
+    if (best > 0) beliefs.row_before = static_cast<float>(sums(row, n, best - 1)[found.label]);
+    if (best + 1 < model_.row_offsets)
+      beliefs.row_after = static_cast<float>(sums(row, n, best + 1)[found.label]);
+    if (!row.wants_rival) return beliefs;
+    const int begin = std::max(0, found.label - 1), end = std::min(disparities(), found.label + 2);
+    for (int k = std::max(0, best - 1); k < std::min(model_.row_offsets, best + 2); ++k)
+      std::fill(sums(row, n, k) + begin, sums(row, n, k) + end, std::uint16_t{65535});
+    int rival = 65535;
+    for (int k = 0; k < model_.row_offsets; ++k)
+      rival = std::min<int>(rival, lowest_of(sums(row, n, k), disparities()));
+    if (rival <= highest_sum) beliefs.rival = static_cast<float>(rival);
+    return beliefs;
+  }
+
+  // What left pixels of row y offer to right pixels of row y + v, by the number of v. Lowest labels win ties.
+  std::uint16_t* offers(std::uint16_t* all, int y, int k) const {
+    return all + right_margin(disparities()) +
+           (static_cast<std::size_t>(y) * static_cast<std::size_t>(model_.row_offsets) +
+            static_cast<std::size_t>(k)) *
+               right_pitch();
+  }
+  bool offers_across_rows() const { return has_rows() && finds_right_from_sums(); }
+
+  void offer(const DecisionRow& row, int n, int k, int y) const {
+    const Decided& found = decided(row, k, n);
+    const std::int64_t to = row.right_first - row.way * n + found.label;
+    if (to < 0 || to >= size_.width) return;
+    std::uint16_t& lowest = offers(offered_lowest_, y, k)[to];
+    if (row.way < 0 ? found.best > lowest : found.best >= lowest) return;
+    lowest = found.best;
+    offers(offered_labels_, y, k)[to] = found.label;
+  }
+
+  void write_right_rows() {
+    for_row_ranges(workers_, size_.height, [&](int first, int last, int) {
+      for (int y = first; y < last; ++y)
+        for (int x = 0; x < size_.width; ++x) right_disparity_.at(x, y) = best_offer(x, y);
+    });
+  }
+
+  float best_offer(int x, int y) const {
+    if (!pair_->right_mask.empty() && pair_->right_mask.at(x, y) == 0) return no_value;
+    int best = highest_sum + 1, label = 0;
+    for (int k = 0; k < model_.row_offsets; ++k) {
+      const int left_y = y - (model_.min_row_offset + k), i = size_.width - 1 - x;
+      if (left_y < 0 || left_y >= size_.height || offers(offered_lowest_, left_y, k)[i] >= best) continue;
+      best = offers(offered_lowest_, left_y, k)[i];
+      label = offers(offered_labels_, left_y, k)[i];
+    }
+    return best > highest_sum ? no_value : disparity_of(label);
   }
 
   Status status(int x, int y) const { return static_cast<Status>(costs_.status().at(x, y)); }
 
-  void write_pixel(const Decided& found, const refine::DecisionRule& rule, bool has_rival, int x, int y,
+  static Beliefs beliefs_of(const Decided& found, bool has_rival) {
+    return {found.label, static_cast<float>(found.before), static_cast<float>(found.best),
+            static_cast<float>(found.after),
+            has_rival && found.rival <= highest_sum ? static_cast<float>(found.rival) : no_value};
+  }
+
+  void write_pixel(const Beliefs& sums, const refine::DecisionRule& rule, int x, int y,
                    const DisparityMap& map) const {
     if (status(x, y) != Status::matched) return refine::write_none(status(x, y), x, y, map);
-    const Beliefs sums{found.label, static_cast<float>(found.before), static_cast<float>(found.best),
-                       static_cast<float>(found.after),
-                       has_rival && found.rival <= highest_sum ? static_cast<float>(found.rival) : no_value};
     refine::write_decision(sums, rule, x, y, map);
     if (!is_ambiguous(sums, parameters_.uniqueness)) return;
     refine::reject(Status::ambiguous, x, y, map);
@@ -665,6 +807,7 @@ class Cpu final : public host::Plan {
   std::vector<Pass> columns_;
   std::vector<Scratch> scratch_;  // by slot
   std::uint16_t* sums_ = nullptr;
+  std::uint16_t *offered_lowest_ = nullptr, *offered_labels_ = nullptr;  // offers(), where rows are searched
   const StereoPair* pair_ = nullptr;
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inner loops of semi-global matching on the CPU, compiled once for each vector instruction set.
 //
-// Lanes are labels. Numbers of a row are kept as [pixel][label], in bytes or in words of 16 bits; pixels are `pitch()`
-// elements apart. Costs behind the labels of a pixel have the highest value, so labels beyond the range never win.
+// Lanes are disparities. Numbers of a row are kept as [pixel][row offset][disparity], in bytes or in words of 16 bits; row
+// offsets are `pitch()` elements apart. Costs behind the disparities have the highest value, so disparities beyond the range
+// never win. Where there is one row offset, labels are disparities.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@ namespace parallax::semi_global {
 
 inline constexpr int vector_bytes = 64;  // of the widest vectors
 
-// Labels of a pixel, up to a full vector of bytes.
+// Disparities at a row offset, up to a full vector of bytes.
 inline std::ptrdiff_t pitch(int labels) {
   return round_up(labels, vector_bytes);
 }
@@ -25,6 +26,7 @@ struct Turn {
   const void* from;  // label k of pixel i is element k·stride + i; up to 15 more pixels are read
   std::ptrdiff_t stride;
   void* to;
+  std::ptrdiff_t step;  // from one pixel to the next there
 };
 void turn_costs(const Turn& turn);
 
@@ -35,6 +37,7 @@ struct WindowRow {
   int pixel_bytes, labels, reach;  // a window has 2·reach + 1 rows and columns
   const void* const* rows;  // pixels [begin, end) of the rows of the windows; those beyond are repeated
   int begin, end, first, last;
+  std::ptrdiff_t step;  // from one pixel to the next, in costs and sums
   std::uint16_t* sums;
   // Null, or the path costs' version in bytes: what sums are above the least of the pixel, or above 0, up to a limit.
   std::uint8_t* bytes;
@@ -94,9 +97,14 @@ constexpr BundleForm form_of(Bundle bundle) {
 // Path costs of a row of pixels, in the order of a pass, from the pixel before the first to the one after the last.
 struct Line {
   void* paths[most_paths];  // L of the first pixel
-  std::uint32_t*
-      least;  // [pixel][path]: the lowest of them, in the low bits; two pixels, if all paths keep two
+  // [pixel][all of them, and each row offset if there are several][path]: the lowest, in the low bits; two pixels, if all
+  // paths keep two
+  std::uint32_t* least;
 };
+// Elements of Line::least of a pixel.
+inline int leasts(int row_offsets) {
+  return most_paths * (row_offsets == 1 ? 1 : 1 + row_offsets);
+}
 
 // The bundle at the pixels [first, last) of a row, in the order of the pass.
 struct PathRow {
@@ -112,16 +120,17 @@ struct PathRow {
   const void* also_brought;  // to be added to the sums, or null
   // Sums of T, and of `times` costs.
   std::uint16_t* sums;
-  std::ptrdiff_t sum_step;
-  bool streams;                     // whether sums are written past the caches
-  const std::uint16_t* other_sums;  // to be added, or null
+  std::ptrdiff_t sum_step, sum_row_step;  // from one pixel, and from one row offset, to the next
+  bool streams;                           // whether sums are written past the caches
+  const std::uint16_t* other_sums;        // to be added, or null
   std::ptrdiff_t other_step;
 };
 inline constexpr int most_rows = 8;
 struct Paths {
   Bundle bundle;
   int path_bytes, cost_bytes;  // of elements of path costs, and of summed_costs
-  int labels, small_jump;
+  int labels, small_jump;      // labels of a row offset
+  int row_offsets, row_jump;
   bool pairs;  // whether two T add up to a byte
   int times;   // 0: sums are without costs
   int count;   // of rows, which must not depend on each other
@@ -147,8 +156,9 @@ inline std::ptrdiff_t sums_pitch(int labels) {
 
 // Pixels of a row, one after the other: from left to right, or from right to left.
 struct DecisionRow {
-  int labels, count;
-  std::uint16_t* sums;         // of the first pixel, `sums_pitch()` apart; some are overwritten
+  int labels, count;           // labels of a row offset
+  std::uint16_t* sums;         // of the first pixel; some are overwritten
+  std::ptrdiff_t step;         // from one pixel's to the next
   const std::uint8_t* status;  // of the first pixel; only those that are 0 are decided
   int way;                     // 1, or −1
   bool wants_rival;
@@ -161,6 +171,7 @@ struct DecisionRow {
   std::int64_t right_first;  // element to which label 0 of the first pixel leads
 };
 void decide(const DecisionRow& row);
+std::uint16_t lowest_of(const std::uint16_t* sums, int labels);
 inline int right_margin(int labels) {
   return static_cast<int>(sums_pitch(labels));
 }

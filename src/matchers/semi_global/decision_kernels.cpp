@@ -50,7 +50,7 @@ void offer_all(const DecisionRow& row, int i) {
     auto known = hn::LoadU(words, lowest), label_of_known = hn::LoadU(words, taken);
     for (int k = 0; k < count; ++k) {
       const int label = e - (leftward ? k : count - 1 - k);
-      const auto sum = hn::LoadU(words, row.sums + (i + k) * sums_pitch(row.labels) + label);
+      const auto sum = hn::LoadU(words, row.sums + (i + k) * row.step + label);
       const auto here = hn::Iota(words, static_cast<std::uint16_t>(label));
       label_of_known = leftward ? hn::IfThenElse(hn::Lt(known, sum), label_of_known, here)
                                 : hn::IfThenElse(hn::Lt(sum, known), here, label_of_known);
@@ -85,7 +85,7 @@ HWY_INLINE bool is_decided(const DecisionRow& row, int i) {
 template <bool leftward>
 HWY_INLINE void decide_pixel(const DecisionRow& row, int i) {
   const int labels = row.labels;
-  std::uint16_t* sums = row.sums + i * sums_pitch(labels);
+  std::uint16_t* sums = row.sums + i * row.step;
   fill_highest(sums, is_decided<leftward>(row, i) ? labels : 0, static_cast<int>(pitch(labels)));
   if (!is_decided<leftward>(row, i)) return;
   Decided& found = row.decided[i];
@@ -98,7 +98,7 @@ HWY_INLINE void decide_pixel(const DecisionRow& row, int i) {
 }
 
 HWY_INLINE void find_rival(const DecisionRow& row, int i) {
-  std::uint16_t* sums = row.sums + i * sums_pitch(row.labels);
+  std::uint16_t* sums = row.sums + i * row.step;
   Decided& found = row.decided[i];
   fill_highest(sums, std::max(0, found.label - 1), std::min(row.labels, found.label + 2));
   found.rival = lowest_sum(sums, row.labels);
@@ -126,6 +126,10 @@ void decide_here(const DecisionRow& row) {
   row.way < 0 ? decide_as<true>(row) : decide_as<false>(row);
 }
 
+std::uint16_t lowest_of_here(const std::uint16_t* sums, int labels) {
+  return lowest_sum(sums, labels);
+}
+
 }  // namespace parallax::semi_global::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -133,9 +137,14 @@ HWY_AFTER_NAMESPACE();
 namespace parallax::semi_global {
 
 HWY_EXPORT(decide_here);
+HWY_EXPORT(lowest_of_here);
 
 void decide(const DecisionRow& row) {
   HWY_DYNAMIC_DISPATCH(decide_here)(row);
+}
+
+std::uint16_t lowest_of(const std::uint16_t* sums, int labels) {
+  return HWY_DYNAMIC_DISPATCH(lowest_of_here)(sums, labels);
 }
 
 }  // namespace parallax::semi_global

@@ -107,6 +107,13 @@ struct Transition {
         least(hn::Set(Tag(), static_cast<Element>(least_of_path))),
         // A jump from the least to any label; no path costs more.
         capped(hn::SaturatedAdd(least, hn::Set(Tag(), static_cast<Element>(large_jump)))) {}
+  // Of one row offset of several: a jump from its least, or another jump from the least of all.
+  HWY_INLINE Transition(const void* path, std::uint32_t least_of_path, std::uint16_t row_jump,
+                        std::uint32_t least_of_row, std::uint16_t large_jump)
+      : Transition(path, least_of_path, row_jump) {
+    const auto from_row = hn::Set(Tag(), static_cast<Element>(least_of_row));
+    capped = hn::Min(capped, hn::SaturatedAdd(from_row, hn::Set(Tag(), static_cast<Element>(large_jump))));
+  }
 
   // Labels that there are not have the highest cost.
   template <class Position>
@@ -133,28 +140,15 @@ class Follower {
  public:
   explicit Follower(const Paths& paths)
       : paths_(paths),
-        step_(pitch(paths.labels)),
+        row_step_(pitch(paths.labels)),
+        step_(row_step_ * paths.row_offsets),
+        leasts_(leasts(paths.row_offsets)),
         small_jump_(hn::Set(Tag(), static_cast<Element>(paths.small_jump))) {}
 
   // The path costs of a pixel.
   HWY_INLINE void visit(const PathRow& row, int i) const {
-    Pixel pixel;
-    for (int s = 0; s < form.sources(); ++s) pixel.from[s] = source(row, i, s);
-    for (int p = 0; p < form.paths; ++p) {
-      pixel.here[p] = static_cast<Element*>(row.here.paths[p]) + index(p, i) * step_;
-      pixel.least[p] = hn::Set(Tag(), highest<Element>);
-    }
-    pixel.costs = static_cast<const Element*>(row.costs) + i * row.step;
-    const int last = static_cast<int>(step_) - lanes_;
-    if (last == 0) {
-      visit_labels(Position<true, true>(), row, i, 0, pixel);
-    } else {
-      visit_labels(Position<true, false>(), row, i, 0, pixel);
-      for (int label = lanes_; label < last; label += lanes_)
-        visit_labels(Position<false, false>(), row, i, label, pixel);
-      visit_labels(Position<false, true>(), row, i, last, pixel);
-    }
-    store_least(Tag(), pixel.least, form.paths, row.here.least + least_index(i) * most_paths);
+    for (int k = 0; k < paths_.row_offsets; ++k) visit_row_offset(row, i, k);
+    if (paths_.row_offsets > 1) find_least_of_all(row.here.least + least_index(i) * leasts_);
   }
 
  private:
@@ -167,7 +161,41 @@ class Follower {
     const Element* costs;
     Element* here[form.paths];
     Vector least[form.paths];
+    std::ptrdiff_t at, sum_at;  // of label 0
   };
+
+  HWY_INLINE void visit_row_offset(const PathRow& row, int i, int k) const {
+    Pixel pixel;
+    const std::ptrdiff_t of_row = k * row_step_;
+    for (int s = 0; s < form.sources(); ++s) pixel.from[s] = source(row, i, s, k);
+    for (int p = 0; p < form.paths; ++p) {
+      pixel.here[p] = static_cast<Element*>(row.here.paths[p]) + index(p, i) * step_ + of_row;
+      pixel.least[p] = hn::Set(Tag(), highest<Element>);
+    }
+    pixel.at = i * row.step + of_row;
+    pixel.sum_at = i * row.sum_step + k * row.sum_row_step;
+    pixel.costs = static_cast<const Element*>(row.costs) + pixel.at;
+    const int last = static_cast<int>(row_step_) - lanes_;
+    if (last == 0) {
+      visit_labels(Position<true, true>(), row, i, 0, pixel);
+    } else {
+      visit_labels(Position<true, false>(), row, i, 0, pixel);
+      for (int label = lanes_; label < last; label += lanes_)
+        visit_labels(Position<false, false>(), row, i, label, pixel);
+      visit_labels(Position<false, true>(), row, i, last, pixel);
+    }
+    const int at = least_index(i) * leasts_ + (paths_.row_offsets > 1 ? (k + 1) * most_paths : 0);
+    store_least(Tag(), pixel.least, form.paths, row.here.least + at);
+  }
+
+  HWY_INLINE void find_least_of_all(std::uint32_t* of_pixel) const {
+    for (int p = 0; p < form.paths; ++p) {
+      Element least = highest<Element>;
+      for (int at = most_paths + p; at < leasts_; at += most_paths)
+        least = std::min(least, static_cast<Element>(of_pixel[at]));
+      of_pixel[p] = least;
+    }
+  }
 
   template <class Position>
   HWY_INLINE void visit_labels(Position position, const PathRow& row, int i, int label, Pixel& pixel) const {
@@ -179,17 +207,21 @@ class Follower {
       hn::StoreU(path, Tag(), pixel.here[p] + label);
       pixel.least[p] = hn::Min(pixel.least[p], path);
     }
-    finish(row, i, label, cost, brought);
+    finish(row, i, label, pixel, cost, brought);
   }
 
   static HWY_INLINE int index(int p, int i) { return form.keeps_two(p) ? i & 1 : i; }
   static HWY_INLINE int least_index(int i) { return bundle == Bundle::before ? i & 1 : i; }
 
-  HWY_INLINE Transition<Tag> source(const PathRow& row, int i, int s) const {
+  HWY_INLINE Transition<Tag> source(const PathRow& row, int i, int s, int k) const {
     const int p = form.mgm ? s / 2 : s, at = i + form.from[s].pixels;
     const Line& line = form.from[s].rows == 0 ? row.here : row.above;
-    return {static_cast<const Element*>(line.paths[p]) + index(p, at) * step_,
-            line.least[least_index(at) * most_paths + p], row.large_jump[s][i * row.large_jump_step]};
+    const auto* path = static_cast<const Element*>(line.paths[p]) + index(p, at) * step_ + k * row_step_;
+    const std::uint32_t* least = line.least + least_index(at) * leasts_ + p;
+    const std::uint16_t large_jump = row.large_jump[s][i * row.large_jump_step];
+    if (paths_.row_offsets == 1) return {path, *least, large_jump};
+    return {path, *least, static_cast<std::uint16_t>(paths_.row_jump), least[(k + 1) * most_paths],
+            large_jump};
   }
 
   template <class Position>
@@ -202,23 +234,23 @@ class Follower {
   }
 
   // Adds up, or writes, what the paths of a pixel bring.
-  HWY_INLINE void finish(const PathRow& row, int i, int label, Vector cost, const Vector* brought) const {
+  HWY_INLINE void finish(const PathRow& row, int i, int label, const Pixel& pixel, Vector cost,
+                         const Vector* brought) const {
+    const std::ptrdiff_t at = pixel.at + label;
     if constexpr (form.paths == 1) {
-      if (row.sums == nullptr)
-        return hn::StoreU(brought[0], Tag(), static_cast<Element*>(row.brought) + i * row.step + label);
+      if (row.sums == nullptr) return hn::StoreU(brought[0], Tag(), static_cast<Element*>(row.brought) + at);
     }
     Wide<Element> sum = sum_of(brought);
-    const std::ptrdiff_t at = i * row.step + label;
     if (row.also_brought != nullptr)
       add_to(sum, widen(hn::LoadU(Tag(), static_cast<const Element*>(row.also_brought) + at)));
     if (row.other_sums != nullptr) {
-      const std::uint16_t* other = row.other_sums + i * row.other_step + label;
+      const std::uint16_t* other = row.other_sums + i * row.other_step + (at - i * row.step);
       for (int part = 0; part < Wide<Element>::parts; ++part)
         hwy::Prefetch(other + fetched_ahead * row.other_step + part * static_cast<int>(hn::Lanes(Words())));
       add_to(sum, load_wide<Element>(other));
     }
     if (paths_.times > 0) add_to(sum, times(summed_cost(row, at, cost)));
-    std::uint16_t* sums = row.sums + i * row.sum_step + label;
+    std::uint16_t* sums = row.sums + pixel.sum_at + label;
     for (int part = 0; part < Wide<Element>::parts; ++part) {
       if (row.streams)
         hn::Stream(sum.part[part], Words(), sums + part * static_cast<int>(hn::Lanes(Words())));
@@ -251,7 +283,8 @@ class Follower {
   }
 
   const Paths& paths_;
-  const std::ptrdiff_t step_;
+  const std::ptrdiff_t row_step_, step_;  // from one row offset, and from one pixel, to the next
+  const int leasts_;
   const Vector small_jump_;
   const int lanes_ = static_cast<int>(hn::Lanes(Tag()));
 };

@@ -16,8 +16,8 @@
 //
 // where P3 does not depend on gray: rows lie where they lie, whatever the picture shows.
 //
-// All numbers are integers. L lies in [0, C + P2], so it fits bytes where the highest data cost and P2 add up to at most
-// 255, and 16 bits otherwise; S always fits 16 bits.
+// All numbers are integers. L lies in [0, C + P2], or P3 where that is higher, so it fits bytes where the highest data cost
+// and P2 add up to at most 255, and 16 bits otherwise; S always fits 16 bits.
 #pragma once
 
 #include <algorithm>

@@ -23,10 +23,10 @@ template <class Element>
 void turn_as(const Turn& turn) {
   const auto* from = static_cast<const Element*>(turn.from);
   auto* to = static_cast<Element*>(turn.to);
-  const std::ptrdiff_t step = pitch(turn.labels);
   for (int pixel = 0; pixel < turn.pixels; ++pixel)
-    for (int label = 0; label < step; ++label)
-      to[pixel * step + label] = label < turn.labels ? from[label * turn.stride + pixel] : highest<Element>;
+    for (int label = 0; label < pitch(turn.labels); ++label)
+      to[pixel * turn.step + label] =
+          label < turn.labels ? from[label * turn.stride + pixel] : highest<Element>;
 }
 
 #else
@@ -58,15 +58,14 @@ void turn_as(const Turn& turn) {
   constexpr int side = 16 / sizeof(Element);
   const auto* from = static_cast<const Element*>(turn.from);
   auto* to = static_cast<Element*>(turn.to);
-  const std::ptrdiff_t step = pitch(turn.labels);
   Element beyond[data_cost::most_at_once + side];
   std::fill(beyond, beyond + turn.pixels + side, highest<Element>);
-  for (int label = 0; label < step; label += side) {
+  for (int label = 0; label < pitch(turn.labels); label += side) {
     const Element* rows[side];
     for (int i = 0; i < side; ++i)
       rows[i] = label + i < turn.labels ? from + (label + i) * turn.stride : beyond;
     for (int pixel = 0; pixel < turn.pixels; pixel += side)
-      turn_square<Element, side>(rows, pixel, to + pixel * step + label, step, turn.pixels - pixel);
+      turn_square<Element, side>(rows, pixel, to + pixel * turn.step + label, turn.step, turn.pixels - pixel);
   }
 }
 
@@ -134,7 +133,7 @@ class Windows {
   struct Column {
     HWY_INLINE Column(const Windows& windows, int x) : window(windows.window_) {
       const WindowRow& row = windows.row_;
-      const std::ptrdiff_t at = (std::clamp(x, row.begin, row.end - 1) - row.begin) * windows.step_;
+      const std::ptrdiff_t at = (std::clamp(x, row.begin, row.end - 1) - row.begin) * row.step;
       for (int j = 0; j < window; ++j) costs[j] = static_cast<const Cost*>(row.rows[j]) + at;
     }
     HWY_INLINE hn::Vec<Words> sum(int label) const {
@@ -169,14 +168,13 @@ void write_bytes(const std::uint16_t* sums, std::uint16_t least, const WindowRow
 
 template <class Cost, int known_window>
 void add_up_windows_of(const WindowRow& row) {
-  const std::ptrdiff_t step = pitch(row.labels);
   const Windows<Cost, known_window> windows(row);
   windows.begin();
   for (int x = row.first; x < row.last; ++x) {
-    std::uint16_t* sums = row.sums + (x - row.first) * step;
+    std::uint16_t* sums = row.sums + (x - row.first) * row.step;
     const auto least = windows.move_to(x, sums);
     if (row.bytes == nullptr) continue;
-    write_bytes(sums, lowest_lane(Words(), least), row, row.bytes + (x - row.first) * step);
+    write_bytes(sums, lowest_lane(Words(), least), row, row.bytes + (x - row.first) * row.step);
   }
 }
 

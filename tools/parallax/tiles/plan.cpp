@@ -211,6 +211,7 @@ std::size_t pair_bytes(const MatchRequest& request, const ImageFormat& format) {
   add(request.right_mask, 2);
   add(request.output, 8);
   add(request.confidence, 12);
+  add(request.rows_off, 12);
   add(request.image, 12);
   add(request.truth, 12);
   add(request.depth, 16);
@@ -234,6 +235,7 @@ std::string obstacle_to_jobs(const MatchRequest& request) {
                                                   {!request.rig.empty(), "--rig"},
                                                   {request.repair, "--repair"},
                                                   {!request.confidence.empty(), "--confidence"},
+                                                  {!request.rows_off.empty(), "--rows-off"},
                                                   {request.energy, "--energy"},
                                                   {!request.cost_file.empty(), "--cost-file"},
                                                   {!request.depth.empty(), "--depth"},

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matches across rows: row_tolerance of belief propagation and semi-global matching.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "parallax/parallax.h"
+
+#include "core/plan.h"
+#include "matchers/registry.h"
+#include "support.h"
+
+namespace parallax::test {
+namespace {
+
+struct Label {
+  int disparity, row_offset;
+};
+
+// The labels of the row offsets −N … N, row by row.
+std::vector<Label> labels_of(int disparities, int tolerance) {
+  std::vector<Label> labels;
+  for (int v = -tolerance; v <= tolerance; ++v)
+    for (int d = 0; d < disparities; ++d) labels.push_back({d, v});
+  return labels;
+}
+
+// What changing from one label to another costs, by definition.
+using Change = std::function<float(Label, Label)>;
+
+// min over l of costs(l) + change(l, l'), less the least cost: over all pairs of labels.
+std::vector<float> brute_force(const std::vector<float>& costs, const std::vector<Label>& labels,
+                               const Change& change) {
+  const float least = *std::min_element(costs.begin(), costs.end());
+  std::vector<float> message;
+  for (const Label to : labels) {
+    float lowest = std::numeric_limits<float>::infinity();
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      lowest = std::min(lowest, costs[i] + change(labels[i], to));
+    message.push_back(lowest - least);
+  }
+  return message;
+}
+
+// A match of the reference, which tells the costs and totals of all labels.
+class Matched {
+ public:
+  Matched(const MatcherParameters& parameters, const StereoPair& pair)
+      : plan_(detail::make_plan(parameters, reference, pair.left.format, {})) {
+    plan_->allocate();
+    Result result(pair.left.format.size);
+    plan_->run(pair, result.map());
+  }
+  CostCurve curve(int x, int y) const { return plan_->cost_curve(x, y); }
+
+ private:
+  std::unique_ptr<detail::Plan> plan_;
+};
+
+SynthPair small_pair() {
+  return synthesize({.size = {9, 7}, .disparities = 5});
+}
+
+// After one half-sweep, a pixel of the other colour has its data costs and the first messages of its neighbours.
+TEST(RowToleranceTest, MessagesOfBeliefPropagationAreTheLeastOverAllPairsOfLabels) {
+  const SynthPair pair = small_pair();
+  BeliefPropagationParameters parameters;
+  parameters.disparities = 6;
+  parameters.levels = 1;
+  parameters.iterations = 1;
+  parameters.finest_iterations = 0;
+  parameters.edge_contrast = 0;
+  parameters.refine = RefineParameters::none();
+  constexpr int tolerance = 2, x = 4, y = 2;
+  parameters.row_tolerance = tolerance;
+  const std::vector<Label> labels = labels_of(parameters.disparities, tolerance);
+  for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::fixed16}) {
+    for (const float weight : {0.001f, 0.4f, 1.5f, 1000.0f}) {
+      for (const float truncation : {1.0f, 3.0f, 20.0f}) {
+        parameters.arithmetic = arithmetic;
+        parameters.row_weight = weight;
+        parameters.discontinuity_truncation = truncation;
+        const float bound = arithmetic == Arithmetic::fixed8 ? 31 : 4095, scale = bound / truncation;
+        const auto units = [&](float cost) {
+          return std::clamp(std::floor(cost * scale + 0.5f), 1.0f, bound);
+        };
+        const Change change = [&](Label from, Label to) {
+          const float disparity = static_cast<float>(std::abs(from.disparity - to.disparity)) * units(1),
+                      rows = static_cast<float>(std::abs(from.row_offset - to.row_offset)) * units(weight);
+          return std::min(std::min(disparity, bound) + rows, bound);
+        };
+        const Matched matched(parameters, views(pair));
+        const CostCurve here = matched.curve(x, y);
+        ASSERT_EQ(here.totals.size(), labels.size());
+        std::vector<float> expected = here.data_costs;
+        for (const auto& [i, j] : {std::pair{x, y - 1}, {x, y + 1}, {x - 1, y}, {x + 1, y}}) {
+          const std::vector<float> message = brute_force(matched.curve(i, j).data_costs, labels, change);
+          for (std::size_t k = 0; k < labels.size(); ++k) expected[k] += message[k];
+        }
+        EXPECT_EQ(here.totals, expected) << "weight " << weight << ", truncation " << truncation;
+      }
+    }
+  }
+}
+
+// Sums of the path costs of a small image, by definition.
+TEST(RowToleranceTest, PathsOfSemiGlobalMatchingAreTheLeastOverAllPairsOfLabels) {
+  constexpr Size size{6, 5};
+  const SynthPair pair = synthesize({.size = size, .disparities = 4});
+  SemiGlobalParameters parameters;
+  parameters.disparities = 3;
+  parameters.paths = 4;
+  parameters.min_disparity = -1;
+  parameters.edge_contrast = 0;
+  parameters.refine = RefineParameters::none();
+  constexpr int tolerance = 2;
+  parameters.row_tolerance = tolerance;
+  const std::vector<Label> labels = labels_of(parameters.disparities, tolerance);
+  for (const auto& [small, large, row] :
+       {std::tuple{2, 5, 1}, {2, 5, 9}, {2, 70, 30}, {30, 31, 60}, {5, 120, 8000}}) {
+    parameters.small_jump = small;
+    parameters.large_jump = large;
+    parameters.row_jump = row;
+    const Change change = [&, p1 = small, p2 = large, p3 = row](Label from, Label to) {
+      const int step = std::abs(from.disparity - to.disparity);
+      if (from.row_offset != to.row_offset) return static_cast<float>(p3);
+      return static_cast<float>(std::min(p3, step == 0 ? 0 : step == 1 ? p1 : p2));
+    };
+    const Matched matched(parameters, views(pair));
+    // L of the path that comes to a pixel in steps of (step_x, step_y).
+    const std::function<std::vector<float>(int, int, int, int)> path = [&](int x, int y, int step_x,
+                                                                           int step_y) {
+      std::vector<float> costs = matched.curve(x, y).data_costs;
+      const int before_x = x - step_x, before_y = y - step_y;
+      if (before_x < 0 || before_y < 0 || before_x >= size.width || before_y >= size.height) return costs;
+      const std::vector<float> brought =
+          brute_force(path(before_x, before_y, step_x, step_y), labels, change);
+      for (std::size_t k = 0; k < labels.size(); ++k) costs[k] += brought[k];
+      return costs;
+    };
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        std::vector<float> sums(labels.size());
+        for (const auto& [i, j] : {std::pair{1, 0}, {-1, 0}, {0, 1}, {0, -1}}) {
+          const std::vector<float> costs = path(x, y, i, j);
+          for (std::size_t k = 0; k < labels.size(); ++k) sums[k] += costs[k];
+        }
+        ASSERT_EQ(matched.curve(x, y).totals, sums)
+            << small << ", " << large << ", " << row << " at " << x << ", " << y;
+      }
+    }
+  }
+}
+
+// A pair whose right picture is `down` rows lower.
+SynthPair lowered(const SynthPair& pair, int down) {
+  SynthPair result = synthesize({.size = pair.size(), .disparities = 12});
+  const int height = pair.size().height;
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < result.right.width(); ++x)
+      result.right.at(x, y) = pair.right.at(x, std::clamp(y - down, 0, height - 1));
+  return result;
+}
+
+MatcherParameters across_rows(const std::string& method, int tolerance) {
+  MatcherParameters parameters = preset(method, "default");
+  parameters.disparities() = 16;
+  set_parameter(parameters, "row_tolerance", std::to_string(tolerance));
+  return parameters;
+}
+
+class RowTolerance : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Method, RowTolerance, testing::Values("bp", "sgm"));
+
+TEST_P(RowTolerance, RowsThatDoNotLineUpGiveTheDisparitiesOfTheAlignedPair) {
+  const SynthPair pair = synthesize({.size = {160, 96}, .disparities = 12});
+  const Result aligned = match(across_rows(GetParam(), 0), cpu(2), views(pair));
+  for (const int down : {2, -2, 1}) {
+    const SynthPair moved = lowered(pair, down);
+    const Result with = match(across_rows(GetParam(), 2), cpu(2), views(moved), 0xA5, true);
+    const Result without = match(across_rows(GetParam(), 0), cpu(2), views(moved));
+    int same = 0, offsets = 0, same_without = 0, count = 0;
+    for (int y = 8; y < 88; ++y) {
+      for (int x = 24; x < 152; ++x, ++count) {
+        const auto differs = [&](const Result& result) {
+          return std::abs(result.disparity.at(x, y) - aligned.disparity.at(x, y)) > 0.5f;
+        };
+        same += !differs(with);
+        same_without += !differs(without);
+        offsets += std::abs(with.row_offset.at(x, y) - static_cast<float>(down)) < 0.5f;
+      }
+    }
+    EXPECT_GT(same, 0.98 * count) << down << " rows: " << same << " of " << count;
+    EXPECT_GT(offsets, 0.98 * count) << down << " rows: " << offsets << " of " << count;
+    if (std::abs(down) == 2) {
+      EXPECT_LT(same_without, 0.9 * count) << down << " rows: the pair is too easy";
+    }
+  }
+}
+
+TEST_P(RowTolerance, RowOffsetsAreThereWhereDisparitiesAre) {
+  for (const Size size : {Size{1, 1}, {1, 9}, {9, 1}, {2, 3}, {37, 21}, {64, 40}}) {
+    const SynthPair pair = synthesize({.size = size, .disparities = std::min(9, size.width)});
+    Plane<std::uint8_t> mask(size, 255);
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) mask.at(x, y) = (3 * x + 5 * y) % 7 < 2 ? 0 : 255;
+    for (const Fill fill : {Fill::planes, Fill::none}) {
+      for (const bool masked : {false, true}) {
+        for (const int tolerance : {1, 16}) {
+          MatcherParameters parameters = across_rows(GetParam(), tolerance);
+          parameters.disparities() = 5;
+          parameters.refine().fill = fill;
+          StereoPair images = views(pair);
+          if (masked) images.left_mask = images.right_mask = mask.view();
+          const Result result = match(parameters, cpu(1), images, 0xA5, true);
+          for (int y = 0; y < size.height; ++y) {
+            for (int x = 0; x < size.width; ++x) {
+              const float offset = result.row_offset.at(x, y);
+              ASSERT_EQ(std::isfinite(result.disparity.at(x, y)), std::isfinite(offset)) << x << ", " << y;
+              ASSERT_TRUE(offset == std::numeric_limits<float>::infinity() ||
+                          std::abs(offset) <= static_cast<float>(tolerance))
+                  << offset;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(RowTolerance, MapOfRowOffsetsMayBeLeftOut) {
+  const SynthPair pair = lowered(synthesize({.size = {80, 40}, .disparities = 12}), 1);
+  Matcher matcher(across_rows(GetParam(), 1), cpu(2), views(pair).left.format);
+  ASSERT_TRUE(matcher.has_row_offsets());
+  EXPECT_FALSE(Matcher(across_rows(GetParam(), 0), cpu(2), views(pair).left.format).has_row_offsets());
+  Result with(pair.size(), 0x11, false, true), without(pair.size(), 0xEE);
+  matcher.run(views(pair), with.map());
+  matcher.run(views(pair), without.map());
+  EXPECT_TRUE(same_bytes(with.disparity, without.disparity));
+  EXPECT_TRUE(same_bytes(with.status, without.status));
+}
+
+TEST_P(RowTolerance, MarginsOfTilesGrow) {
+  const ImageFormat format{{400, 300}};
+  const Margins without = margins(across_rows(GetParam(), 0), format, 10),
+                with = margins(across_rows(GetParam(), 3), format, 10);
+  // The right pixel's own labels reach as far again.
+  EXPECT_EQ(with.top, without.top + 6);
+  EXPECT_EQ(with.bottom, without.bottom + 6);
+  EXPECT_EQ(with.left, without.left);
+  EXPECT_EQ(with.right, without.right);
+  EXPECT_EQ(with.alignment, without.alignment);
+}
+
+TEST_P(RowTolerance, TilesGiveNearlyTheUntiledMap) {
+  const SynthPair pair = lowered(synthesize({.size = {300, 200}, .disparities = 12}), 2);
+  const MatcherParameters parameters = across_rows(GetParam(), 2);
+  const TilePlan plan = plan_tiles(parameters, cpu(2), views(pair).left.format, {}, {40, Size{240, 176}});
+  ASSERT_GT(plan.tiles.size(), 2u);
+  Result tiled(pair.size());
+  match_in_tiles(plan, views(pair), tiled.map());
+  const Result untiled = match(parameters, cpu(2), views(pair));
+  int differ = 0;
+  for (int y = 0; y < 200; ++y)
+    for (int x = 0; x < 300; ++x)
+      differ += !(std::abs(tiled.disparity.at(x, y) - untiled.disparity.at(x, y)) < 0.5f);
+  EXPECT_LT(differ, 0.01 * 200 * 300);
+}
+
+void expect_refused(const MatcherParameters& parameters, std::initializer_list<std::string> words) {
+  expect_error(error_of([&] { Matcher(parameters, cpu(1), {{64, 48}}); }), ErrorCategory::argument, words);
+}
+
+TEST_P(RowTolerance, WhatHasNoMeaningAcrossRowsIsRefused) {
+  MatcherParameters volume = across_rows(GetParam(), 1), refit = volume;
+  set_parameter(volume, "cost", "volume");
+  expect_refused(volume, {"row_tolerance is 1", "choose 0 with cost volume"});
+  refit.refine().refit = 5;
+  expect_refused(refit, {"refit is 5", "row_tolerance"});
+  const SynthPair pair = small_pair();
+  const Plane<float> disparity(pair.size());
+  expect_error(error_of([&] { energy(across_rows(GetParam(), 1), views(pair), disparity.view()); }),
+               ErrorCategory::argument, {"row_tolerance is 1", "choose 0"});
+}
+
+TEST(RowToleranceTest, AlignedRowsAreRefused) {
+  MatcherParameters parameters = across_rows("bp", 1);
+  set_parameter(parameters, "align_rows", "true");
+  expect_refused(parameters, {"align_rows is true", "row_tolerance"});
+}
+
+TEST(RowToleranceTest, CostCurvesHaveTheBestRowOffsetOfEachDisparity) {
+  const SynthPair pair = lowered(synthesize({.size = {80, 40}, .disparities = 12}), 1);
+  MatcherParameters parameters = across_rows("bp", 1);
+  set_parameter(parameters, "candidate_levels", "0");
+  const CostCurve found = cost_curve(parameters, views(pair), 40, 20);
+  ASSERT_EQ(found.totals.size(), 16u);
+  ASSERT_EQ(found.data_costs.size(), 16u);
+  parameters.refine() = RefineParameters::none();
+  const CostCurve all = Matched(parameters, views(pair)).curve(40, 20);
+  ASSERT_EQ(all.totals.size(), 48u);
+  for (std::size_t d = 0; d < 16; ++d)
+    EXPECT_EQ(found.totals[d], std::min({all.totals[d], all.totals[16 + d], all.totals[32 + d]}));
+}
+
+}  // namespace
+}  // namespace parallax::test

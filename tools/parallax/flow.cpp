@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "parallax/motion.h"
+
+#include "tools/parallax/command_files.h"
+#include "tools/parallax/file_errors.h"
+#include "tools/parallax/flow_files.h"
+#include "tools/parallax/frames.h"
+#include "tools/parallax/match_report.h"
+#include "tools/parallax/method_options.h"
+#include "tools/parallax/number_pattern.h"
+#include "tools/parallax/pictures/codecs.h"
+#include "tools/parallax/pipeline.h"
+#include "tools/parallax/video.h"
+
+namespace parallax::tool {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct FlowRequest {
+  std::string first, second;  // `first` alone: a sequence
+  std::string first_mask, second_mask;
+  std::string output, image, video;
+  double longest = 0, frames_per_second = 0;
+  Size range;
+  std::vector<std::string> least;  // U and V, of --min
+  std::string preset = "default", device = "auto";
+  int threads = 0, repeat = 1;
+  std::size_t max_memory = 0;
+  bool json = false;
+  MatcherParameters parameters;
+  TunedValues configuration;
+};
+
+std::string read_preset(const Arguments& arguments) {
+  std::string preset = "default";
+  Options options("flow", "");
+  options.add("--preset", preset, "");
+  options.read_known(arguments);
+  return preset;
+}
+
+int whole_number(const std::string& text) {
+  std::size_t read = 0;
+  int value = 0;
+  try {
+    value = std::stoi(text, &read);
+  } catch (const std::exception&) {
+    read = 0;
+  }
+  if (read == 0 || read != text.size())
+    throw UsageError("--min has " + text + ": give two whole numbers, such as --min=-8,-4");
+  return value;
+}
+
+// The parameters name disparities, which are motions to the left.
+void settle_range(const Options& options, FlowRequest& request) {
+  for (const char* other : {"--disparities", "--min-disparity", "--row-offsets", "--min-row-offset"})
+    if (options.given(other))
+      throw UsageError(std::string(other) + " is for 'parallax match': give --range and --min");
+  if (!options.given("--range")) {
+    if (options.given("--min")) throw UsageError("--min needs --range: give both");
+    return;
+  }
+  auto& motion = *request.parameters.get_if<MotionParameters>();
+  const Size range = request.range;
+  int u = -(range.width - 1) / 2, v = -(range.height - 1) / 2;
+  if (options.given("--min")) {
+    if (request.least.size() != 2)
+      throw UsageError("--min has " + std::to_string(request.least.size()) +
+                       " numbers: give two, such as --min=-8,-4");
+    u = whole_number(request.least[0]);
+    v = whole_number(request.least[1]);
+  }
+  motion.disparities = range.width;
+  motion.min_disparity = -(u + range.width - 1);
+  motion.row_offsets = range.height;
+  motion.min_row_offset = v;
+}
+
+void check_request(const FlowRequest& request) {
+  if (!request.output.empty() && !names_folder(request.output)) check_flow_path(request.output);
+  if (!request.image.empty() && !names_folder(request.image) &&
+      std::filesystem::path(request.image).extension() != ".png")
+    throw UsageError("--image is " + request.image + ": name it .png");
+  if (!request.video.empty()) check_video_path(request.video);
+  if (request.frames_per_second > 0 && request.video.empty())
+    throw UsageError("--fps needs --video: give both");
+  request.parameters.validate();
+}
+
+FlowRequest parse(const Arguments& arguments) {
+  FlowRequest request;
+  request.preset = read_preset(arguments);
+  request.parameters = method_preset("motion", request.preset);
+  Options options("flow", "Find the motion of each pixel from one frame to another, or through a sequence.");
+  options.group("Input");
+  options
+      .add("FRAME1", request.first,
+           "First frame; or, without FRAME2, a sequence: a folder, a pattern such as frame_%04d.png or "
+           "'*/frame.png', or a video")
+      .required();
+  options.add("FRAME2", request.second, "Second frame");
+  options.add("--first-mask FILE", request.first_mask, "Gray picture: 0 = this pixel of FRAME1 is not valid");
+  options.add("--second-mask FILE", request.second_mask,
+              "Gray picture: 0 = this pixel of FRAME2 is not valid");
+  options.group("Output");
+  options.add(
+      "-o,--output FILE", request.output,
+      "Motions: .flo, or .png (16 bits, as KITTI); for a sequence: a pattern such as flow_%04d.flo, or a "
+      "folder");
+  options.add("--image FILE", request.image, "Coloured picture of the motions (.png): hue = direction");
+  options.add("--video FILE", request.video, "Coloured video of a sequence (.avi or .mp4)");
+  options
+      .add("--longest X", request.longest, "Motion of full colour, in pixels; 0 = the longest one of a frame")
+      .range(0, 1e6);
+  options
+      .add("--fps X", request.frames_per_second,
+           "Frames per second of --video; 0 = as the input, or 30 if that is unknown")
+      .range(0, 1000);
+  options.add_flag("--json", request.json, "Report as JSON on standard output");
+  options.add("--repeat N", request.repeat, "Match N times, report median times").range(1, 1'000'000);
+  options.add_memory("--max-memory", request.max_memory,
+                     "Memory limit, such as 2G; 0 = the machine's memory");
+  options.group("Search");
+  options
+      .add("--range", request.range,
+           "Motions to search, in columns x rows of pixels; without it, those of the preset")
+      .without_default();
+  options
+      .add("--min U,V", request.least,
+           "Least motion: to the right, and downwards; may be negative; by default the range has 0 in its "
+           "middle")
+      .without_default();
+  options
+      .add("--preset", request.preset,
+           "Named set of parameters, which other options override: " + preset_names("motion"))
+      .offer(list_presets("motion"));
+  options.group("Device");
+  options.add("--device", request.device, device_names("motion") + "; see 'parallax devices'")
+      .offer(device_kinds("motion"));
+  options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one per core");
+  add_configuration_option(options, request.configuration);
+  add_method_options(options, request.parameters);
+  options.hide({"--disparities", "--min-disparity", "--row-offsets", "--min-row-offset"});
+  options.read(arguments);
+  settle_method_options(options, request.parameters);
+  settle_range(options, request);
+  check_request(request);
+  return request;
+}
+
+struct FlowResult {
+  Plane<float> disparity, row_offset;
+  Plane<std::uint8_t> status;
+
+  explicit FlowResult(Size size = {}) : disparity(size), row_offset(size), status(size) {}
+  DisparityMap map() { return {disparity.view(), status.view(), {}, row_offset.view()}; }
+  Flow flow() const { return flow_of(disparity.view(), row_offset.view()); }
+  PixelShares shares() const {
+    PixelCounter counter;
+    counter.add(disparity.view(), status.view());
+    return counter.shares();
+  }
+};
+
+// A matcher for frames of one format, with the masks of the request.
+class FlowMatcher {
+ public:
+  FlowMatcher(const FlowRequest& request, const ImageFormat& format)
+      : device_(device_of(request)),
+        format_(format),
+        first_mask_(mask(request.first_mask, format.size)),
+        second_mask_(mask(request.second_mask, format.size)),
+        matcher_(request.parameters, device_, format,
+                 {.max_memory_bytes = request.max_memory, .configuration = request.configuration}) {}
+
+  const ImageFormat& format() const { return format_; }
+  const Device& device() const { return device_; }
+  const Matcher& matcher() const { return matcher_; }
+
+  void run(const Picture& first, const Picture& second, FlowResult& result) {
+    if (result.disparity.size() != format_.size) result = FlowResult(format_.size);
+    matcher_.run({first.view(), second.view(), first_mask_.view(), second_mask_.view()}, result.map());
+  }
+
+ private:
+  static Device device_of(const FlowRequest& request) {
+    Device device = Device::parse(request.device);
+    device.threads = request.threads;
+    return device;
+  }
+  static Plane<std::uint8_t> mask(const std::string& path, Size size) {
+    if (path.empty()) return {};
+    Plane<std::uint8_t> mask = read_mask(path);
+    if (mask.size() != size)
+      throw Error(ErrorCategory::file, path + " is " + text(mask.size()) + ", the frames are " + text(size) +
+                                           ": give a mask of their size");
+    return mask;
+  }
+
+  Device device_;
+  ImageFormat format_;
+  Plane<std::uint8_t> first_mask_, second_mask_;
+  Matcher matcher_;
+};
+
+ordered_json report_of(const FlowRequest& request, const FlowMatcher& matcher, const Stopwatch& stopwatch,
+                       const PixelShares& shares) {
+  const auto& motion = *request.parameters.get_if<MotionParameters>();
+  const Size size = matcher.format().size;
+  return {{"method", "motion"},
+          {"device", matcher.device().text()},
+          {"size", {{"width", size.width}, {"height", size.height}}},
+          {"range", {{"width", motion.disparities}, {"height", motion.row_offsets}}},
+          {"min", {-(motion.min_disparity + motion.disparities - 1), motion.min_row_offset}},
+          {"parameters", describe_parameters(request.parameters)},
+          {"milliseconds", stopwatch.to_json()},
+          {"memory_bytes", matcher.matcher().memory_bytes()},
+          {"valid", shares.valid},
+          {"status", to_json(shares)}};
+}
+
+std::vector<FileBytes> encode_outputs(const std::string& output, const std::string& image, double longest,
+                                      const FlowResult& result) {
+  const Flow flow = result.flow();
+  std::vector<FileBytes> files;
+  if (!output.empty()) files.emplace_back(output, encode_flow(output, flow.view()));
+  if (!image.empty()) files.emplace_back(image, encode_png(coloured_flow(flow.view(), longest).view()));
+  return files;
+}
+
+int match_frames(const FlowRequest& request) {
+  CommandFiles files;
+  for (const std::string& path : {request.first, request.second, request.first_mask, request.second_mask})
+    files.reads(path);
+  for (const std::string& path : {request.output, request.image}) {
+    if (names_folder(path))
+      throw UsageError(path + " is a directory: give a file name, as for any two frames");
+    files.writes(path);
+    check_output(path);
+  }
+  if (!request.video.empty())
+    throw UsageError("--video is for a sequence: leave it out, or leave out FRAME2");
+  const PicturePair frames = read_pair(request.first, request.second);
+  FlowMatcher matcher(request, frames.left.view().format);
+  FlowResult result;
+  Stopwatch stopwatch;
+  for (int i = 0; i < request.repeat; ++i) {
+    matcher.run(frames.left, frames.right, result);
+    stopwatch.add(matcher.matcher().stage_times());
+  }
+  write_files(encode_outputs(request.output, request.image, request.longest, result));
+  if (request.json)
+    std::cout << report_of(request, matcher, stopwatch, result.shares()).dump(2) << "\n";
+  else
+    std::cerr << std::fixed << std::setprecision(1) << "matched " << text(matcher.format().size)
+              << " by motion on " << matcher.device().text() << " in " << stopwatch.total() << " ms, "
+              << 100 * result.shares().valid << " % of pixels have a motion\n";
+  return done;
+}
+
+// Each frame of a sequence with the one after it. Files are named after the first of the two.
+class FlowSequence {
+ public:
+  FlowSequence(const FlowRequest& request, FrameSource& source)
+      : request_(request),
+        source_(source),
+        outputs_("--output", request.output, ".flo"),
+        images_("--image", request.image, ".png"),
+        items_(pipeline_slots()) {}
+
+  int run() {
+    if (request_.repeat > 1) throw UsageError("--repeat is for two frames: leave it out for a sequence");
+    check_names();
+    outputs_.make_folder(folders_);
+    images_.make_folder(folders_);
+    const auto stage = [&](bool one_at_a_time, auto body) {
+      return PipelineStage{one_at_a_time, [this, body](std::size_t slot) { (this->*body)(items_[slot]); }};
+    };
+    run_pipeline(items_.size(), [&](std::size_t slot) { return source_.next(items_[slot].frame); },
+                 {stage(false, &FlowSequence::decode), stage(true, &FlowSequence::match),
+                  stage(false, &FlowSequence::write), stage(true, &FlowSequence::finish)});
+    show_progress("");
+    if (video_) video_->finish();
+    if (frames_ == 1 && failures_.empty())
+      throw Error(ErrorCategory::file, request_.first + " has one frame: a motion needs two");
+    report();
+    return failures_.empty() ? done : failed;
+  }
+
+ private:
+  struct Item {
+    Frame frame;   // the second one
+    Frame before;  // what the files are named after
+    bool has_result = false;
+    FlowResult result;
+    std::vector<StageTime> stages;
+    PixelShares shares;
+    Picture coloured;
+  };
+
+  void check_names() {
+    for (const std::string& path : {request_.first_mask, request_.second_mask}) files_.reads(path);
+    std::vector<Frame> frames = source_.names();
+    for (const Frame& frame : frames) files_.reads(frame.left);
+    files_.writes(request_.video);
+    if (!frames.empty()) frames.pop_back();
+    for (const Frame& frame : frames) check_names_of(frame);
+    checked_ = frames.size();
+  }
+
+  // \throws UsageError
+  void check_names_of(const Frame& frame) {
+    for (const OutputNames* names : {&outputs_, &images_}) files_.writes(names->of(frame));
+  }
+
+  void decode(Item& item) const {
+    if (!item.frame.error.empty() || !item.frame.pictures.left.empty()) return;
+    try {
+      item.frame.pictures.left = read_picture(item.frame.left);
+    } catch (const Error& error) {
+      if (error.category() != ErrorCategory::file) throw;
+      item.frame.error = error.what();
+    }
+  }
+
+  // A video may have more frames than it announces.
+  void check_unannounced(Item& item, const Frame& before) {
+    try {
+      check_names_of(before);
+    } catch (const UsageError& error) {
+      item.frame.error = error.what();
+    }
+  }
+
+  void match(Item& item) {
+    item.has_result = false;
+    Frame before = std::exchange(before_, item.frame);
+    if (frames_++ > checked_) check_unannounced(item, before);
+    if (!item.frame.error.empty()) return;
+    const ImageFormat format = item.frame.pictures.left.view().format;
+    if (!matcher_) {
+      matcher_.emplace(request_, format);
+    } else if (format != matcher_->format()) {
+      item.frame.error = item.frame.left + " is " + tool::describe(format) + ", earlier frames are " +
+                         tool::describe(matcher_->format()) + ": give frames of one size and depth";
+      before_ = item.frame;
+      return;
+    }
+    if (before.pictures.left.empty() || !before.error.empty()) return;  // there is none, or it is broken
+    matcher_->run(before.pictures.left, item.frame.pictures.left, item.result);
+    item.stages = matcher_->matcher().stage_times();
+    item.before = std::move(before);
+    item.has_result = true;
+  }
+
+  void write(Item& item) const {
+    if (!item.has_result) return;
+    constexpr bool on_disk = false;  // a disk may take longer than the match
+    write_files(
+        encode_outputs(outputs_.of(item.before), images_.of(item.before), request_.longest, item.result),
+        on_disk);
+    item.shares = item.result.shares();
+    if (!request_.video.empty()) item.coloured = coloured_flow(item.result.flow().view(), request_.longest);
+  }
+
+  void finish(Item& item) {
+    if (!item.frame.error.empty()) {
+      show_progress("");
+      complain("frame " + std::to_string(item.frame.number) + ": " + item.frame.error);
+      failures_.push_back({item.frame.number, item.frame.error});
+    }
+    item.frame.pictures = {};
+    if (!item.has_result) return;
+    if (!request_.video.empty()) write_video(item.coloured);
+    stopwatch_.add(item.stages);
+    valid_ += item.shares.valid;
+    ++matched_;
+    show_progress("pair " + std::to_string(matched_));
+  }
+
+  void write_video(const Picture& picture) {
+    if (!video_) {
+      double rate = request_.frames_per_second;
+      if (!(rate > 0)) rate = source_.frames_per_second();
+      if (!(rate > 0)) rate = usual_frames_per_second;
+      video_ = std::make_unique<VideoWriter>(request_.video, rate, picture.size());
+    }
+    video_->write(picture);
+  }
+
+  void report() const {
+    if (request_.json) {
+      ordered_json json{{"method", "motion"}, {"pairs", matched_}};
+      if (matched_ > 0)
+        json.update({{"device", matcher_->device().text()},
+                     {"milliseconds", stopwatch_.to_json()},
+                     {"memory_bytes", matcher_->matcher().memory_bytes()},
+                     {"valid", valid_ / static_cast<double>(matched_)}});
+      json["failed"] = ordered_json::array();
+      for (const auto& [number, error] : failures_)
+        json["failed"].push_back({{"number", number}, {"error", error}});
+      std::cout << json.dump(2) << "\n";
+      return;
+    }
+    std::cerr << std::fixed << std::setprecision(1) << "matched " << matched_ << " pairs of frames";
+    if (matched_ > 0)
+      std::cerr << " of " << text(matcher_->format().size) << " by motion on " << matcher_->device().text()
+                << ": " << stopwatch_.total() << " ms per match (median)";
+    std::cerr << "\n";
+  }
+
+  const FlowRequest& request_;
+  FrameSource& source_;
+  OutputNames outputs_, images_;
+  CommandFiles files_;
+  OutputFolders folders_;
+  std::vector<Item> items_;
+  std::optional<FlowMatcher> matcher_;
+  Frame before_;
+  std::unique_ptr<VideoWriter> video_;
+  Stopwatch stopwatch_;
+  double valid_ = 0;
+  std::size_t frames_ = 0, matched_ = 0;
+  std::size_t checked_ = 0;  // pairs whose files are known to replace no other
+  std::vector<std::pair<std::uint64_t, std::string>> failures_;
+};
+
+// The pictures of one side only.
+std::unique_ptr<FrameSource> open_frames(const FlowRequest& request) {
+  MatchRequest one_side;
+  one_side.left = request.first;
+  one_side.side_by_side = true;
+  return open_sequence(one_side);
+}
+
+}  // namespace
+
+int flow_command(const Arguments& arguments) {
+  const FlowRequest request = parse(arguments);
+  if (!request.second.empty()) return match_frames(request);
+  const std::unique_ptr<FrameSource> source = open_frames(request);
+  if (source == nullptr)
+    throw UsageError("FRAME2 is required, because " + request.first +
+                     " is a single picture; see 'parallax flow --help'");
+  return FlowSequence(request, *source).run();
+}
+
+}  // namespace parallax::tool
