@@ -10,11 +10,11 @@ namespace {
 using cuda::Shape;
 using cuda::StreamHandle;
 
-constexpr unsigned threads = 128;
+constexpr unsigned pixel_threads = 128;
 
 // One thread per pixel.
-Shape rows_of(Size size) {
-  return {static_cast<unsigned>(size.height), cuda::blocks(width_of(size), threads)};
+Shape pixels_of(Size size) {
+  return {static_cast<unsigned>(size.height), cuda::blocks(width_of(size), pixel_threads)};
 }
 
 RefineParameters only_medians(const RefineParameters& given) {
@@ -70,7 +70,7 @@ void CudaVectorPipeline::take(const StereoPair& pair, cuda::ChangingLaunches& la
   std::uint32_t* const no_colours = nullptr;
   for (int side = 0; side < 2; ++side) {
     const View<std::uint8_t> gray = gray_[side].in(memory_);
-    take_gray_.launch(launches, rows_of(size_), {threads}, 0,
+    take_gray_.launch(launches, pixels_of(size_), {pixel_threads}, 0,
                       cuda::kernel_image(side == 0 ? pair.left : pair.right), size_.width, gray.data,
                       static_cast<int>(gray.stride()), no_colours, 0);
   }
@@ -87,7 +87,7 @@ void CudaVectorPipeline::enqueue(const DisparityMap& map, const RightVectors& ri
 
 void CudaVectorPipeline::check(const DisparityMap& map, const RightVectors& right,
                                StreamHandle stream) const {
-  check_.launch(stream, rows_of(size_), {threads}, 0, vectors(map), right.disparity.data,
+  check_.launch(stream, pixels_of(size_), {pixel_threads}, 0, vectors(map), right.disparity.data,
                 right.row_offset.data, static_cast<long long>(right.disparity.stride()), size_.width,
                 size_.height, parameters_.left_right_tolerance);
 }
@@ -103,15 +103,15 @@ void CudaVectorPipeline::refit(const DisparityMap& map, StreamHandle stream) con
                               .shift_stride = static_cast<int>(shifts.stride()),
                               .width = size_.width,
                               .height = size_.height};
-  find_shifts_.launch(stream, rows_of(size_), {threads}, 0, refit);
-  refit_.launch(stream, rows_of(size_), {threads}, 0, refit);
+  find_shifts_.launch(stream, pixels_of(size_), {pixel_threads}, 0, refit);
+  refit_.launch(stream, pixels_of(size_), {pixel_threads}, 0, refit);
 }
 
 void CudaVectorPipeline::fill(const DisparityMap& map, StreamHandle stream) const {
   const View<float> disparity = candidates_[0].in(memory_), row_offset = candidates_[1].in(memory_);
   const CudaVectors before{disparity.data, row_offset.data, nullptr, disparity.stride(), 0};
-  copy_.launch(stream, rows_of(size_), {threads}, 0, vectors(map), before, size_.width);
-  fill_.launch(stream, rows_of(size_), {threads}, 0, before, vectors(map), size_.width, size_.height);
+  copy_.launch(stream, pixels_of(size_), {pixel_threads}, 0, vectors(map), before, size_.width);
+  fill_.launch(stream, pixels_of(size_), {pixel_threads}, 0, before, vectors(map), size_.width, size_.height);
 }
 
 }  // namespace parallax::refine

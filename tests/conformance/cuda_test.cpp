@@ -12,6 +12,7 @@
 #include "conformance/census_stages.h"
 #include "conformance/random_case.h"
 #include "devices/gpu_test.h"
+#include "matchers/motion_case.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -125,6 +126,13 @@ TEST_P(CudaConformance, CensusMatchingEqualsTheReference) {
     const RandomCase random_case("census", seed);
     expect_census_conformance(*random_case.parameters().get_if<CensusParameters>(), random_case.pair(),
                               random_case.with_confidence(), random_case.description());
+  });
+}
+
+TEST_P(CudaConformance, MotionEqualsTheReference) {
+  for_each_seed(GetParam(), [](unsigned seed) {
+    const MotionCase motion(seed);
+    expect_conformance(motion.parameters, motion.pair(), seed % 2 == 0, motion.description());
   });
 }
 

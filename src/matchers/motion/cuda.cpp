@@ -231,7 +231,7 @@ class Cuda final : public cuda::Plan {
   void match(const DisparityMap& map, StreamHandle stream) override {
     find_features(stream);
     CudaMotion to{};
-    to.map = refine::left_map(map, {.min_confidence = model_.parameters.min_confidence, .full_gap = model_.full_gap()},
+    to.map = refine::left_map(map, {.min_disparity = 0, .labels = 0, .sub_pixel = SubPixel::none, .min_confidence = model_.parameters.min_confidence, .full_gap = model_.full_gap()},
                               nullptr, 0);
     to.row_offset = map.row_offset.data;
     refine::RightVectors right;
