@@ -34,9 +34,7 @@ CudaVectors vectors(const DisparityMap& map) {
 
 CudaVectorPipeline::CudaVectorPipeline(const RefineParameters& parameters, const ImageFormat& format,
                                        ArenaLayout& layout)
-    : parameters_(parameters),
-      size_(format.size),
-      medians_(only_medians(parameters), format, layout) {
+    : parameters_(parameters), size_(format.size), medians_(only_medians(parameters), format, layout) {
   if (refits()) {
     for (auto& plane : gray_) plane = layout.reserve_plane<std::uint8_t>(size_);
     shifts_ = layout.reserve_plane<CudaShift>(size_);

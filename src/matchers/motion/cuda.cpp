@@ -83,12 +83,13 @@ class Cuda final : public cuda::Plan {
     for (std::size_t i = 0; i < scales_[forward].size(); ++i) {
       data_cost::CostModel costs = model_;
       if (i > 0) costs.smoothing = 0;
-      images_.emplace_back(costs, i == 0 ? format : ImageFormat{scales_[forward][i].size, Depth::bits16}, false,
-                           layout_);
+      images_.emplace_back(costs, i == 0 ? format : ImageFormat{scales_[forward][i].size, Depth::bits16},
+                           false, layout_);
     }
     for (auto& grays : grays_)
       for (std::size_t k = 0; k < all_sizes_.size(); ++k)
-        grays.push_back(k == 0 ? PlaneBuffer<std::uint16_t>{} : layout_.reserve_plane<std::uint16_t>(all_sizes_[k]));
+        grays.push_back(k == 0 ? PlaneBuffer<std::uint16_t>{}
+                               : layout_.reserve_plane<std::uint16_t>(all_sizes_[k]));
     edges_ = layout_.reserve<std::uint32_t>(2 * data_cost::edge_table_size);
     const std::size_t before = layout_.bytes();
     matches_[forward] = reserve_match();
@@ -142,14 +143,14 @@ class Cuda final : public cuda::Plan {
   std::size_t elements_of_all_labels() const {
     constexpr int piece_columns = 16;
     const Size labels = last().labels.extent;
-    return static_cast<std::size_t>(is_packed()
-                                        ? round_up(labels.width, piece_columns) * labels.height
-                                        : round_up(labels.width * labels.height, 32 / stored_bits()));
+    return static_cast<std::size_t>(is_packed() ? round_up(labels.width, piece_columns) * labels.height
+                                                : round_up(labels.width * labels.height, 32 / stored_bits()));
   }
 
   Level reserve_level(Size size, std::size_t elements) {
     Level level;
-    level.plane_elements = static_cast<std::size_t>(pitch_of(size)) * static_cast<std::size_t>(size.height) * elements;
+    level.plane_elements =
+        static_cast<std::size_t>(pitch_of(size)) * static_cast<std::size_t>(size.height) * elements;
     const std::size_t colours = level.plane_elements * static_cast<std::size_t>(stored_bits() / 8) * 2;
     level.data = layout_.reserve<std::byte>(colours);
     level.messages = layout_.reserve<std::byte>(directions * colours);
@@ -166,7 +167,8 @@ class Cuda final : public cuda::Plan {
       match.windows.push_back(
           reserve_level(scale.size, static_cast<std::size_t>(window_elements * scale.window.height)));
     }
-    for (const Size size : all_sizes_) match.all_labels.push_back(reserve_level(size, elements_of_all_labels()));
+    for (const Size size : all_sizes_)
+      match.all_labels.push_back(reserve_level(size, elements_of_all_labels()));
     return match;
   }
 
@@ -191,15 +193,17 @@ class Cuda final : public cuda::Plan {
     std::vector<std::uint32_t> edges;
     for (const std::vector<float>* table : {&model_.slopes, &model_.truncations})
       for (const float value : *table)
-        edges.push_back(model_.integer ? static_cast<std::uint32_t>(value) : std::bit_cast<std::uint32_t>(value));
+        edges.push_back(model_.integer ? static_cast<std::uint32_t>(value)
+                                       : std::bit_cast<std::uint32_t>(value));
     fill(edges_, edges, stream);
   }
 
   void prepare_all_labels() {
     cuda::Options all = options(last().labels.extent);
     constexpr int least_blocks = 4;
-    all.insert(all.end(), {define("PACKED", is_packed()), define("LANES", static_cast<int>(lanes())),
-                           define("BLOCK", static_cast<int>(block_threads)), define("LEAST_BLOCKS", least_blocks)});
+    all.insert(all.end(),
+               {define("PACKED", is_packed()), define("LANES", static_cast<int>(lanes())),
+                define("BLOCK", static_cast<int>(block_threads)), define("LEAST_BLOCKS", least_blocks)});
     all_labels_.program = cuda::Program(context(), cuda::motion_all_labels_cu, all);
     const cuda::Program& program = all_labels_.program;
     all_labels_.find_status = program.kernel("find_status");
@@ -231,7 +235,12 @@ class Cuda final : public cuda::Plan {
   void match(const DisparityMap& map, StreamHandle stream) override {
     find_features(stream);
     CudaMotion to{};
-    to.map = refine::left_map(map, {.min_disparity = 0, .labels = 0, .sub_pixel = SubPixel::none, .min_confidence = model_.parameters.min_confidence, .full_gap = model_.full_gap()},
+    to.map = refine::left_map(map,
+                              {.min_disparity = 0,
+                               .labels = 0,
+                               .sub_pixel = SubPixel::none,
+                               .min_confidence = model_.parameters.min_confidence,
+                               .full_gap = model_.full_gap()},
                               nullptr, 0);
     to.row_offset = map.row_offset.data;
     refine::RightVectors right;
@@ -273,7 +282,8 @@ class Cuda final : public cuda::Plan {
   View<const std::uint16_t> gray(Way way, std::size_t scale, std::size_t level) const {
     if (level > 0) return at(grays_[way][level]);
     const data_cost::CudaSamples samples = costs(way, scale).samples;
-    return {samples.left, {samples.width, samples.height},
+    return {samples.left,
+            {samples.width, samples.height},
             samples.stride * static_cast<std::ptrdiff_t>(sizeof(std::uint16_t))};
   }
 
@@ -286,7 +296,8 @@ class Cuda final : public cuda::Plan {
     return costs;
   }
 
-  CudaLevel kernel_level(Way way, std::size_t scale, std::size_t level, Size size, const Level& memory) const {
+  CudaLevel kernel_level(Way way, std::size_t scale, std::size_t level, Size size,
+                         const Level& memory) const {
     const View<const std::uint16_t> image = gray(way, scale, level);
     return {.width = size.width,
             .height = size.height,
@@ -356,8 +367,8 @@ class Cuda final : public cuda::Plan {
       all_labels_.start.launch(stream, colour_grid(size, block_warps), {block_threads}, 0, level, coarser);
     const Shape grid = colour_grid(size, is_packed() ? block_threads / lanes() : 1);
     for (int iteration = 0; iteration < iterations; ++iteration)
-      all_labels_.update.launch(stream, grid, {block_threads}, 0, level, coarser, at(edges_), (iteration + 1) % 2,
-                                static_cast<int>(iteration == 0));
+      all_labels_.update.launch(stream, grid, {block_threads}, 0, level, coarser, at(edges_),
+                                (iteration + 1) % 2, static_cast<int>(iteration == 0));
   }
 
   void match_windows(Way way, std::size_t scale, const CudaMotion& to, StreamHandle stream) const {
@@ -377,8 +388,8 @@ class Cuda final : public cuda::Plan {
 
   Model model_;
   bool at_once_ = false;
-  std::vector<Scale> scales_[2];  // by way; their sizes are the same
-  std::vector<Size> all_sizes_;   // of the levels of the last scale
+  std::vector<Scale> scales_[2];                      // by way; their sizes are the same
+  std::vector<Size> all_sizes_;                       // of the levels of the last scale
   std::vector<CudaImages> images_;                    // by scale
   std::vector<PlaneBuffer<std::uint16_t>> grays_[2];  // by way and level of the last scale
   Buffer<std::uint32_t> edges_;

@@ -94,8 +94,8 @@ __device__ __forceinline__ Stored* data_of(const CudaLevel& level, int x, int y)
 // The message that a pixel sends.
 template <int elements>
 __device__ __forceinline__ Stored* message_of(const CudaLevel& level, int x, int y, int to) {
-  return static_cast<Stored*>(level.messages) +
-         (((x + y) & 1) * directions + to) * level.plane_elements + place_of<elements>(level, x, y);
+  return static_cast<Stored*>(level.messages) + (((x + y) & 1) * directions + to) * level.plane_elements +
+         place_of<elements>(level, x, y);
 }
 
 // `edges`: slopes, then truncations, by difference.
@@ -141,9 +141,9 @@ __device__ __forceinline__ float cost(const CudaCosts& costs, const CostPixel& p
     return costs.outside;
   int difference;
   if constexpr (COST == census_distance)
-    difference = __popcll(pixel.feature ^
-                          row_of(static_cast<const uint64*>(costs.right_features), samples, y)[x]) *
-                 256;
+    difference =
+        __popcll(pixel.feature ^ row_of(static_cast<const uint64*>(costs.right_features), samples, y)[x]) *
+        256;
   else
     difference = abs(static_cast<int>(pixel.feature) - row_of(samples.right, samples, y)[x]);
   const float units = static_cast<float>(min(difference, costs.differences)) * costs.cost_scale;
@@ -170,7 +170,8 @@ __device__ __forceinline__ bool wants_neighbours(const CudaMotion& to) {
   return to.best == nullptr && !to.backward;
 }
 
-__device__ __forceinline__ void write_motion(const CudaMotion& to, int x, int y, int width, const Found& found) {
+__device__ __forceinline__ void write_motion(const CudaMotion& to, int x, int y, int width,
+                                             const Found& found) {
   const CudaOffset offset{found.first.x + found.column, found.first.y + found.row};
   if (to.best != nullptr) {
     to.best[static_cast<int64>(y) * width + x] = offset;
