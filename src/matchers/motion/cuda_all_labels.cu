@@ -493,6 +493,27 @@ __device__ __forceinline__ void finish_message(const Work& work, const Smoothnes
 
 }  // namespace
 
+namespace {
+
+// The message in a direction, by a warp, in the memory of `work`.
+template <class Work>
+__device__ __forceinline__ void send(const Work& work, const Incoming& messages, const Stored* data, int direction,
+                                     const Smoothness& smooth, Stored* to) {
+  Value least = no_limit;
+  for (int i = threadIdx.x % warp_lanes; i < labels; i += warp_lanes) {
+    Value h = 0;
+#pragma unroll
+    for (int k = 0; k < directions; ++k)
+      if (in_order(k) != direction) h += messages.at(in_order(k), i);
+    h += static_cast<Value>(data[i]);
+    work.set(i / COLUMNS, i % COLUMNS, h);
+    least = lower(least, h);
+  }
+  finish_message(work, smooth, least_of_warp(least), to);
+}
+
+}  // namespace
+
 // One half-sweep: the messages of one colour. `starts`: it is the first one of the level, and `coarser` the level before it,
 // if there is one. A block is a pixel, a warp a direction: grid.x = rows, grid.y = pixels of one colour in a row.
 PARALLAX_KERNEL __launch_bounds__(directions* warp_lanes)
@@ -508,23 +529,10 @@ PARALLAX_KERNEL __launch_bounds__(directions* warp_lanes)
   const Incoming messages = incoming(level, coarser, starts != 0, pixel.x, pixel.y);
   const Stored* data = data_of<elements>(level, pixel.x, pixel.y);
   Stored* to = message_of<elements>(level, pixel.x, pixel.y, direction);
-  const auto send = [&](const auto& work) {
-    Value least = no_limit;
-    for (int i = threadIdx.x % warp_lanes; i < labels; i += warp_lanes) {
-      Value h = 0;
-#pragma unroll
-      for (int k = 0; k < directions; ++k)
-        if (in_order(k) != direction) h += messages.at(in_order(k), i);
-      h += static_cast<Value>(data[i]);
-      work.set(i / COLUMNS, i % COLUMNS, h);
-      least = lower(least, h);
-    }
-    finish_message(work, smooth, least_of_warp(least), to);
-  };
   if constexpr (in_shared_memory)
-    send(Values<Value, row_values>{shared[direction]});
+    send(Values<Value, row_values>{shared[direction]}, messages, data, direction, smooth, to);
   else
-    send(Values<Stored, COLUMNS>{to});
+    send(Values<Stored, COLUMNS>{to}, messages, data, direction, smooth, to);
 }
 
 #endif
