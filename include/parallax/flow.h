@@ -91,7 +91,9 @@ struct FlowMetrics {
 };
 
 /// Compares vectors with ground truth.
-/// \param mask 255 = evaluate; an empty view = evaluate everywhere
+/// \param flow  estimate
+/// \param truth ground truth; no vector = unknown
+/// \param mask  255 = evaluate; an empty view = evaluate everywhere
 /// \throws Error (argument) when sizes differ or there is no pixel to evaluate.
 FlowMetrics evaluate_flow(const FlowView& flow, const FlowView& truth, View<const std::uint8_t> mask = {});
 

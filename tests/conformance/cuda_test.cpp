@@ -71,6 +71,7 @@ void expect_conformance(const RandomCase& random_case, const TunedValues& config
   if (auto* bp = parameters.get_if<BeliefPropagationParameters>())
     bp->align_rows = false, bp->row_tolerance = 0;  // refused
   if (auto* sgm = parameters.get_if<SemiGlobalParameters>()) sgm->row_tolerance = 0;
+  if (auto* block = parameters.get_if<BlockParameters>()) block->row_tolerance = 0;
   expect_conformance(parameters, random_case.pair(), random_case.with_confidence(), random_case.description(),
                      configuration);
 }

@@ -68,6 +68,12 @@ Sample start_of(const std::string& method) {
   RefineParameters& refine = sample.parameters.refine();
   refine.speckle_size = 20;
   refine.weighted_median = refine.bilateral = 5;
+  if (auto* motion = sample.parameters.get_if<MotionParameters>()) {
+    motion->min_disparity = 0;
+    motion->min_row_offset = -3;
+    motion->row_offsets = 7;
+    refine.speckle_size = refine.bilateral = 0;  // vectors have no such steps
+  }
   return sample;
 }
 
@@ -109,7 +115,9 @@ std::vector<Row> rows_of(const std::string& method) {
   std::vector<Row> rows;
   const MatcherParameters start = start_of(method).parameters;
   for (const ParameterInfo& parameter : list_parameters(method)) {
-    if (parameter.name == "disparities" || parameter.name == "min_disparity") continue;
+    if (parameter.name == "disparities" || parameter.name == "min_disparity" ||
+        parameter.name == "min_row_offset")
+      continue;
     for (const std::string& value : other_values(parameter, start))
       rows.push_back({parameter.name, value, [name = parameter.name, value](Sample& sample) {
                         set_parameter(sample.parameters, name, value);
@@ -162,7 +170,8 @@ std::vector<Rows> rounds_of(const Rows& rows) {
   std::vector<Rows> rounds;
   std::map<std::string, std::size_t> used;
   for (const Row* row : rows) {
-    const std::size_t round = used[row->about]++;
+    // refit() looks along rows, so the two exclude each other.
+    const std::size_t round = used[row->about == "row_tolerance" ? "refit" : row->about]++;
     rounds.resize(std::max(rounds.size(), round + 1));
     rounds[round].push_back(row);
   }
