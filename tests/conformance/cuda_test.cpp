@@ -71,6 +71,7 @@ void expect_conformance(const RandomCase& random_case, const TunedValues& config
   if (auto* bp = parameters.get_if<BeliefPropagationParameters>())
     bp->align_rows = false, bp->row_tolerance = 0;  // refused
   if (auto* sgm = parameters.get_if<SemiGlobalParameters>()) sgm->row_tolerance = 0;
+  if (auto* block = parameters.get_if<BlockParameters>()) block->row_tolerance = 0;
   expect_conformance(parameters, random_case.pair(), random_case.with_confidence(), random_case.description(),
                      configuration);
 }
@@ -322,6 +323,15 @@ TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
   EXPECT_THROW(matcher.run({pair.left_view(), pair.right_view(), pair.left_mask.view(), {}}, result.map()),
                Error);
   matcher.run({pair.left_view(), pair.right_view()}, result.map());
+}
+
+TEST_F(CudaTest, RowToleranceOfBlockMatchingIsRefusedByName) {
+  BlockParameters parameters;
+  parameters.row_tolerance = 1;
+  expect_error(error_of([&] {
+                 Matcher(parameters, gpu(), {{64, 48}});
+               }),
+               ErrorCategory::device, {"row_tolerance", "choose"});
 }
 
 TEST_F(CudaTest, RowsOfAThreadNeverChangeAResult) {

@@ -44,9 +44,20 @@ void expect_conformance(const MatcherParameters& parameters, const StereoPair& p
 TEST_P(OpenclConformance, BlockMatchingEqualsTheReference) {
   const RandomCase random_case("block", GetParam());
   MatcherParameters parameters = random_case.parameters();
-  parameters.refine().refit = 0;  // refused
+  parameters.get_if<BlockParameters>()->row_tolerance = 0;  // refused
+  parameters.refine().refit = 0;                            // refused
   expect_conformance(parameters, random_case.pair(), random_case.with_confidence(),
                      random_case.description());
+}
+
+TEST(OpenclBlockTest, RowToleranceIsRefusedByName) {
+  PARALLAX_NEEDS_OPENCL();
+  BlockParameters parameters;
+  parameters.row_tolerance = 1;
+  expect_error(error_of([&] {
+                 Matcher(parameters, opencl_device, {{64, 48}});
+               }),
+               ErrorCategory::device, {"row_tolerance", "choose"});
 }
 
 // Several strips and groups in both directions, and sums of 16 bits and of more.
