@@ -23,9 +23,7 @@ struct LabelSpace {
   int count() const { return extent.width * extent.height; }
   bool is_flat() const { return first.y == 0 && extent.height == 1; }
   Offset last() const { return {first.x + extent.width - 1, first.y + extent.height - 1}; }
-  Offset offset(int label) const {
-    return {first.x + label % extent.width, first.y + label / extent.width};
-  }
+  Offset offset(int label) const { return {first.x + label % extent.width, first.y + label / extent.width}; }
   bool contains(Offset offset) const {
     return offset.x >= first.x && offset.y >= first.y && offset.x <= last().x && offset.y <= last().y;
   }

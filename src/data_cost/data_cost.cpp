@@ -63,7 +63,8 @@ int highest_counted(DataCost cost, float truncation) {
 
 void check_reachable(const CostModel& model, Size size) {
   const LabelSpace space = model.space();
-  if (model.cost != DataCost::volume) parallax::check_reachable(space.first.x, space.extent.width, size.width);
+  if (model.cost != DataCost::volume)
+    parallax::check_reachable(space.first.x, space.extent.width, size.width);
 }
 
 void check_one_row(const CostModel& model, const char* device) {
@@ -118,7 +119,8 @@ Margins margins(const CostModel& model, Size size, bool left_right_check, int pa
   const int smoothing = static_cast<int>(smoothing_weights(model.smoothing).size()) - 1;
   const int every_side = padding + model.frame + smoothing;
   // The left-right check compares with right pixels, whose own labels reach as far back.
-  const int row_reach = std::max(std::abs(space.first.y), std::abs(space.last().y)) * (left_right_check ? 2 : 1);
+  const int row_reach =
+      std::max(std::abs(space.first.y), std::abs(space.last().y)) * (left_right_check ? 2 : 1);
   const int rows = every_side + window.rows + row_reach;
   return {.left = every_side + window.columns + reach.left,
           .right = every_side + window.columns + reach.right,

@@ -261,8 +261,8 @@ void write_validity_across_rows(const CostModel& model, const StereoPair& pair, 
     }
     write_right_validity(model, pair, mirrored, v, row.left, row.right);
     for_reached(row.right, size.width, model.disparities(), [&](int x, Reached reached) {
-      row.status[x] |= static_cast<std::uint8_t>((reached.any ? reached_by_any : 0) |
-                                                 (reached.all ? 0 : missed_by_some));
+      row.status[x] |=
+          static_cast<std::uint8_t>((reached.any ? reached_by_any : 0) | (reached.all ? 0 : missed_by_some));
     });
   }
   write_right_validity(model, pair, mirrored, y, row.left, row.right);

@@ -67,8 +67,8 @@ inline float confidence(const Beliefs& beliefs, const DecisionRule& rule) {
 inline float disparity(const Beliefs& beliefs, const DecisionRule& rule) {
   const int column = rule.column(beliefs.label);
   const auto integer = static_cast<float>(rule.min_disparity + column);
-  const bool inside = column > 0 && column + 1 < rule.disparities() && beliefs.before < no_value &&
-                      beliefs.after < no_value;
+  const bool inside =
+      column > 0 && column + 1 < rule.disparities() && beliefs.before < no_value && beliefs.after < no_value;
   if (rule.sub_pixel == SubPixel::none || !inside) return integer;
   return integer + sub_pixel_offset(rule.sub_pixel, beliefs.before, beliefs.best, beliefs.after).value();
 }

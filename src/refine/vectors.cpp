@@ -27,9 +27,8 @@ void add_vector_fields(detail::Fields& fields, RefineParameters& p) {
            {"Window over which fractions of motions are fitted to gray levels: 0 (none), or odd from 3 to 15",
             "pixels"})
       .add("fill", p.fill, {{"none", Fill::none}, {"directions", Fill::directions}},
-           {"How to fill pixels without a value; directions = from the nearest that looks alike above, "
-            "below, left or "
-            "right"})
+           {"How to fill pixels without a value; directions = the vector median of the nearest in eight "
+            "directions"})
       .add("median", p.median, detail::one_of({0, 3, 5}),
            {"Window of the median filter of each component: 0 (none), 3 or 5", "pixels"})
       .add("weighted_median", p.weighted_median, odd_or_zero(3, 15),

@@ -37,9 +37,7 @@ struct Map {
         confidence(with_confidence ? size : Size{}),
         row_offset(with_row_offsets ? size : Size{}),
         status(size) {}
-  DisparityMap view() {
-    return {disparity.view(), status.view(), confidence.view(), row_offset.view()};
-  }
+  DisparityMap view() { return {disparity.view(), status.view(), confidence.view(), row_offset.view()}; }
   // Fills the map, so that whatever a run does not write is found to differ.
   void spoil(int byte) {
     for (int y = 0; y < disparity.height(); ++y) {

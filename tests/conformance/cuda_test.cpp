@@ -325,6 +325,15 @@ TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
   matcher.run({pair.left_view(), pair.right_view()}, result.map());
 }
 
+TEST_F(CudaTest, RowToleranceOfBlockMatchingIsRefusedByName) {
+  BlockParameters parameters;
+  parameters.row_tolerance = 1;
+  expect_error(error_of([&] {
+                 Matcher(parameters, gpu(), {{64, 48}});
+               }),
+               ErrorCategory::device, {"row_tolerance", "choose"});
+}
+
 TEST_F(CudaTest, RowsOfAThreadNeverChangeAResult) {
   const SynthPair pair = synthesize({.size = {71, 31}, .disparities = 30});
   const StereoPair images = views(pair);

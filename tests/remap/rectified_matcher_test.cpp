@@ -39,7 +39,8 @@ TEST(RectifiedMatcherTest, GivesTheMapOfARectifierAndAMatcher) {
 
 TEST(RectifiedMatcherTest, RowOffsetsArePassedOn) {
   RectifiedCase problem = rectified_case(0);
-  EXPECT_FALSE(RectifiedMatcher(problem.parameters, reference, problem.rig, problem.rectify).has_row_offsets());
+  EXPECT_FALSE(
+      RectifiedMatcher(problem.parameters, reference, problem.rig, problem.rectify).has_row_offsets());
   MotionParameters motion;
   motion.min_disparity = -4;
   motion.disparities = 8;

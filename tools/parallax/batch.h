@@ -14,9 +14,9 @@ namespace parallax::tool {
 struct BatchRequest {
   // What all pairs share; its files are those of none.
   MatchRequest match;
-  std::string list, right;                             // or LEFT and RIGHT
+  std::string list, right;                          // or LEFT and RIGHT
   std::string output, image, confidence, rows_off;  // patterns
-  std::string results;                                 // the table
+  std::string results;                              // the table
   bool stop_on_error = false;
 };
 

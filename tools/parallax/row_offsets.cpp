@@ -38,8 +38,8 @@ std::vector<Sample> samples_of(View<const float> disparity, View<const float> ro
 }
 
 double quantile(std::vector<double>& values, double share) {
-  const auto place = values.begin() + static_cast<std::ptrdiff_t>(
-                                          share * static_cast<double>(values.size() - 1) + 0.5);
+  const auto place =
+      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
   std::nth_element(values.begin(), place, values.end());
   return *place;
 }
@@ -121,10 +121,10 @@ std::string describe_row_offsets(const RowOffsetSummary& summary) {
   if (summary.pixels == 0) return "rows off: no pixel has a row offset\n";
   std::ostringstream text;
   text << std::fixed << std::setprecision(2) << "rows off: median " << summary.rows_off << " px, 95 % "
-       << summary.rows_off_95 << " px (" << summary.pixels << " pixels); 5, 50, 95 %: " << summary.percentile_5
-       << ", " << summary.median << ", " << summary.percentile_95
-       << " px\nmodel of the row offsets, pixels at the edge of the picture: shift " << summary.shift
-       << " px, rotation " << summary.rotation << " px, scale " << summary.scale << " px\n";
+       << summary.rows_off_95 << " px (" << summary.pixels
+       << " pixels); 5, 50, 95 %: " << summary.percentile_5 << ", " << summary.median << ", "
+       << summary.percentile_95 << " px\nmodel of the row offsets, pixels at the edge of the picture: shift "
+       << summary.shift << " px, rotation " << summary.rotation << " px, scale " << summary.scale << " px\n";
   return text.str();
 }
 

@@ -201,15 +201,15 @@ void Plan::copy_out(const DisparityMap& to, ChangingLaunches& launches) const {
   const DisparityMap from = map_.in(device_memory());
   constexpr unsigned block = 128;
   const Size size = format_.size;
-  copy_map_.launch(
-      launches, {static_cast<unsigned>(size.height), blocks(static_cast<std::size_t>(size.width), block)},
-      {block}, 0, from.disparity.data, from.status.data, from.confidence.data,
-      from.row_offset.data, size.width,
-      static_cast<long long>(from.disparity.stride()), static_cast<long long>(from.status.stride()),
-      to.disparity.data, static_cast<long long>(to.disparity.stride()), to.status.data,
-      static_cast<long long>(to.status.stride()), to.confidence.data,
-      static_cast<long long>(to.confidence.stride()), to.row_offset.data,
-      static_cast<long long>(to.row_offset.stride()));
+  copy_map_.launch(launches,
+                   {static_cast<unsigned>(size.height), blocks(static_cast<std::size_t>(size.width), block)},
+                   {block}, 0, from.disparity.data, from.status.data, from.confidence.data,
+                   from.row_offset.data, size.width, static_cast<long long>(from.disparity.stride()),
+                   static_cast<long long>(from.status.stride()), to.disparity.data,
+                   static_cast<long long>(to.disparity.stride()), to.status.data,
+                   static_cast<long long>(to.status.stride()), to.confidence.data,
+                   static_cast<long long>(to.confidence.stride()), to.row_offset.data,
+                   static_cast<long long>(to.row_offset.stride()));
 }
 
 // Gray images stand in until a run provides the pair.

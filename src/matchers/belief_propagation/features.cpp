@@ -56,15 +56,14 @@ Features::Halves Features::reserve_halves(int planes, int bytes, int elements, A
   return reserve_halves(planes, bytes, elements, arena, size_.height);
 }
 
-Features::Halves Features::reserve_halves(int planes, int bytes, int elements, Arena& arena,
-                                          int rows) const {
+Features::Halves Features::reserve_halves(int planes, int bytes, int elements, Arena& arena, int rows) const {
   Halves halves;
   halves.pitch = static_cast<std::ptrdiff_t>(round_up(padded(elements), 64));
   halves.planes = planes;
   halves.bytes = bytes;
-  halves.memory = arena.reserve<std::byte>(static_cast<std::size_t>(halves.pitch) *
-                                           static_cast<std::size_t>(2 * planes * bytes) *
-                                           static_cast<std::size_t>(rows));
+  halves.memory =
+      arena.reserve<std::byte>(static_cast<std::size_t>(halves.pitch) *
+                               static_cast<std::size_t>(2 * planes * bytes) * static_cast<std::size_t>(rows));
   return halves;
 }
 
@@ -75,7 +74,8 @@ void Features::prepare(const StereoPair& pair, bool mirrored, const Workers& wor
     std::swap(pair_.left, pair_.right);
     std::swap(pair_.left_mask, pair_.right_mask);
   }
-  if (missing_.memory != nullptr) std::memset(missing_.memory, 0, 2 * static_cast<std::size_t>(missing_.pitch));
+  if (missing_.memory != nullptr)
+    std::memset(missing_.memory, 0, 2 * static_cast<std::size_t>(missing_.pitch));
   rows_.prepare(pair_, mirrored, workers);
   for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
     for (int y = first; y < last; ++y) {

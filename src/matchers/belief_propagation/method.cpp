@@ -46,7 +46,7 @@ Fields fields(BeliefPropagationParameters& p) {
               "match shows: for pairs that are not perfectly rectified"});
   data_cost::add_row_tolerance_field(fields, p.row_tolerance);
   fields.add("row_weight", p.row_weight, detail::range(0, 1024),
-           {"Cost of a change of the row offset by one", "labels", Audience::experts});
+             {"Cost of a change of the row offset by one", "labels", Audience::experts});
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields
       .add("min_confidence", p.min_confidence, detail::range(0, 1),

@@ -169,7 +169,8 @@ class Reference final : public host::Plan {
 
   Beliefs sums_at(int x, int y) const {
     return refine::find_beliefs(
-        model_.labels, [&](int label) { return static_cast<float>(sums_.at(x, y)[label]); }, model_.row_offsets);
+        model_.labels, [&](int label) { return static_cast<float>(sums_.at(x, y)[label]); },
+        model_.row_offsets);
   }
 
   bool is_undecided(int x, int y) const { return data_costs_.masked(x, y) || !data_costs_.reachable(x, y); }
