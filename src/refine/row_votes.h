@@ -24,7 +24,7 @@ namespace parallax::refine {
 
 class RowVotes {
  public:
-  static constexpr int side = 16;
+  static constexpr int side = 32;
   // Pixels that decide a pixel's row offset are at most so far away.
   static constexpr int reach = 2 * side - 1;
 

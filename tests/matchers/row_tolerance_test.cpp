@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches across rows: row_tolerance of belief propagation and semi-global matching.
+// Matches across rows: row_tolerance of all methods that have it.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -16,6 +17,7 @@
 
 #include "core/plan.h"
 #include "matchers/registry.h"
+#include "refine/row_votes.h"
 #include "support.h"
 
 namespace parallax::test {
@@ -178,7 +180,7 @@ MatcherParameters across_rows(const std::string& method, int tolerance) {
 }
 
 class RowTolerance : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Method, RowTolerance, testing::Values("bp", "sgm"));
+INSTANTIATE_TEST_SUITE_P(Method, RowTolerance, testing::Values("block", "bp", "sgm"));
 
 TEST_P(RowTolerance, RowsThatDoNotLineUpGiveTheDisparitiesOfTheAlignedPair) {
   const SynthPair pair = synthesize({.size = {160, 96}, .disparities = 12});
@@ -253,26 +255,29 @@ TEST_P(RowTolerance, MarginsOfTilesGrow) {
   const Margins without = margins(across_rows(GetParam(), 0), format, 10),
                 with = margins(across_rows(GetParam(), 3), format, 10);
   // The right pixel's own labels reach as far again.
-  EXPECT_EQ(with.top, without.top + 6);
-  EXPECT_EQ(with.bottom, without.bottom + 6);
-  EXPECT_EQ(with.left, without.left);
-  EXPECT_EQ(with.right, without.right);
-  EXPECT_EQ(with.alignment, without.alignment);
+  const bool votes = GetParam() == "block";
+  const int around = votes ? refine::RowVotes::reach : 0;
+  EXPECT_EQ(with.top, without.top + 6 + around);
+  EXPECT_EQ(with.bottom, without.bottom + 6 + around);
+  EXPECT_EQ(with.left, without.left + around);
+  EXPECT_EQ(with.right, without.right + around);
+  EXPECT_EQ(with.alignment, votes ? refine::RowVotes::side : without.alignment);
 }
 
 TEST_P(RowTolerance, TilesGiveNearlyTheUntiledMap) {
-  const SynthPair pair = lowered(synthesize({.size = {300, 200}, .disparities = 12}), 2);
+  const SynthPair pair = lowered(synthesize({.size = {300, 300}, .disparities = 12}), 2);
   const MatcherParameters parameters = across_rows(GetParam(), 2);
-  const TilePlan plan = plan_tiles(parameters, cpu(2), views(pair).left.format, {}, {40, Size{240, 176}});
+  const TilePlan plan = plan_tiles(parameters, cpu(2), views(pair).left.format, {}, {40, Size{256, 232}});
   ASSERT_GT(plan.tiles.size(), 2u);
   Result tiled(pair.size());
   match_in_tiles(plan, views(pair), tiled.map());
   const Result untiled = match(parameters, cpu(2), views(pair));
   int differ = 0;
-  for (int y = 0; y < 200; ++y)
+  for (int y = 0; y < 300; ++y)
     for (int x = 0; x < 300; ++x)
       differ += !(std::abs(tiled.disparity.at(x, y) - untiled.disparity.at(x, y)) < 0.5f);
-  EXPECT_LT(differ, 0.01 * 200 * 300);
+  EXPECT_LT(differ, 0.01 * 300 * 300);
+  if (plan.margins.exact) expect_same(untiled, tiled, "tiles");
 }
 
 void expect_refused(const MatcherParameters& parameters, std::initializer_list<std::string> words) {
@@ -281,14 +286,48 @@ void expect_refused(const MatcherParameters& parameters, std::initializer_list<s
 
 TEST_P(RowTolerance, WhatHasNoMeaningAcrossRowsIsRefused) {
   MatcherParameters volume = across_rows(GetParam(), 1), refit = volume;
-  set_parameter(volume, "cost", "volume");
-  expect_refused(volume, {"row_tolerance is 1", "choose 0 with cost volume"});
   refit.refine().refit = 5;
   expect_refused(refit, {"refit is 5", "row_tolerance"});
+  if (!capabilities(GetParam()).volume) return;
+  set_parameter(volume, "cost", "volume");
+  expect_refused(volume, {"row_tolerance is 1", "choose 0 with cost volume"});
   const SynthPair pair = small_pair();
   const Plane<float> disparity(pair.size());
   expect_error(error_of([&] { energy(across_rows(GetParam(), 1), views(pair), disparity.view()); }),
                ErrorCategory::argument, {"row_tolerance is 1", "choose 0"});
+}
+
+// Squares of 32×32 pixels, of which one has three columns.
+TEST(RowVotesTest, NeighbourhoodsPreferTheLeastSum) {
+  Arena arena;
+  refine::RowVotes votes({35, 20}, 1);
+  votes.reserve(arena);
+  arena.allocate();
+  votes.reserve(arena);
+  ASSERT_EQ(votes.squares(), (Size{2, 1}));
+  const auto vote = [&](int square, std::array<int, 3> sums) {
+    std::copy(sums.begin(), sums.end(), votes.own(square, 0));
+  };
+  const auto order = [&](int square) {
+    const std::int8_t* first = votes.preferred(square, 0);
+    return std::vector<int>(first, first + 3);
+  };
+  vote(0, {10, 20, 30});
+  vote(1, {9, 0, 0});
+  votes.settle(0);
+  EXPECT_EQ(order(0), (std::vector<int>{-1, 0, 1}));
+  EXPECT_EQ(order(1), order(0));  // each is the other's neighbour
+  // Ties go to the lowest |v|, then to the lowest v.
+  vote(0, {5, 5, 5});
+  vote(1, {0, 0, 0});
+  votes.settle(0);
+  EXPECT_EQ(order(0), (std::vector<int>{0, -1, 1}));
+  EXPECT_EQ(votes.fraction(0, 0, 0, SubPixel::parabola), 0);
+  vote(0, {9, 5, 7});
+  votes.settle(0);
+  EXPECT_EQ(votes.fraction(0, 0, 0, SubPixel::v_shape), 0.25f);
+  EXPECT_EQ(votes.fraction(0, 0, 0, SubPixel::none), 0);
+  EXPECT_EQ(votes.fraction(0, 0, 1, SubPixel::v_shape), 0);  // the last has one neighbour only
 }
 
 TEST(RowToleranceTest, AlignedRowsAreRefused) {

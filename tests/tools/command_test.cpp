@@ -46,6 +46,33 @@ TEST_F(CommandTest, MatchesEvaluatesAndWritesEveryKindOfFile) {
   EXPECT_LT(error["bad1"], 0.2);
 }
 
+// The right picture is a row lower.
+TEST_F(CommandTest, TellsByHowManyRowsAPairIsOff) {
+  make_pair();
+  const Picture right = tool::read_picture((folder_ / "pair/right.png").string());
+  save((folder_ / "lower.png").string(),
+       make_picture(right.size(), right.channels(), Depth::bits8, [&](int x, int y, int channel) {
+         return value_at(right, x, std::max(0, y - 1), channel);
+       }));
+  const std::string match = "match pair/left.png lower.png --method block --disparities 16 ";
+  const Outcome outcome = run(match + "--row-tolerance 2 --rows-off v.pfm -o d.pfm --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const auto rows = nlohmann::json::parse(outcome.out)["rows_off"];
+  const Plane<float> map = read_pfm((folder_ / "v.pfm").string());
+  EXPECT_EQ(rows["pixels"], map.size().pixels());  // all are filled
+  EXPECT_NEAR(rows["median"], 1, 0.2);
+  EXPECT_NEAR(rows["offsets"]["mean"], 1, 0.2);
+  EXPECT_NEAR(rows["offsets"]["50"], map.at(map.width() / 2, map.height() / 2), 0.2);
+  EXPECT_NEAR(rows["model"]["shift"], 1, 0.2);
+  EXPECT_NEAR(rows["model"]["rotation"], 0, 0.2);
+  EXPECT_TRUE(contains(run(match + "--row-tolerance 1").err, "rows off: median "));
+  EXPECT_FALSE(contains(run(match).err, "rows off"));
+  expect_refusal(match + "--rows-off v.pfm", 2, {"--rows-off needs --row-tolerance"});
+  expect_refusal(match + "--row-tolerance 1 --rows-off v.png", 2, {"--rows-off is v.png", ".pfm or .tiff"});
+  expect_refusal("match pair/left.png lower.png --method tiled-bp --rows-off v.pfm", 2,
+                 {"--rows-off works only"});
+}
+
 TEST_F(CommandTest, DisparityFilesOfAllKindsHoldTheSame) {
   make_pair();
   const std::string options = "--disparities 16 --fill none -o ";

@@ -71,6 +71,16 @@ TEST_F(SequenceTest, ConfidenceIsToldOfEveryFrame) {
   EXPECT_TRUE(contents(folder_ / "c/1.pfm") == contents(folder_ / "one.pfm"));
 }
 
+TEST_F(SequenceTest, RowOffsetsAreToldOfEveryFrame) {
+  make_folders(2);
+  const std::string across = "--method block --disparities 16 --row-tolerance 1 --rows-off ";
+  ASSERT_EQ(run("match l r " + across + "v/").status, 0);
+  ASSERT_EQ(run("match l/1.ppm r/1.ppm " + across + "one.pfm").status, 0);
+  EXPECT_TRUE(contents(folder_ / "v/1.pfm") == contents(folder_ / "one.pfm"));
+  ASSERT_EQ(run("batch l r " + across + "b/{name}.pfm").status, 0);
+  EXPECT_TRUE(contents(folder_ / "b/1.pfm") == contents(folder_ / "one.pfm"));
+}
+
 TEST_F(SequenceTest, DeepPicturesStayDeep) {
   for (const char* side : {"l", "r"}) fs::create_directory(folder_ / side);
   for (int i = 0; i < 2; ++i) {

@@ -620,6 +620,7 @@ TEST_F(TilesTest, RefusesWhatTilesDoNotHave) {
   const std::string match = files + "--method block ";
   expect_refusal(match, 2, {"give -o"});
   expect_refusal(match + "-o d.pfm --confidence c.pfm", 2, {"--confidence"});
+  expect_refusal(match + "-o d.pfm --row-tolerance 1 --rows-off v.pfm", 2, {"--rows-off"});
   expect_refusal(files + "-o d.pfm --method bp --energy --json", 2, {"--energy"});
   expect_refusal(match + "-o d.pfm --cloud c.ply --calib pair/calib.txt", 2, {"--cloud"});
   expect_refusal(match + "-o d.pfm --repeat 3", 2, {"--repeat"});
