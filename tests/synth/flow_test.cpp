@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -163,6 +165,27 @@ TEST_P(FlowSynthTest, NoiseHasItsStandardDeviationInBothFrames) {
   for (std::size_t i = 0; i < noises[0].size(); ++i) product += noises[0][i] * noises[1][i];
   EXPECT_LT(std::abs(product / static_cast<double>(noises[0].size())), 2)
       << "the frames have noise of their own";
+}
+
+// Seeds next to each other, too, have noise of their own.
+TEST(FlowSynthNoiseTest, IsTheSameInNoTwoFrames) {
+  std::vector<std::vector<int>> noises;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    FlowSynthParameters parameters = of(FlowScene::translation, {48, 32}, seed);
+    const FlowSynthPair clean = synthesize_flow(parameters);
+    parameters.noise = 6;
+    const FlowSynthPair noisy = synthesize_flow(parameters);
+    for (const auto frame : {&FlowSynthPair::first, &FlowSynthPair::second}) {
+      std::vector<int>& noise = noises.emplace_back();
+      for (int y = 0; y < 32; ++y)
+        for (int i = 0; i < 144; ++i) noise.push_back((noisy.*frame).at(i, y) - (clean.*frame).at(i, y));
+    }
+  }
+  for (std::size_t a = 0; a < noises.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b) {
+      const double product = std::inner_product(noises[a].begin(), noises[a].end(), noises[b].begin(), 0.0);
+      EXPECT_LT(std::abs(product / static_cast<double>(noises[a].size())), 4) << a << ", " << b;
+    }
 }
 
 TEST(FlowSynthScenesTest, ATranslationIsTheSameEverywhere) {
