@@ -245,11 +245,11 @@ TEST(FlowSynthBytesTest, AreTheSameOnEveryMachine) {
     add(pair.mask);
     return hash;
   };
-  EXPECT_EQ(hash(FlowScene::translation), 0xcb13cc90e401cfb1u);
-  EXPECT_EQ(hash(FlowScene::rotation), 0xa1688d4001bb4bebu);
-  EXPECT_EQ(hash(FlowScene::zoom), 0x7a854747a8b477dau);
-  EXPECT_EQ(hash(FlowScene::layers), 0xcabe7348a032aa26u);
-  EXPECT_EQ(hash(FlowScene::thin), 0xbac227228d87b04cu);
+  EXPECT_EQ(hash(FlowScene::translation), 0x6681d0b758f4cdcbu);
+  EXPECT_EQ(hash(FlowScene::rotation), 0x9d4b845ccc0465b0u);
+  EXPECT_EQ(hash(FlowScene::zoom), 0x3e5f54d62befb047u);
+  EXPECT_EQ(hash(FlowScene::layers), 0xd7b0e599db086e9au);
+  EXPECT_EQ(hash(FlowScene::thin), 0x9c48e9c261821369u);
 }
 
 TEST(FlowSceneTest, NamesAreRead) {
