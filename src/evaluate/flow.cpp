@@ -13,10 +13,10 @@
 namespace parallax {
 namespace {
 
-// The angle between (u, v, 1) and (s, t, 1), in degrees.
+// The angle between (u, v, 1) and (s, t, 1), in degrees. An arc cosine would lose small ones.
 double angle(double u, double v, double s, double t) {
-  const double cosine = (u * s + v * t + 1) / std::sqrt((u * u + v * v + 1) * (s * s + t * t + 1));
-  return std::acos(std::clamp(cosine, -1.0, 1.0)) * 180 / std::numbers::pi;
+  const double cross = std::hypot(v - t, s - u, u * t - v * s), dot = u * s + v * t + 1;
+  return std::atan2(cross, dot) * 180 / std::numbers::pi;
 }
 
 // Sums over the evaluated pixels, in row order.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <sstream>
 
 #include "parallax/error.h"
 #include "parallax/formats.h"
@@ -119,9 +120,12 @@ Plane<std::uint16_t> encode_kitti_flow(const FlowView& flow) {
   Plane<std::uint16_t> rgb({3 * size.width, size.height});
   const auto encoded = [](float component, int x, int y) {
     const double value = std::nearbyint(component * per_pixel + zero);
-    if (!(value >= 0 && value <= 65535))
-      refuse("the motion at column " + std::to_string(x) + " and row " + std::to_string(y), component,
-             "a file of another format, such as .flo: a picture holds components from -512 to 511.98 pixels");
+    if (!(value >= 0 && value <= 65535)) {
+      std::ostringstream message;
+      message << "the motion at column " << x << " and row " << y << " is " << component
+              << " pixels, a PNG holds those from -512 to 511.98: write .flo instead";
+      throw Error(ErrorCategory::argument, message.str());
+    }
     return static_cast<std::uint16_t>(value);
   };
   for (int y = 0; y < size.height; ++y)

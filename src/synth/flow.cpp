@@ -172,7 +172,7 @@ class Exposure {
   Exposure(const FlowSynthParameters& parameters, bool second)
       : noise_(parameters.noise),
         exposure_(second ? parameters.exposure : 1),
-        seed_(scramble(parameters.seed + (second ? 1 : 2))) {}
+        seed_(scramble(2 * parameters.seed + (second ? 1 : 0))) {}
 
   void expose(Colour colour, int x, int y, std::uint8_t* to) const {
     for (int c = 0; c < 3; ++c) {

@@ -85,9 +85,13 @@ TEST_F(FlowCommandTest, TheRangeIsThatOfTheMotions) {
     EXPECT_NEAR(flow("m.flo").u.at(32, 24), 5, 0.1) << range;
     EXPECT_NEAR(flow("m.flo").v.at(32, 24), -3, 0.1) << range;
   }
-  ASSERT_EQ(run("flow b.png a.png -o m.flo --threads 2 --range 3x3 --min=-6,2").status, 0);
-  EXPECT_NEAR(flow("m.flo").u.at(32, 24), -5, 0.1);
-  EXPECT_NEAR(flow("m.flo").v.at(32, 24), 3, 0.1);
+  for (const char* arguments : {"b.png a.png --min=-6,2", "b.png a.png --min -6,2", "--min=-6,2 b.png a.png",
+                                "--min -6,2 b.png a.png"}) {
+    const Outcome outcome = run(std::string("flow -o m.flo --threads 2 --range 3x3 ") + arguments);
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_NEAR(flow("m.flo").u.at(32, 24), -5, 0.1) << arguments;
+    EXPECT_NEAR(flow("m.flo").v.at(32, 24), 3, 0.1) << arguments;
+  }
 }
 
 TEST_F(FlowCommandTest, AnEvenRangeHasOneMoreMotionToTheRightAndDownwards) {
@@ -113,11 +117,11 @@ TEST_F(FlowCommandTest, PicturesHoldTheSameMotionsToASixtyFourth) {
   save_frame("a.png", 0);
   save_frame("b.png", 1);
   ASSERT_EQ(run("flow a.png b.png" + options + "-o m.flo").status, 0);
-  ASSERT_EQ(run("flow a.png b.png" + options + "-o m.png --image v.png").status, 0);
+  ASSERT_EQ(run("flow a.png b.png" + options + "-o m.png --image v.PNG").status, 0);
   const json error = evaluate("m.png m.flo");
   EXPECT_EQ(error.at("coverage"), 1);
   EXPECT_LE(error.at("a99"), 0.0111);
-  EXPECT_EQ(tool::read_picture((folder_ / "v.png").string()).channels(), 3);
+  EXPECT_EQ(tool::read_picture((folder_ / "v.PNG").string()).channels(), 3);
 }
 
 TEST_F(FlowCommandTest, ColoursDependOnTheLongestMotion) {
@@ -172,9 +176,11 @@ TEST_F(FlowCommandTest, RefusesWrongUse) {
   expect_refusal(two + "--range 0x9", 2, {"--range"});
   expect_refusal(two + "--range 5000x9", 2, {"5000", "4096"});
   expect_refusal(two + "--min 1,2", 2, {"--min needs --range"});
-  expect_refusal(two + "--range 9x9 --min 1", 2, {"--min has 1 number", "two"});
-  expect_refusal(two + "--range 9x9 --min 1,x", 2, {"--min has x", "whole numbers"});
-  expect_refusal(two + "--range 9x9 --min 1,99999999999", 2, {"--min has 99999999999"});
+  for (const char* least : {"1", "1,", ",1", "1,x", "1,2,3", "1.5,2", "1,99999999999"})
+    expect_refusal(two + "--range 9x9 --min " + least, 2,
+                   {"--min is '" + std::string(least) + "'", "two integers"});
+  for (const char* least : {"2147483647,0", "-2147483648,0", "999993,0", "0,999993", "0,-1000001"})
+    expect_refusal(two + "--range 9x9 --min " + least, 2, {"--min is ", "--range", "-1000000 to 999992"});
   expect_refusal(two + "--disparities 9", 2, {"--disparities", "--range"});
   expect_refusal(two + "--preset fast", 2, {"fast", "all-labels"});
   expect_refusal(two + "--device abacus", 2, {"abacus"});
@@ -204,7 +210,7 @@ TEST_F(FlowCommandTest, MotionsThatAPictureCannotHoldAreRefused) {
   save_frame("b.png", 1, 600, 0, size);
   const std::string arguments = "flow a.png b.png --preset all-labels --range 3x1 --min 599,0 --threads 2 ";
   ASSERT_EQ(run(arguments + "-o m.flo").status, 0);
-  expect_refusal(arguments + "-o m.png", 1, {"m.png: the motion at column", ".flo"});
+  expect_refusal(arguments + "-o m.png", 1, {"m.png: the motion at column", "write .flo instead"});
   EXPECT_FALSE(fs::exists(folder_ / "m.png"));
 }
 

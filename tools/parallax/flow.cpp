@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-#include <filesystem>
+#include <array>
+#include <charconv>
 #include <iomanip>
 #include <iostream>
 #include <optional>
@@ -16,6 +16,7 @@
 #include "tools/parallax/match_report.h"
 #include "tools/parallax/method_options.h"
 #include "tools/parallax/number_pattern.h"
+#include "tools/parallax/pictures.h"
 #include "tools/parallax/pictures/codecs.h"
 #include "tools/parallax/pipeline.h"
 #include "tools/parallax/video.h"
@@ -31,7 +32,7 @@ struct FlowRequest {
   std::string output, image, video;
   double longest = 0, frames_per_second = 0;
   Size range;
-  std::vector<std::string> least;  // U and V, of --min
+  std::string least;  // "U,V", of --min
   std::string preset = "default", device = "auto";
   int threads = 0, repeat = 1;
   std::size_t max_memory = 0;
@@ -48,17 +49,31 @@ std::string read_preset(const Arguments& arguments) {
   return preset;
 }
 
-int whole_number(const std::string& text) {
-  std::size_t read = 0;
-  int value = 0;
-  try {
-    value = std::stoi(text, &read);
-  } catch (const std::exception&) {
-    read = 0;
+// Reads "U,V".
+std::array<int, 2> least_motion(const std::string& text) {
+  std::array<int, 2> least{};
+  const char* const end = text.data() + text.size();
+  const auto [comma, error] = std::from_chars(text.data(), end, least[0]);
+  if (error == std::errc{} && comma != end && *comma == ',') {
+    const auto [rest, second_error] = std::from_chars(comma + 1, end, least[1]);
+    if (second_error == std::errc{} && rest == end) return least;
   }
-  if (read == 0 || read != text.size())
-    throw UsageError("--min has " + text + ": give two whole numbers, such as --min=-8,-4");
-  return value;
+  throw UsageError("--min is '" + text + "': give two integers, such as -8,-4");
+}
+
+// Of one axis.
+void check_motions(int least, int count) {
+  const auto most = [](const char* parameter) {
+    return static_cast<int>(describe_parameter("motion", parameter).most);
+  };
+  const int widest = most("disparities"), farthest = most("min_disparity");
+  if (count > widest)
+    throw UsageError("--range has a side of " + std::to_string(count) + ": choose sides from 1 to " +
+                     std::to_string(widest));
+  if (least < -farthest || least > farthest - (count - 1))
+    throw UsageError("--min is " + std::to_string(least) + " on a side of --range with " +
+                     std::to_string(count) + " motions: choose --min from " + std::to_string(-farthest) +
+                     " to " + std::to_string(farthest - (count - 1)));
 }
 
 // The parameters name disparities, which are motions to the left.
@@ -74,12 +89,12 @@ void settle_range(const Options& options, FlowRequest& request) {
   const Size range = request.range;
   int u = -(range.width - 1) / 2, v = -(range.height - 1) / 2;
   if (options.given("--min")) {
-    if (request.least.size() != 2)
-      throw UsageError("--min has " + std::to_string(request.least.size()) +
-                       " numbers: give two, such as --min=-8,-4");
-    u = whole_number(request.least[0]);
-    v = whole_number(request.least[1]);
+    const auto least = least_motion(request.least);
+    u = least[0];
+    v = least[1];
   }
+  check_motions(u, range.width);
+  check_motions(v, range.height);
   motion.disparities = range.width;
   motion.min_disparity = -(u + range.width - 1);
   motion.row_offsets = range.height;
@@ -88,8 +103,7 @@ void settle_range(const Options& options, FlowRequest& request) {
 
 void check_request(const FlowRequest& request) {
   if (!request.output.empty() && !names_folder(request.output)) check_flow_path(request.output);
-  if (!request.image.empty() && !names_folder(request.image) &&
-      std::filesystem::path(request.image).extension() != ".png")
+  if (!request.image.empty() && !names_folder(request.image) && !has_extension(request.image, {".png"}))
     throw UsageError("--image is " + request.image + ": name it .png");
   if (!request.video.empty()) check_video_path(request.video);
   if (request.frames_per_second > 0 && request.video.empty())
