@@ -24,6 +24,7 @@ TITLES = {
     "_check": "Checking a pair",
     "_tiles": "Margins of tiles",
     "_maps": "Disparity maps",
+    "_flow": "Motion between frames",
     "_view": "Results in the browser",
     "_rig": "Calibrated cameras",
     "_lists": "Methods and devices",
