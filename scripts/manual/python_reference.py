@@ -19,7 +19,6 @@ PACKAGE = ROOT / "python" / "parallax_stereo"
 # The modules that have public names, in the order of the page.
 TITLES = {
     "_matcher": "Matching",
-    "_flow": "Motion",
     "_pool": "Many pairs",
     "_check": "Checking a pair",
     "_tiles": "Margins of tiles",
