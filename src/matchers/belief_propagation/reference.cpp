@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "data_cost/reference_grid.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/candidates.h"
 #include "matchers/host_plan.h"
@@ -14,6 +15,9 @@
 namespace parallax::belief_propagation {
 namespace {
 
+using data_cost::all_directions, data_cost::Direction, data_cost::opposite, data_cost::step_x,
+    data_cost::step_y, data_cost::Volume;
+using enum data_cost::Direction;
 using refine::Beliefs, refine::no_value, refine::write_decision, refine::write_none;
 
 // Rounds to the nearest number of a shorter format, ties to even.
@@ -35,25 +39,6 @@ float stored(float value, Arithmetic arithmetic) {
   if (arithmetic == Arithmetic::bfloat16) return nearest_bfloat16(value);
   return value;
 }
-
-// Where a message goes to, or comes from.
-enum Direction { above, below, left, right };
-// The order in which Felzenszwalb's program adds messages: float addition is not associative.
-constexpr Direction all_directions[] = {below, above, right, left};
-constexpr Direction opposite[] = {below, above, right, left};
-constexpr int step_x[] = {0, 0, -1, 1};
-constexpr int step_y[] = {-1, 1, 0, 0};
-
-// `labels` floats for each pixel of a level.
-struct Volume {
-  float* values = nullptr;
-  int width = 0, labels = 0;
-  float* at(int x, int y) const {
-    return values +
-           (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)) *
-               static_cast<std::size_t>(labels);
-  }
-};
 
 struct ReferenceLevel {
   Size size;

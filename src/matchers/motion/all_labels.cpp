@@ -13,6 +13,7 @@
 #include "core/round_up.h"
 #include "matchers/motion/all_labels_kernels.h"
 #include "matchers/motion/follow_closely.h"
+#include "matchers/motion/halve_row.h"
 #include "matchers/motion/label_rows.h"
 
 namespace parallax::motion {
@@ -195,16 +196,7 @@ void AllLabels::Implementation::halve_gray(const Workers& workers) const {
     const View<const std::uint16_t> fine = gray(level - 1);
     const View<std::uint16_t>& coarse = gray_[level - 1];
     for_row_ranges(workers, coarse.size.height, [&](int first, int last, int) {
-      for (int y = first; y < last; ++y)
-        for (int x = 0; x < coarse.size.width; ++x) {
-          const bool right = 2 * x + 1 < fine.size.width, below = 2 * y + 1 < fine.size.height;
-          const int children = (right ? 2 : 1) * (below ? 2 : 1);
-          int sum = fine.at(2 * x, 2 * y);
-          if (right) sum += fine.at(2 * x + 1, 2 * y);
-          if (below) sum += fine.at(2 * x, 2 * y + 1);
-          if (right && below) sum += fine.at(2 * x + 1, 2 * y + 1);
-          coarse.at(x, y) = static_cast<std::uint16_t>((sum + children / 2) / children);
-        }
+      for (int y = first; y < last; ++y) halve_row(fine, coarse, y);
     });
   }
 }

@@ -9,6 +9,7 @@
 #include "core/workers.h"
 #include "data_cost/features.h"
 #include "matchers/motion/all_labels.h"
+#include "matchers/motion/halve_row.h"
 #include "matchers/motion/motion.h"
 #include "matchers/motion/windows.h"
 #include "refine/vectors.h"
@@ -104,7 +105,7 @@ class Cpu final : public detail::Plan {
         Level& level = pyramid_[i];
         for_row_ranges(workers_, scales_[i].size.height, [&](int first, int last, int) {
           for (int y = first; y < last; ++y) {
-            halve(fine.gray[k], level.gray[k], y);
+            halve_row(fine.gray[k], level.gray[k], y);
             if (!fine.mask[k].empty()) halve_mask(fine.mask[k], level.mask[k], y);
           }
         });
@@ -113,21 +114,6 @@ class Cpu final : public detail::Plan {
         if (!masks[k].empty()) level.frames.mask[k] = level.mask[k];
       }
     }
-  }
-
-  static void halve(View<const std::uint16_t> fine, View<std::uint16_t> coarse, int y) {
-    const std::uint16_t *above = fine.row(2 * y),
-                        *below = fine.row(std::min(2 * y + 1, fine.size.height - 1));
-    std::uint16_t* out = coarse.row(y);
-    // Where there are two children, each counts twice.
-    const auto mean = [](int a, int b, int c, int d) {
-      return static_cast<std::uint16_t>((a + b + c + d + 2) / 4);
-    };
-    const int pairs = fine.size.width / 2;
-    for (int x = 0; x < pairs; ++x)
-      out[x] = mean(above[2 * x], above[2 * x + 1], below[2 * x], below[2 * x + 1]);
-    if (pairs < coarse.size.width)
-      out[pairs] = mean(above[2 * pairs], above[2 * pairs], below[2 * pairs], below[2 * pairs]);
   }
 
   static void halve_mask(View<const std::uint8_t> fine, View<std::uint8_t> coarse, int y) {

@@ -8,32 +8,17 @@
 
 #include "core/arena.h"
 #include "core/workers.h"
+#include "data_cost/reference_grid.h"
 #include "matchers/motion/motion.h"
 #include "refine/vectors.h"
 
 namespace parallax::motion {
 namespace {
 
-using data_cost::DataCosts, data_cost::gray_channel;
+using data_cost::all_directions, data_cost::DataCosts, data_cost::Direction, data_cost::opposite,
+    data_cost::step_x, data_cost::step_y, data_cost::Volume;
+using enum data_cost::Direction;
 using refine::no_value;
-
-// Where a message goes to, or comes from.
-enum Direction { above, below, left, right };
-constexpr Direction all_directions[] = {below, above, right, left};
-constexpr Direction opposite[] = {below, above, right, left};
-constexpr int step_x[] = {0, 0, -1, 1};
-constexpr int step_y[] = {-1, 1, 0, 0};
-
-// Some floats for each pixel of a level: one for each label that the pixel considers.
-struct Volume {
-  float* values = nullptr;
-  int width = 0, labels = 0;
-  float* at(int x, int y) const {
-    return values +
-           (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)) *
-               static_cast<std::size_t>(labels);
-  }
-};
 
 struct Level {
   Size size;

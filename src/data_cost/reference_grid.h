@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the references of belief propagation on the 4-connected grid share.
+#pragma once
+
+#include <cstddef>
+
+namespace parallax::data_cost {
+
+// Where a message goes to, or comes from.
+enum Direction { above, below, left, right };
+// The order in which Felzenszwalb's program adds messages: float addition is not associative.
+inline constexpr Direction all_directions[] = {below, above, right, left};
+inline constexpr Direction opposite[] = {below, above, right, left};
+inline constexpr int step_x[] = {0, 0, -1, 1};
+inline constexpr int step_y[] = {-1, 1, 0, 0};
+
+// Floats for each pixel of a level: one for each label that the pixel considers.
+struct Volume {
+  float* values = nullptr;
+  int width = 0, labels = 0;
+  float* at(int x, int y) const {
+    return values +
+           (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)) *
+               static_cast<std::size_t>(labels);
+  }
+};
+
+}  // namespace parallax::data_cost
