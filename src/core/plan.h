@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,8 @@ class Plan {
     std::string are_free;
   };
   virtual std::optional<GpuMemory> gpu_memory() const { return std::nullopt; }
+  // How the method itself can need less memory: ", or set …". Asked for only where there is too little. May be null.
+  std::function<std::string()> remedy;
 
   // Reserved in advance, so that a run does not allocate.
   static constexpr std::size_t most_stages = 16;

@@ -107,8 +107,10 @@ void check_memory(const detail::Plan& plan, const PlanLimits& limits) {
                   is_transient);
   };
   const std::optional<detail::Plan::GpuMemory> gpu = plan.gpu_memory();
-  const std::string smaller = gpu ? ", or search fewer disparities, or use a smaller image"
-                                  : ", or search fewer disparities, use fewer threads or a smaller image";
+  const std::string of_method = plan.remedy ? plan.remedy() : "";
+  const std::string smaller =
+      of_method + (gpu ? ", or search fewer disparities, or use a smaller image"
+                       : ", or search fewer disparities, use fewer threads or a smaller image");
   if (limits.max_memory_bytes != 0)
     return refuse(plan.memory_bytes(), limits.max_memory_bytes, " are allowed: raise the limit" + smaller);
   // Other processes may use the rest of a GPU's memory.

@@ -168,6 +168,20 @@ std::string refusal(const MotionParameters& parameters, Size size) {
   return "";
 }
 
+TEST(MotionTest, TooManyLabelsAreRefusedWithWhatWindowsNeed) {
+  MotionParameters parameters = preset<MotionParameters>("all-labels");
+  parameters.disparities = parameters.row_offsets = 101;
+  const ImageFormat format{{200, 150}};
+  for (const Device& device : {reference, cpu(2)}) {
+    MotionParameters windows = parameters;
+    windows.active_window = 7;
+    const std::size_t needed = estimate_memory_bytes(windows, device, format);
+    expect_error(error_of([&] { Matcher(parameters, device, format, {.max_memory_bytes = needed}); }),
+                 ErrorCategory::memory, {"set active_window to 7, which needs"});
+    Matcher(windows, device, format, {.max_memory_bytes = needed});
+  }
+}
+
 TEST(MotionTest, RefusesRangesThatNoPixelCanUse) {
   const Size size{40, 30};
   MotionParameters parameters = small_motions();
