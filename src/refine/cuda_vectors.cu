@@ -34,8 +34,7 @@ PARALLAX_KERNEL check_vectors(CudaVectors map, const float* right_disparity, con
   float& row_offset = map.row_offset[y * map.stride + x];
   const float d = disparity, v = row_offset;
   if (!has_value(d)) return;
-  const float column = static_cast<float>(x) - ceilf(d - 0.5f),
-              row = static_cast<float>(y) + ceilf(v - 0.5f);
+  const float column = static_cast<float>(x) - ceilf(d - 0.5f), row = static_cast<float>(y) + ceilf(v - 0.5f);
   if (column >= 0.0f && column < static_cast<float>(width) && row >= 0.0f &&
       row < static_cast<float>(height)) {
     const int64 at = static_cast<int>(row) * right_stride + static_cast<int>(column);

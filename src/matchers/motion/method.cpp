@@ -87,7 +87,7 @@ std::unique_ptr<detail::Method> method() {
                      int padding) { return margins(p, format.size, padding); },
        .approximate_tiles = true,
        .backends = {On::backend<reference, make_reference>(), On::backend<cpu, make_cpu>(),
-                    On::backend<cuda, make_cuda>()}});
+                    On::tuned<cuda, make_cuda, cuda_tuning_space>()}});
 }
 
 }  // namespace motion
