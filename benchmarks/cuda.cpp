@@ -2,8 +2,8 @@
 // Measures the cuda device and prints Markdown tables. Needs a GPU, and the pairs written by gpu_pairs:
 //
 //   benchmark_cuda PAIRS                        all tables
-//   benchmark_cuda PAIRS TABLE                  one: bp, default, dealing, block, census, tiled, sgm, in-flight,
-//                                               rectify, opencl
+//   benchmark_cuda PAIRS TABLE                  one: bp, default, dealing, block, census, tiled, sgm, motion,
+//                                               in-flight, rectify, opencl
 //   benchmark_cuda PAIRS schedulers [TILE…]     schedulers and threads per pixel for tiles of these sizes
 //   benchmark_cuda PAIRS first                  the first match of this process
 //   benchmark_cuda PAIRS run PAIR ARITHMETIC    a single match, for a profiler
@@ -26,6 +26,7 @@
 
 #include "benchmarks/webcams.h"
 #include "devices/cuda/context.h"
+#include "matchers/motion/motion.h"
 
 namespace {
 
@@ -343,6 +344,27 @@ Work work_of(const CensusParameters& parameters, Size size) {
 Work work_of(const SemiGlobalParameters& parameters, Size size) {
   const double updates = static_cast<double>(size.pixels()) * parameters.disparities * parameters.paths;
   return {updates, 2 * updates};
+}
+
+// As for belief propagation, over all labels or windows of them; twice with the check.
+Work work_of(const MotionParameters& parameters, Size size) {
+  const motion::Model model = motion::make_model(parameters);
+  const std::vector<motion::Scale> scales = motion::scales(parameters, size);
+  double updates = 0;
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    const motion::Scale& scale = scales[i];
+    const std::vector<Size> levels = scale.considers_all()
+                                         ? motion::level_sizes(scale.size, parameters.levels)
+                                         : std::vector<Size>{scale.size};
+    for (std::size_t k = 0; k < levels.size(); ++k)
+      updates += 0.5 * static_cast<double>(levels[k].pixels()) * scale.window.width * scale.window.height *
+                 model.iterations(i, k);
+  }
+  if (parameters.refine.left_right_check) updates *= 2;
+  return {updates, 9 * updates *
+                       (parameters.arithmetic == Arithmetic::fixed8    ? 1
+                        : parameters.arithmetic == Arithmetic::fixed16 ? 2
+                                                                       : 4)};
 }
 
 template <class Parameters>
@@ -805,6 +827,44 @@ void semi_global_table(const fs::path& pairs) {
   });
 }
 
+// Differences between rows are the times of stages.
+void motion_table() {
+  print_header("Motion");
+  const Pair pair = synthetic({640, 480}, 15);
+  for (const std::string name : {"default", "all-labels"}) {
+    const MotionParameters whole = preset<MotionParameters>(name);
+    MotionParameters match = whole;
+    match.refine = RefineParameters::none();
+    const auto row = [&](const std::string& how, const MotionParameters& parameters,
+                         const TunedValues& configuration = {}) {
+      measure("synthetic", name + ", " + how, pair, parameters, whole.disparities * whole.row_offsets,
+              configuration);
+    };
+    row("all steps", whole);
+    row("one match after the other", whole, {{"both_matches_at_once", "0"}});
+    MotionParameters one = match;
+    one.refine.left_right_check = true;
+    row("match and check", one);
+    row("match", match);
+    one = match;
+    one.finest_iterations = 1;
+    row("match, one half-sweep of the image", one);
+    one = match;
+    one.iterations = one.finest_iterations = 1;
+    row("match, one half-sweep everywhere", one);
+    for (const auto& [how, arithmetic] :
+         {std::pair{"fixed16", Arithmetic::fixed16}, {"float32", Arithmetic::float32}}) {
+      one = match;
+      one.arithmetic = arithmetic;
+      row(std::string("match, ") + how, one);
+    }
+    if (whole.active_window > 0) continue;
+    for (const char* blocks : {"2", "3", "5", "6", "8"})
+      row(std::string("match, ") + blocks + " blocks a multiprocessor", match,
+          {{"blocks_per_multiprocessor", blocks}});
+  }
+}
+
 void schedulers_table(const fs::path& pairs, const std::vector<int>& tiles) {
   print_contest_header("Schedulers, places of messages, threads per pixel");
   const Pair tsukuba = load(pairs / "contest");
@@ -871,7 +931,7 @@ void first_run(const fs::path& pairs) {
 int main(int count, char** arguments) {
   if (count < 2) {
     std::cerr << "usage: benchmark_cuda PAIRS "
-                 "[bp|default|dealing|block|census|tiled|sgm|in-flight|rectify|opencl|first|"
+                 "[bp|default|dealing|block|census|tiled|sgm|motion|in-flight|rectify|opencl|first|"
                  "schedulers TILE...|run PAIR ARITHMETIC]\n";
     return 2;
   }
@@ -889,6 +949,7 @@ int main(int count, char** arguments) {
     if (wanted("census")) census_table(pairs);
     if (wanted("tiled")) tiled_table(pairs);
     if (wanted("sgm")) semi_global_table(pairs);
+    if (wanted("motion")) motion_table();
     if (wanted("in-flight")) in_flight_table();
     if (wanted("rectify")) rectification_table();
     if (wanted("schedulers")) {

@@ -191,6 +191,50 @@ TEST_P(CudaConformance, SemiGlobalMatchingEqualsTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, CudaConformance, testing::Range(0u, most_seeds / seeds_a_test));
 
+// Labels whose rows are shared by up to 32 threads, and those that are kept in other memory.
+TEST_F(CudaTest, MotionEqualsTheReferenceForAnyRangeOfLabels) {
+  const SynthPair pair = synthesize({.size = {13, 9}, .disparities = 5});
+  struct Case {
+    Size labels;
+    Arithmetic arithmetic;
+    int levels, iterations;
+  };
+  for (const Case& one :
+       {Case{{31, 15}, Arithmetic::fixed8, 3, 4}, Case{{31, 15}, Arithmetic::fixed16, 2, 3},
+        Case{{17, 17}, Arithmetic::fixed8, 3, 1}, Case{{32, 32}, Arithmetic::fixed8, 1, 3},
+        Case{{1, 20}, Arithmetic::fixed8, 2, 2}, Case{{20, 1}, Arithmetic::fixed8, 2, 3},
+        Case{{5, 3}, Arithmetic::float32, 2, 1}, Case{{33, 5}, Arithmetic::fixed8, 3, 2},
+        Case{{40, 52}, Arithmetic::fixed8, 2, 2}, Case{{40, 52}, Arithmetic::float32, 2, 2}}) {
+    MotionParameters parameters;
+    parameters.active_window = 0;
+    parameters.disparities = one.labels.width;
+    parameters.row_offsets = one.labels.height;
+    parameters.min_disparity = -one.labels.width / 2;
+    parameters.min_row_offset = -one.labels.height / 2;
+    parameters.arithmetic = one.arithmetic;
+    parameters.levels = one.levels;
+    parameters.iterations = parameters.finest_iterations = one.iterations;
+    parameters.refine.weighted_median = 5;
+    expect_conformance(
+        parameters, views(pair), true,
+        std::to_string(one.labels.width) + "×" + std::to_string(one.labels.height) + " labels");
+  }
+}
+
+TEST_F(CudaTest, MotionsOneAfterTheOtherEqualTheReference) {
+  const SynthPair pair = synthesize({.size = {71, 40}, .disparities = 20});
+  for (const int window : {0, 5}) {
+    MotionParameters parameters;
+    parameters.active_window = window;
+    parameters.disparities = 25;
+    parameters.row_offsets = 9;
+    parameters.min_disparity = -4;
+    parameters.min_row_offset = -4;
+    expect_conformance(parameters, views(pair), true, "window " + std::to_string(window),
+                       {{"both_matches_at_once", "0"}, {"blocks_per_multiprocessor", "2"}});
+  }
+}
+
 TEST_F(CudaTest, EqualsTheReferenceForEveryWayToDealLabels) {
   const SynthPair pair = synthesize({.size = {71, 5}, .disparities = 30});
   const StereoPair images = views(pair);

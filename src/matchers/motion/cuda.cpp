@@ -13,6 +13,7 @@
 #include "data_cost/cuda_images.h"
 #include "devices/cuda/branch.h"
 #include "devices/cuda/kernel_sources.h"
+#include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/plan.h"
 #include "matchers/motion/cuda_types.h"
 #include "matchers/motion/motion.h"
@@ -31,8 +32,12 @@ using data_cost::CudaImages;
 constexpr unsigned block_threads = 128, warp_lanes = 32, block_warps = block_threads / warp_lanes;
 constexpr unsigned directions = 4;
 constexpr int window_elements = 8;  // of a row of a window
-// Both matches run at once up to this memory of each.
+// Unless told otherwise, both matches run at once up to this memory of each.
 constexpr std::size_t most_bytes_at_once = std::size_t{2} << 30;
+
+// Tunables, which no search tries.
+constexpr const char *both_at_once = "both_matches_at_once", *least_blocks = "blocks_per_multiprocessor";
+constexpr int usual_least_blocks = 4;
 
 enum Way { forward, backward };
 
@@ -72,9 +77,11 @@ struct Windows {
 
 class Cuda final : public cuda::Plan {
  public:
-  Cuda(const MotionParameters& parameters, const Device& device, const ImageFormat& format)
+  Cuda(const MotionParameters& parameters, const Device& device, const ImageFormat& format,
+       const detail::Configuration& configuration)
       : cuda::Plan(device, format, 0, true, true),
         model_(make_model(parameters)),
+        least_blocks_(configuration.value(least_blocks, usual_least_blocks)),
         refinement_(parameters.refine, format, layout_) {
     check_reachable(model_.space(), format.size);
     scales_[forward] = scales(parameters, format.size);
@@ -93,7 +100,8 @@ class Cuda final : public cuda::Plan {
     edges_ = layout_.reserve<std::uint32_t>(2 * data_cost::edge_table_size);
     const std::size_t before = layout_.bytes();
     matches_[forward] = reserve_match();
-    at_once_ = checks() && layout_.bytes() - before <= most_bytes_at_once;
+    const bool is_small = layout_.bytes() - before <= most_bytes_at_once;
+    at_once_ = checks() && configuration.value(both_at_once, static_cast<int>(is_small)) != 0;
     matches_[backward] = at_once_ ? reserve_match() : matches_[forward];
     if (!checks()) return;
     for (auto& plane : right_) plane = layout_.reserve_plane<float>(format.size);
@@ -200,10 +208,9 @@ class Cuda final : public cuda::Plan {
 
   void prepare_all_labels() {
     cuda::Options all = options(last().labels.extent);
-    constexpr int least_blocks = 4;
     all.insert(all.end(),
                {define("PACKED", is_packed()), define("LANES", static_cast<int>(lanes())),
-                define("BLOCK", static_cast<int>(block_threads)), define("LEAST_BLOCKS", least_blocks)});
+                define("BLOCK", static_cast<int>(block_threads)), define("LEAST_BLOCKS", least_blocks_)});
     all_labels_.program = cuda::Program(context(), cuda::motion_all_labels_cu, all);
     const cuda::Program& program = all_labels_.program;
     all_labels_.find_status = program.kernel("find_status");
@@ -387,6 +394,7 @@ class Cuda final : public cuda::Plan {
   }
 
   Model model_;
+  int least_blocks_;  // of messages of all labels, that must fit on a multiprocessor
   bool at_once_ = false;
   std::vector<Scale> scales_[2];                      // by way; their sizes are the same
   std::vector<Size> all_sizes_;                       // of the levels of the last scale
@@ -405,8 +413,28 @@ class Cuda final : public cuda::Plan {
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_cuda(const MotionParameters& parameters, const Device& device,
-                                        const ImageFormat& format) {
-  return std::make_unique<Cuda>(parameters, device, format);
+                                        const ImageFormat& format,
+                                        const detail::Configuration& configuration) {
+  return std::make_unique<Cuda>(parameters, device, format, configuration);
+}
+
+detail::TuningSpace cuda_tuning_space(const MotionParameters&, const Device&, const ImageFormat&) {
+  detail::TuningSpace space;
+  space.tunables = {
+      {both_at_once,
+       "Whether the matches from and to the first frame run at the same time; takes twice the memory",
+       {},
+       {},
+       {0, 1}},
+      {least_blocks,
+       "Smallest number of blocks to fit on a multiprocessor, where all labels are considered",
+       {},
+       {},
+       detail::whole_numbers(1, 12)}};
+  space.footprint = [](const detail::Configuration& configuration) {
+    return cuda::footprint(configuration.value(least_blocks, usual_least_blocks), block_threads, 0);
+  };
+  return space;
 }
 
 }  // namespace parallax::motion

@@ -77,22 +77,21 @@ MotionParameters all_labels() {
   return parameters;
 }
 
-using Make = std::unique_ptr<detail::Plan>(const MotionParameters&, const Device&, const ImageFormat&);
-
 // A plan that says, where all labels need too much memory, what windows of labels need.
-template <DeviceKind kind, Make* make>
+template <DeviceKind kind, auto* make, class... Configuration>
 std::unique_ptr<detail::Plan> with_remedy(const MotionParameters& parameters, const Device& device,
-                                          const ImageFormat& format) {
+                                          const ImageFormat& format, const Configuration&... configuration) {
   if constexpr (!detail::is_in_build(kind)) {
     return nullptr;  // there is no such make()
   } else {
-    auto plan = make(parameters, device, format);
+    auto plan = make(parameters, device, format, configuration...);
     if (parameters.active_window == 0)
       plan->remedy = [=] {
         MotionParameters coarse_to_fine = parameters;
         coarse_to_fine.active_window = MotionParameters().active_window;
         return ", or set active_window to " + std::to_string(coarse_to_fine.active_window) +
-               ", which needs " + bytes_text(make(coarse_to_fine, device, format)->memory_bytes());
+               ", which needs " +
+               bytes_text(make(coarse_to_fine, device, format, configuration...)->memory_bytes());
       };
     return plan;
   }
@@ -110,9 +109,10 @@ std::unique_ptr<detail::Method> method() {
        .margins = [](const MotionParameters& p, const ImageFormat& format,
                      int padding) { return margins(p, format.size, padding); },
        .approximate_tiles = true,
-       .backends = {On::backend<reference, with_remedy<reference, make_reference>>(),
-                    On::backend<cpu, with_remedy<cpu, make_cpu>>(),
-                    On::backend<cuda, with_remedy<cuda, make_cuda>>()}});
+       .backends = {
+           On::backend<reference, with_remedy<reference, make_reference>>(),
+           On::backend<cpu, with_remedy<cpu, make_cpu>>(),
+           On::tuned<cuda, with_remedy<cuda, make_cuda, detail::Configuration>, cuda_tuning_space>()}});
 }
 
 }  // namespace motion

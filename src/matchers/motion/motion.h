@@ -62,7 +62,9 @@ std::unique_ptr<detail::Method> method();
 
 std::unique_ptr<detail::Plan> make_reference(const MotionParameters&, const Device&, const ImageFormat&);
 std::unique_ptr<detail::Plan> make_cpu(const MotionParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const MotionParameters&, const Device&, const ImageFormat&);
+std::unique_ptr<detail::Plan> make_cuda(const MotionParameters&, const Device&, const ImageFormat&,
+                                        const detail::Configuration&);
+detail::TuningSpace cuda_tuning_space(const MotionParameters&, const Device&, const ImageFormat&);
 
 // Values derived from the parameters. Costs are in units: integers in integer arithmetic, else floats whose unit is one
 // label of discontinuity.
