@@ -57,6 +57,18 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"bp.edge_contrast", {"0", "0", "1.5", "10", "256"}},
       {"bp.edge_floor", {"0", "0.05", "0.2", "1"}},
       {"bp.row_weight", {"0", "0.3", "1", "2", "4", "1024"}},
+      {"motion.min_row_offset", {"-3", "0", "-9..9", "-9..9"}},
+      {"motion.row_offsets", {"1..3", "7", "1..25"}},
+      {"motion.active_window", {"0", "3", "5", "7"}},
+      {"motion.prediction_weight", {"0", "0.02", "0.3", "2"}},
+      {"motion.levels", {"1..6"}},
+      {"motion.iterations", {"1..9"}},
+      {"motion.finest_iterations", {"0", "1..4"}},
+      {"motion.data_weight", {"0.002", "0.01", "0.04", "0.1", "0.37", "3", "1000"}},
+      {"motion.outside_cost", {"0", "0.3", "1.6", "7", "1000"}},
+      {"motion.discontinuity_truncation", {"0.3", "1", "1.7", "5", "12.3", "31", "60", "1000"}},
+      {"motion.edge_contrast", {"0", "0", "1.5", "10", "256"}},
+      {"motion.edge_floor", {"0", "0.05", "0.2", "1"}},
       {"sgm.paths", {"4", "5", "8", "8"}},
       {"sgm.aggregation", {"sgm", "sgm", "mgm"}},
       {"sgm.cost",
@@ -147,9 +159,12 @@ void RandomCase::choose_range() {
 }
 
 int RandomCase::row_offsets() const {
-  const std::vector<ParameterInfo> all = list_parameters(method_);
-  if (std::none_of(all.begin(), all.end(), [](const auto& p) { return p.name == "row_tolerance"; })) return 1;
-  return 2 * std::stoi(get_parameter(parameters_, "row_tolerance")) + 1;
+  for (const ParameterInfo& parameter : list_parameters(method_)) {
+    const auto value = [&] { return std::stoi(get_parameter(parameters_, parameter.name)); };
+    if (parameter.name == "row_tolerance") return 2 * value() + 1;
+    if (parameter.name == "row_offsets") return value();
+  }
+  return 1;
 }
 
 std::string RandomCase::value_of(const ParameterInfo& parameter) {
