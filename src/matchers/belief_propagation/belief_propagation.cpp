@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/arithmetic.h"
 #include "core/checks.h"
 #include "core/floating_point.h"
 #include "data_cost/scene.h"
@@ -98,13 +99,8 @@ Model make_model(const BeliefPropagationParameters& p) {
   return model;
 }
 
-std::string name_of(Arithmetic arithmetic) {
-  static constexpr const char* names[] = {"fixed8", "fixed16", "float32", "float16", "bfloat16"};
-  return names[static_cast<int>(arithmetic)];
-}
-
 std::string variant(const BeliefPropagationParameters& parameters) {
-  return name_of(parameters.arithmetic) + (parameters.edge_contrast > 0 ? ", edges" : "");
+  return detail::name_of(parameters.arithmetic) + (parameters.edge_contrast > 0 ? ", edges" : "");
 }
 
 // Tiles begin at multiples of two pixels of the coarsest level, so their levels are parts of the image's

@@ -76,8 +76,6 @@ detail::TuningSpace cuda_tuning_space(const BeliefPropagationParameters&, const 
 std::unique_ptr<detail::Plan> make_opencl(const BeliefPropagationParameters&, const Device&,
                                           const ImageFormat&);
 
-// As the command line spells it.
-std::string name_of(Arithmetic arithmetic);
 // What kernels are specialised for, as in tuning files: "fixed8, edges".
 std::string variant(const BeliefPropagationParameters& parameters);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/arithmetic.h"
 #include "core/round_up.h"
 #include "data_cost/edge_weight.h"
 #include "data_cost/opencl_images.h"
@@ -52,7 +53,7 @@ void check_available(const BeliefPropagationParameters& parameters) {
         "align_rows is not available on device opencl, because it measures on the processor between two "
         "matches: choose device cpu");
   if (!is_integer(parameters.arithmetic))
-    throw Error(ErrorCategory::device, "arithmetic " + name_of(parameters.arithmetic) +
+    throw Error(ErrorCategory::device, "arithmetic " + detail::name_of(parameters.arithmetic) +
                                            " is not available on device opencl: choose fixed8 or fixed16, or "
                                            "device cpu");
 }

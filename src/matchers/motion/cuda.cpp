@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "core/arithmetic.h"
 #include "core/round_up.h"
 #include "data_cost/cuda_images.h"
 #include "devices/cuda/branch.h"
@@ -35,7 +36,7 @@ constexpr int window_elements = 8;  // of a row of a window
 // Unless told otherwise, both matches run at once up to this memory of each.
 constexpr std::size_t most_bytes_at_once = std::size_t{2} << 30;
 
-// Tunables, which no search tries.
+// Tunables.
 constexpr const char *both_at_once = "both_matches_at_once", *least_blocks = "blocks_per_multiprocessor";
 constexpr int usual_least_blocks = 4;
 
@@ -418,19 +419,20 @@ std::unique_ptr<detail::Plan> make_cuda(const MotionParameters& parameters, cons
   return std::make_unique<Cuda>(parameters, device, format, configuration);
 }
 
-detail::TuningSpace cuda_tuning_space(const MotionParameters&, const Device&, const ImageFormat&) {
+detail::TuningSpace cuda_tuning_space(const MotionParameters& parameters, const Device&, const ImageFormat&) {
   detail::TuningSpace space;
+  space.variant = detail::name_of(parameters.arithmetic) + (parameters.active_window > 0 ? ", windows" : "");
   space.tunables = {
+      {least_blocks,
+       "Smallest number of blocks to fit on a multiprocessor, where all labels are considered",
+       {3, 5, 6, 8},
+       {},
+       detail::whole_numbers(1, 12)},
       {both_at_once,
        "Whether the matches from and to the first frame run at the same time; takes twice the memory",
        {},
        {},
-       {0, 1}},
-      {least_blocks,
-       "Smallest number of blocks to fit on a multiprocessor, where all labels are considered",
-       {},
-       {},
-       detail::whole_numbers(1, 12)}};
+       {0, 1}}};
   space.footprint = [](const detail::Configuration& configuration) {
     return cuda::footprint(configuration.value(least_blocks, usual_least_blocks), block_threads, 0);
   };
