@@ -77,6 +77,9 @@ struct BeliefPropagationParameters {
   /// Neighbours whose row offsets differ by k cost row_weight·k more, and T at most in all, whatever the edges;
   /// 0…1024.
   float row_weight = 4;
+  /// The pair as a whole tells by how many rows it is off, as a plane over the image; row offsets that are k away from that
+  /// cost a pixel row_prior·k more, on all levels but the finest, and those with candidates; 0…1024.
+  float row_prior = 0.1f;
 
   /// T: neighbours that differ by k labels cost min(k, T); 0 = disparities / 7.5; 0…1024.
   float discontinuity_truncation = 6;

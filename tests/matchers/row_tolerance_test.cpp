@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <limits>
@@ -16,6 +17,7 @@
 #include "parallax/parallax.h"
 
 #include "core/plan.h"
+#include "data_cost/row_plane.h"
 #include "matchers/registry.h"
 #include "refine/row_votes.h"
 #include "support.h"
@@ -328,6 +330,79 @@ TEST(RowVotesTest, NeighbourhoodsPreferTheLeastSum) {
   EXPECT_EQ(votes.fraction(0, 0, 0, SubPixel::v_shape), 0.25f);
   EXPECT_EQ(votes.fraction(0, 0, 0, SubPixel::none), 0);
   EXPECT_EQ(votes.fraction(0, 0, 1, SubPixel::v_shape), 0);  // the last has one neighbour only
+}
+
+// Costs of squares whose row offsets lie in a plane.
+std::vector<std::int64_t> costs_of(const data_cost::RowPlane& plane, Size image) {
+  constexpr int side = data_cost::RowOffsetCosts::side;
+  std::vector<std::int64_t> costs;
+  const Size squares = data_cost::RowOffsetCosts::squares(image);
+  for (int y = 0; y < squares.height; ++y)
+    for (int x = 0; x < squares.width; ++x)
+      for (int v = -plane.rows; v <= plane.rows; ++v)
+        costs.push_back(std::lround(
+            1000 * std::abs(v - plane.at((x + 0.5) * side / image.width, (y + 0.5) * side / image.height))));
+  return costs;
+}
+
+TEST(RowPlaneTest, IsTheOneOfTheCosts) {
+  constexpr Size image{640, 352};
+  for (const data_cost::RowPlane& plane : {data_cost::RowPlane{2, 0, 0, 0},
+                                           {2, -1, 0, 0},
+                                           {2, 0, 4, 0},
+                                           {2, 0.5, -1, 2},
+                                           {7, -3, 5, -6},
+                                           {1, 1, 0, 0}}) {
+    const std::vector<std::int64_t> costs = costs_of(plane, image);
+    const data_cost::RowPlane found = data_cost::fit_row_plane({image, plane.rows, costs.data()});
+    for (const double x : {0.05, 0.4, 0.95})
+      for (const double y : {0.05, 0.6, 0.95})
+        EXPECT_NEAR(found.at(x, y), plane.at(x, y), 0.25)
+            << plane.middle << ", " << plane.by_width << ", " << plane.by_height << " at " << x << ", " << y;
+  }
+}
+
+// Squares without texture say nothing, and those that are wrong are outvoted.
+TEST(RowPlaneTest, FewSquaresDecide) {
+  constexpr Size image{320, 320};
+  const data_cost::RowPlane plane{2, 0, 4, 0};
+  std::vector<std::int64_t> costs = costs_of(plane, image);
+  for (std::size_t square = 0; square < costs.size() / 5; ++square) {
+    std::int64_t* const of_square = &costs[5 * square];
+    if (square % 5 < 2) std::fill_n(of_square, 5, 500);
+    if (square % 10 == 7) std::reverse(of_square, of_square + 5);
+  }
+  const data_cost::RowPlane found = data_cost::fit_row_plane({image, 2, costs.data()});
+  EXPECT_NEAR(found.at(0.1, 0.5), -1.6, 0.3);
+  EXPECT_NEAR(found.at(0.5, 0.5), 0, 0.3);
+  EXPECT_NEAR(found.at(0.9, 0.1), 1.6, 0.3);
+  std::fill(costs.begin(), costs.end(), 7);
+  EXPECT_EQ(data_cost::fit_row_plane({image, 2, costs.data()}).at(0.2, 0.7), 0);
+}
+
+// A pair that is lowered by a row, but for faint noise on stripes from top to bottom, in the middle.
+TEST(RowToleranceTest, ThePairAsAWholeTellsRowOffsetsOfPlacesThatHardlyDo) {
+  SynthPair pair = lowered(synthesize({.size = {256, 128}, .disparities = 12}), 1);
+  std::uint32_t state = 1;
+  for (int y = 0; y < 128; ++y) {
+    for (int x = 90; x < 170; ++x) {
+      state = state * 1664525u + 1013904223u;
+      const auto value = static_cast<std::uint8_t>(100 + x / 3 * 37 % 41 + (state >> 30));
+      std::fill_n(&pair.left.at(3 * x, y), 3, value);
+      std::fill_n(&pair.right.at(3 * (x - 4), y), 3, value);
+    }
+  }
+  const auto share_of = [&](const char* prior, float offset) {
+    MatcherParameters parameters = across_rows("bp", 2);
+    set_parameter(parameters, "row_prior", prior);
+    const Result result = match(parameters, cpu(2), views(pair), 0xA5, true);
+    int count = 0, found = 0;
+    for (int y = 8; y < 120; ++y)
+      for (int x = 110; x < 155; ++x, ++count) found += std::abs(result.row_offset.at(x, y) - offset) < 0.5f;
+    return static_cast<double>(found) / count;
+  };
+  EXPECT_GT(share_of("0", 0), 0.9);
+  EXPECT_GT(share_of("1", 1), 0.9);
 }
 
 TEST(RowToleranceTest, AlignedRowsAreRefused) {

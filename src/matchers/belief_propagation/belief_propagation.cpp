@@ -58,7 +58,9 @@ void check_half(const Model& model) {
   const BeliefPropagationParameters& p = model.parameters;
   const double children = std::pow(4.0, p.levels - 1);
   if (p.cost == DataCost::volume ||
-      model.highest_data_cost() * children + 4 * model.truncation < highest_half)
+      (model.highest_data_cost() + model.row_prior * static_cast<float>(model.row_offsets - 1)) * children +
+              4 * model.truncation <
+          highest_half)
     return;
   throw Error(ErrorCategory::argument, "levels is " + std::to_string(p.levels) +
                                            ": data costs add up to more than float16 can hold; choose "
@@ -85,6 +87,7 @@ Model make_model(const BeliefPropagationParameters& p) {
   };
   model.row_slope = bounded(model.rounded(p.row_weight * model.scale));
   model.row_bound = model.rounded(model.truncation * model.scale);
+  model.row_prior = p.row_prior * model.scale;
   for (int difference = 0; difference < static_cast<int>(edge_table_size); ++difference) {
     const double weight = data_cost::edge_weight(difference, p.edge_contrast, p.edge_floor);
     // The slope is at least one unit, because with 0 a message would say nothing; above the bound, a higher

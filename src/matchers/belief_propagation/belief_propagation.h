@@ -29,7 +29,8 @@
 //
 // where row offsets do not depend on the edges in the picture: rows lie where they lie. So a message is a forward and a
 // backward pass over the disparities of each row offset, the minimum with the least h of that row offset + w·T, a forward
-// and a backward pass over the row offsets of each disparity, and the minimum with min h + T.
+// and a backward pass over the row offsets of each disparity, and the minimum with min h + T. On coarse levels, row offsets
+// also cost the more, the further they are from those of a plane that fits the whole pair (row_prior.h).
 //
 // On the finest levels, pixels may consider candidate labels only (candidates.h). Other labels are infinitely
 // costly to them. The messages that they send have the bound of their edge at those labels: at row offsets that they
@@ -100,6 +101,7 @@ struct Model : data_cost::CostModel {
   std::vector<float> slopes, truncations;
   // Of a step of one row offset, and of any number of them; in units.
   float row_slope, row_bound;
+  float row_prior;  // of a row offset one away from the expected one, in units of no rounding
 
   int data_bound() const { return 4 * bound + 1; }
   // Half-sweeps on a level, of the left match or of the mirrored pair's.
@@ -114,6 +116,11 @@ struct Model : data_cost::CostModel {
     return parameters.arithmetic == Arithmetic::fixed8 && cost == DataCost::census &&
            highest_data_cost() <= static_cast<float>(bound) && level + 1 < levels &&
            level < static_cast<std::size_t>(parameters.candidate_levels);
+  }
+  std::size_t candidate_levels(std::size_t levels) const {
+    std::size_t count = 0;
+    while (has_candidates(count, levels)) ++count;
+    return count;
   }
   refine::DecisionRule decision() const {
     return {min_disparity,      labels,         parameters.sub_pixel, parameters.min_confidence,

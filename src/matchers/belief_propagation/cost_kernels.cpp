@@ -94,6 +94,52 @@ HWY_INLINE void settle(const float* units, std::ptrdiff_t step, const PlaneShape
 }
 
 template <class Number>
+HWY_INLINE Float::Vector load_float(const typename Number::Storage* p) {
+  if constexpr (Number::integer) {
+    const hn::RebindToSigned<Float::Tag> whole;
+    return hn::ConvertTo(
+        Float::Tag(), hn::PromoteTo(whole, hn::LoadU(hn::Rebind<typename Number::Storage, Float::Tag>(), p)));
+  } else {
+    return Number::load(p);
+  }
+}
+
+template <class Number>
+void least_costs_as(const RowOffsets& row) {
+  const Float::Tag tag;
+  const int lanes = static_cast<int>(hn::Lanes(tag)), disparities = row.shape.labels / row.shape.row_offsets;
+  for (int i = 0; i < row.shape.computed; i += lanes) {
+    const auto* data = storage<Number>(row.data) + i;
+    for (int k = 0; k < row.shape.row_offsets; ++k) {
+      auto least = hn::Set(tag, Float::highest);
+      for (int d = 0; d < disparities; ++d, data += row.shape.stride)
+        least = hn::Min(least, load_float<Number>(data));
+      hn::StoreU(least, tag, row.costs + k * row.shape.stride + i);
+    }
+  }
+}
+
+template <class Number>
+void add_costs_as(const RowOffsets& row) {
+  const Float::Tag tag;
+  const int lanes = static_cast<int>(hn::Lanes(tag)), disparities = row.shape.labels / row.shape.row_offsets;
+  float* units = static_cast<float*>(row.scratch);
+  for (int i = 0; i < row.shape.computed; i += lanes) {
+    auto* data = static_cast<typename Number::Storage*>(row.data) + i;
+    int label = 0;
+    for (int k = 0; k < row.shape.row_offsets; ++k) {
+      const auto added = hn::LoadU(tag, row.costs + k * row.shape.stride + i);
+      for (int d = 0; d < disparities; ++d, ++label) {
+        auto sum = hn::Add(load_float<Number>(data + label * row.shape.stride), added);
+        if constexpr (!Number::integer) sum = Number::within_range(sum);
+        hn::Store(sum, tag, units + label * lanes);
+      }
+    }
+    settle<Number>(units, lanes, row.shape, row.bound, data);
+  }
+}
+
+template <class Number>
 void settle_costs_as(const PlaneShape& shape, int count, const float* units, int bound, void* out) {
   const int lanes = static_cast<int>(hn::Lanes(Float::Tag()));
   for (int i = 0; i < count; i += lanes)
@@ -154,6 +200,14 @@ void cost_row_here(Arithmetic arithmetic, const RowCost& row) {
   as_number(arithmetic, [&](auto number) { cost_row_as<decltype(number)>(row); });
 }
 
+void least_costs_here(Arithmetic arithmetic, const RowOffsets& row) {
+  as_number(arithmetic, [&](auto number) { least_costs_as<decltype(number)>(row); });
+}
+
+void add_costs_here(Arithmetic arithmetic, const RowOffsets& row) {
+  as_number(arithmetic, [&](auto number) { add_costs_as<decltype(number)>(row); });
+}
+
 void settle_costs_here(Arithmetic arithmetic, const PlaneShape& shape, int count, const float* units,
                        int bound, void* out) {
   as_number(arithmetic,
@@ -186,12 +240,22 @@ HWY_AFTER_NAMESPACE();
 namespace parallax::belief_propagation {
 
 HWY_EXPORT(cost_row_here);
+HWY_EXPORT(least_costs_here);
+HWY_EXPORT(add_costs_here);
 HWY_EXPORT(settle_costs_here);
 HWY_EXPORT(split_bytes_here);
 HWY_EXPORT(split_words_here);
 
 void cost_row(Arithmetic arithmetic, const RowCost& row) {
   HWY_DYNAMIC_DISPATCH(cost_row_here)(arithmetic, row);
+}
+
+void least_costs(Arithmetic arithmetic, const RowOffsets& row) {
+  HWY_DYNAMIC_DISPATCH(least_costs_here)(arithmetic, row);
+}
+
+void add_costs(Arithmetic arithmetic, const RowOffsets& row) {
+  HWY_DYNAMIC_DISPATCH(add_costs_here)(arithmetic, row);
 }
 
 void settle_costs(Arithmetic arithmetic, const PlaneShape& shape, int count, const float* units, int bound,

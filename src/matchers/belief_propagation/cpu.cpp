@@ -25,6 +25,7 @@
 #include "matchers/belief_propagation/edges.h"
 #include "matchers/belief_propagation/features.h"
 #include "matchers/belief_propagation/level_rows.h"
+#include "matchers/belief_propagation/row_prior.h"
 #include "matchers/belief_propagation/strips.h"
 #include "matchers/host_plan.h"
 #include "refine/decision.h"
@@ -81,6 +82,7 @@ struct Window {
   std::uint16_t* labels;
   float* around[6];
   StripCosts* strips;  // for each row offset
+  float* row_costs;    // [row offset][stride], of half a row of the first level that is stored
 };
 
 class Cpu final : public host::Plan {
@@ -96,13 +98,14 @@ class Cpu final : public host::Plan {
                        << 10),
         bands_per_thread_(configuration.value(bands_per_thread.name, 1)),
         aligned_(configuration.value(aligned.name, 1) != 0),
-        candidate_levels_(count_candidate_levels()),
+        candidate_levels_(model_.candidate_levels(level_sizes(size_, parameters.levels).size())),
         features_(model_, format, plane_shape(size_, model_.labels, model_.row_offsets, arithmetic_),
                   workers_.slots()),
         strips_(model_, format, workers_.slots()),
         edges_(model_, level_sizes(size_, parameters.levels), candidate_levels_),
         candidates_(model_, level_sizes(size_, parameters.levels), static_cast<int>(candidate_levels_),
                     strips_, edges_, workers_.slots()),
+        prior_(model_, size_),
         windows_(static_cast<std::size_t>(workers_.slots())) {
     check_reachable(model_, size_);
     for (const Size size : level_sizes(size_, parameters.levels)) levels_.push_back(level_of(size));
@@ -145,6 +148,7 @@ class Cpu final : public host::Plan {
       features_.reserve(arena);
     edges_.reserve(arena);
     candidates_.reserve(arena);
+    prior_.reserve(arena);
     if (has_candidates()) best_ = arena.reserve_plane<std::uint16_t>(levels_[candidate_levels_].size);
     for (std::size_t i = first_stored(); i < levels_.size(); ++i) {
       const std::size_t planes = data_planes(levels_[i]);
@@ -166,6 +170,9 @@ class Cpu final : public host::Plan {
     window.labels = arena.reserve<std::uint16_t>(pixels);
     for (float*& beliefs : window.around) beliefs = arena.reserve<float>(pixels);
     window.strips = arena.reserve<StripCosts>(static_cast<std::size_t>(model_.row_offsets));
+    if (prior_.exists())
+      window.row_costs = arena.reserve<float>(static_cast<std::size_t>(levels_[first_stored()].shape.stride) *
+                                              static_cast<std::size_t>(model_.row_offsets));
   }
 
   void fill_memory() override {
@@ -210,12 +217,6 @@ class Cpu final : public host::Plan {
     return level;
   }
 
-  std::size_t count_candidate_levels() const {
-    const std::size_t levels = level_sizes(size_, model_.parameters.levels).size();
-    std::size_t count = 0;
-    while (model_.has_candidates(count, levels)) ++count;
-    return count;
-  }
   bool has_candidates() const { return candidate_levels_ > 0; }
   // The finest level whose data costs and messages are kept.
   std::size_t first_stored() const { return std::max<std::size_t>(1, candidate_levels_); }
@@ -257,6 +258,7 @@ class Cpu final : public host::Plan {
     for_level_rows(
         workers_, size_.height, first_stored(), levels_.size(),
         [&](std::size_t level, int first, int last, int slot) { make_rows(level, first, last, slot); });
+    if (prior_.exists()) add_row_prior();
     clock.finish(names.pyramid);
     for (std::size_t i = levels_.size(); i-- > first_stored();) {
       if (i == candidate_levels_)
@@ -331,6 +333,55 @@ class Cpu final : public host::Plan {
           sums.out[row][parity] =
               reinterpret_cast<std::uint8_t*>(data_plane(level, y + row, colour_of(y + row, parity)));
       sum_strip(sums);
+    }
+  }
+
+  void add_row_prior() {
+    prior_.clear();
+    workers_.for_each(prior_.squares().height, [&](int square, int slot) {
+      const int last = std::min(prior_.first_row(square + 1), levels_[first_stored()].size.height);
+      for (int y = prior_.first_row(square); y < last; ++y) add_up_row_offsets(y, slot);
+    });
+    prior_.fit();
+    for (std::size_t i = first_stored(); i < levels_.size(); ++i)
+      for_row_ranges(workers_, levels_[i].size.height, [&](int first, int last, int slot) {
+        for (int y = first; y < last; ++y) add_row_prior(i, y, slot);
+      });
+  }
+
+  // Calls each(x, element of the half) for the pixels of one parity in a row.
+  template <class Each>
+  static void for_half(const Level& level, int parity, const Each& each) {
+    for (int x = parity; x < level.size.width; x += 2) each(x, x / 2);
+  }
+
+  RowOffsets row_offsets_of(const Level& level, int y, int parity, int slot) const {
+    const Window& window = windows_[static_cast<std::size_t>(slot)];
+    return {level.shape, data_plane(level, y, colour_of(y, parity)), window.row_costs, model_.data_bound(),
+            window.scratch};
+  }
+
+  void add_up_row_offsets(int y, int slot) const {
+    const Level& level = levels_[first_stored()];
+    for (int parity = 0; parity < 2; ++parity) {
+      const RowOffsets row = row_offsets_of(level, y, parity, slot);
+      least_costs(arithmetic_, row);
+      for (int k = 0; k < model_.row_offsets; ++k)
+        for_half(level, parity,
+                 [&](int x, int i) { prior_.add(x, y, k, row.costs[k * level.shape.stride + i]); });
+    }
+  }
+
+  void add_row_prior(std::size_t index, int y, int slot) const {
+    const Level& level = levels_[index];
+    for (int parity = 0; parity < 2; ++parity) {
+      const RowOffsets row = row_offsets_of(level, y, parity, slot);
+      for (int k = 0; k < model_.row_offsets; ++k) {
+        float* costs = row.costs + k * level.shape.stride;
+        std::fill_n(costs, level.shape.stride, 0.0f);
+        for_half(level, parity, [&](int x, int i) { costs[i] = prior_.cost(index, x, y, k); });
+      }
+      add_costs(arithmetic_, row);
     }
   }
 
@@ -712,6 +763,7 @@ class Cpu final : public host::Plan {
   Strips strips_;
   Edges edges_;
   CandidateLevels candidates_;
+  RowPrior prior_;
   std::vector<Level> levels_;
   std::vector<Window> windows_;  // by slot
   int strip_width_ = 0;

@@ -104,6 +104,15 @@ struct RowCost {
   void* scratch;  // of scratch_bytes(labels)
 };
 
+// What row offsets cost one half of a row in addition, or by themselves: the costs of row offset k are `costs`[k·stride + i].
+struct RowOffsets {
+  PlaneShape shape;
+  void* data;  // the data costs of all labels
+  float* costs;
+  int bound;      // integer arithmetic: bound of the data costs
+  void* scratch;  // of scratch_bytes(labels)
+};
+
 // Enough for four floats per label and lane.
 inline std::size_t scratch_bytes(int labels) {
   return static_cast<std::size_t>(labels) * 4 * 64;
@@ -122,6 +131,10 @@ void update_row(Arithmetic arithmetic, const RowUpdate& row);
 void decide_row(Arithmetic arithmetic, const RowDecision& row);
 void sum_row(Arithmetic arithmetic, const RowSum& row);
 void cost_row(Arithmetic arithmetic, const RowCost& row);
+// Sets the costs of row offsets to the least data costs of their labels.
+void least_costs(Arithmetic arithmetic, const RowOffsets& row);
+// Adds the costs of row offsets to the data costs.
+void add_costs(Arithmetic arithmetic, const RowOffsets& row);
 
 // The last step of cost_row(): stores the data costs of elements from their costs in `units`, [label][pitch].
 inline constexpr int pitch = 64;

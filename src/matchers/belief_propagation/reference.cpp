@@ -10,6 +10,7 @@
 #include "data_cost/reference_grid.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/candidates.h"
+#include "matchers/belief_propagation/row_prior.h"
 #include "matchers/host_plan.h"
 
 namespace parallax::belief_propagation {
@@ -70,7 +71,8 @@ class Reference final : public host::Plan {
       : host::Plan(parameters.refine, format.size,
                    data_cost::volume_labels(parameters.cost, parameters.disparities)),
         model_(make_model(parameters)),
-        costs_(model_, size_) {
+        costs_(model_, size_),
+        prior_(model_, size_) {
     check_reachable(model_, size_);
     for (const Size size : level_sizes(size_, parameters.levels))
       levels_.push_back({.size = size, .disparities = parameters.disparities});
@@ -101,6 +103,7 @@ class Reference final : public host::Plan {
         level.candidates = arena.reserve<Candidates>(tile_count(level.size).pixels());
     }
     message_ = arena.reserve<float>(static_cast<std::size_t>(model_.labels));
+    prior_.reserve(arena);
   }
 
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
@@ -124,6 +127,7 @@ class Reference final : public host::Plan {
     costs_.prepare(pair, mirrored);
     make_finest_level();
     for (std::size_t i = 1; i < levels_.size(); ++i) make_level(levels_[i - 1], levels_[i]);
+    if (prior_.exists()) add_row_prior();
     for (std::size_t i = levels_.size(); i-- > 0;) {
       if (levels_[i].candidates != nullptr) find_candidates(levels_[i], levels_[i + 1]);
       start_messages(levels_[i], i + 1 < levels_.size() ? &levels_[i + 1] : nullptr);
@@ -174,6 +178,31 @@ class Reference final : public host::Plan {
         }
         settle(data);
         coarse.gray.at(x, y) = static_cast<std::uint16_t>((gray + children / 2) / children);
+      }
+    }
+  }
+
+  void add_row_prior() {
+    const ReferenceLevel& first = levels_[prior_.first_level()];
+    const int disparities = model_.disparities();
+    prior_.clear();
+    for (int y = 0; y < first.size.height; ++y) {
+      for (int x = 0; x < first.size.width; ++x) {
+        for (int row = 0; row < model_.row_offsets; ++row) {
+          const float* of_row = first.data.at(x, y) + row * disparities;
+          prior_.add(x, y, row, *std::min_element(of_row, of_row + disparities));
+        }
+      }
+    }
+    prior_.fit();
+    for (std::size_t i = prior_.first_level(); i < levels_.size(); ++i) {
+      for (int y = 0; y < levels_[i].size.height; ++y) {
+        for (int x = 0; x < levels_[i].size.width; ++x) {
+          float* data = levels_[i].data.at(x, y);
+          for (int label = 0; label < model_.labels; ++label)
+            data[label] += prior_.cost(i, x, y, label / disparities);
+          settle(data);
+        }
       }
     }
   }
@@ -304,6 +333,7 @@ class Reference final : public host::Plan {
 
   Model model_;
   DataCosts costs_;
+  RowPrior prior_;
   std::vector<ReferenceLevel> levels_;
   float* message_ = nullptr;
 };
