@@ -7,7 +7,7 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
-#include "evaluate/quantiles.h"
+#include "evaluate/error_tally.h"
 #include "formats/flow.h"
 
 namespace parallax {
@@ -30,33 +30,14 @@ class FlowTally {
   void add(double u, double v, double true_u, double true_v) {
     ++metrics_.count;
     const double error = std::hypot(u - true_u, v - true_v);
-    errors_.add(static_cast<float>(error));
-    metrics_.bad05 += error > 0.5;
-    metrics_.bad1 += error > 1;
-    metrics_.bad2 += error > 2;
-    metrics_.bad3 += error > 3;
-    metrics_.bad5 += error > 5;
+    add_error(error, metrics_, errors_);
     metrics_.fl += error > 3 && error > 0.05 * std::hypot(true_u, true_v);
-    metrics_.average += error;
-    metrics_.rms += error * error;
     metrics_.angular += angle(u, v, true_u, true_v);
   }
 
-  // Turns counts into fractions and sums into means.
   FlowMetrics finish() {
-    if (metrics_.count == 0)
-      throw Error(ErrorCategory::argument,
-                  "no pixel to evaluate: the truth is unknown or masked out everywhere");
-    for (double* share : shares()) *share /= static_cast<double>(metrics_.count);
-    const auto valid = static_cast<double>(errors_.count());
-    metrics_.coverage = valid / static_cast<double>(metrics_.count);
-    metrics_.average /= valid;  // 0 / 0 = NaN where nothing is valid
-    metrics_.angular /= valid;
-    metrics_.rms = std::sqrt(metrics_.rms / valid);
-    metrics_.a50 = errors_.quantile(50);
-    metrics_.a90 = errors_.quantile(90);
-    metrics_.a95 = errors_.quantile(95);
-    metrics_.a99 = errors_.quantile(99);
+    finish_errors(metrics_, shares(), errors_);
+    metrics_.angular /= static_cast<double>(errors_.count());
     return metrics_;
   }
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the errors of disparities and of motions have in common.
+#pragma once
+
+#include <cmath>
+
+#include "parallax/error.h"
+
+#include "evaluate/quantiles.h"
+
+namespace parallax {
+
+// Counts errors beyond the limits that all metrics have, and adds up.
+template <class Metrics>
+void add_error(double error, Metrics& metrics, Quantiles& errors) {
+  errors.add(static_cast<float>(error));
+  metrics.bad05 += error > 0.5;
+  metrics.bad1 += error > 1;
+  metrics.bad2 += error > 2;
+  metrics.bad3 += error > 3;
+  metrics.bad5 += error > 5;
+  metrics.average += error;
+  metrics.rms += error * error;
+}
+
+// Turns counts into fractions, those of `shares` too, and sums into means.
+template <class Metrics, class Shares>
+void finish_errors(Metrics& metrics, const Shares& shares, Quantiles& errors) {
+  if (metrics.count == 0)
+    throw Error(ErrorCategory::argument,
+                "no pixel to evaluate: the truth is unknown or masked out everywhere");
+  for (double* share : shares) *share /= static_cast<double>(metrics.count);
+  const auto valid = static_cast<double>(errors.count());
+  metrics.coverage = valid / static_cast<double>(metrics.count);
+  metrics.average /= valid;  // 0 / 0 = NaN where nothing is valid
+  metrics.rms = std::sqrt(metrics.rms / valid);
+  metrics.a50 = errors.quantile(50);
+  metrics.a90 = errors.quantile(90);
+  metrics.a95 = errors.quantile(95);
+  metrics.a99 = errors.quantile(99);
+}
+
+}  // namespace parallax
