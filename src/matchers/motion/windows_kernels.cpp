@@ -349,7 +349,7 @@ HWY_INLINE Pack look_up(const Pack& table, const Pack& indices) {
 #if HWY_TARGET <= HWY_AVX3_DL
   return {ByteVector{_mm512_permutexvar_epi8(indices.v[0].raw, table.v[0].raw)}};
 #else
-  // Indices beyond a part of 16 elements get the highest bit, for which a lookup brings 0.
+  // Indices beyond a part of 16 elements get the highest bit, for which a lookup brings 0; others have the lowest four alone.
   const Bytes d;
   alignas(64) std::uint8_t elements[window_lanes];
   store(table, elements);
@@ -358,8 +358,8 @@ HWY_INLINE Pack look_up(const Pack& table, const Pack& indices) {
     out.v[i] = hn::Zero(d);
     for (int part = 0; part < window_lanes; part += 16) {
       const auto elsewhere = hn::Xor(indices.v[i], hn::Set(d, static_cast<std::uint8_t>(part)));
-      out.v[i] = hn::Or(out.v[i], hn::TableLookupBytesOr0(hn::LoadDup128(d, elements + part),
-                                                          hn::SaturatedAdd(elsewhere, hn::Set(d, 112))));
+      const auto index = hn::And(hn::SaturatedAdd(elsewhere, hn::Set(d, 112)), hn::Set(d, 0x8F));
+      out.v[i] = hn::Or(out.v[i], hn::TableLookupBytesOr0(hn::LoadDup128(d, elements + part), index));
     }
   }
   return out;
