@@ -2,6 +2,7 @@
 #include "matchers/census/census.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "core/checks.h"
@@ -42,10 +43,10 @@ Offset farthest_neighbour(CensusTransform transform) {
   return farthest;
 }
 
-Level level_of(Size size, int lowest, int highest) {
+Level level_of(Size size, int lowest, int highest, int rows) {
   lowest = std::max(lowest, 1 - size.width);
   highest = std::min(highest, size.width - 1);
-  return {size, lowest, highest - lowest + 1};
+  return {size, lowest, highest - lowest + 1, std::min(rows, size.height - 1)};
 }
 
 void check_labels(const Level& full, const CensusParameters& parameters) {
@@ -90,14 +91,17 @@ Neighbourhood neighbourhood(CensusTransform transform) {
 }
 
 std::vector<Level> plan_levels(const CensusParameters& parameters, Size size) {
-  int lowest = parameters.min_disparity, highest = lowest + parameters.disparities - 1;
-  std::vector<Level> levels{level_of(size, lowest, highest)};
+  int lowest = parameters.min_disparity, highest = lowest + parameters.disparities - 1,
+      rows = parameters.row_tolerance;
+  std::vector<Level> levels{level_of(size, lowest, highest, rows)};
   check_labels(levels.front(), parameters);
   while (static_cast<int>(levels.size()) < parameters.pyramid_levels && (size.width > 1 || size.height > 1)) {
     size = {half_rounded_up(size.width), half_rounded_up(size.height)};
     lowest = half_rounded_down(lowest);
     highest = half_rounded_up(highest);
-    levels.push_back(level_of(size, lowest, highest));
+    rows = half_rounded_up(rows);
+    if (std::getenv("RULE") && std::atoi(std::getenv("RULE")) == 2) rows = 0;
+    levels.push_back(level_of(size, lowest, highest, rows));
   }
   return levels;
 }

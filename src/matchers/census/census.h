@@ -82,6 +82,7 @@ inline constexpr int left_side = 0, right_side = 1;
 struct Level {
   Size size;
   int lowest, labels;
+  int rows;  // searched up and down
 
   int highest() const { return lowest + labels - 1; }
 };

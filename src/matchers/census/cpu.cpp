@@ -11,6 +11,7 @@
 #include "devices/cpu/tuning.h"
 #include "matchers/census/census.h"
 #include "matchers/census/cpu_kernels.h"
+#include "matchers/census/row_search.h"
 #include "matchers/host_plan.h"
 
 namespace parallax::census {
@@ -71,7 +72,9 @@ class Cpu final : public host::Plan, public CensusPlan {
         batch_labels_(configuration.value(labels_together.name, most_batch_labels)),
         scratch_(index(workers_.slots())) {
     for (auto& planes : planes_) planes.resize(levels_.size());
-    plan_memory();
+    if (parameters.row_tolerance > 0)
+      for (int side = 0; side < sides_searched(); ++side) row_searches_.emplace_back(levels_, side);
+    plan_memory(parameters.row_tolerance > 0);
   }
 
   detail::Footprint footprint() const {
@@ -121,6 +124,7 @@ class Cpu final : public host::Plan, public CensusPlan {
         planes.signatures = reserve_signatures(size, neighbourhood_.bytes(), with_gray, arena);
         if (level > 0 && searches(side)) planes.labels = arena.reserve_plane<std::uint16_t>(size);
       }
+    for (RowSearch& rows : row_searches_) rows.reserve(arena);
     for (Scratch& scratch : scratch_) reserve_scratch(scratch, arena);
   }
 
@@ -246,11 +250,50 @@ class Cpu final : public host::Plan, public CensusPlan {
   void search(int level, const DisparityMap& map) const {
     const Size tiles = tiles_of(levels_[index(level)].size);
     const int columns = tiles.width, sides = sides_searched();
+    if (!row_searches_.empty()) return search_rows(level, map);
     const Search searches_of[] = {search_of(level, left_side, map), search_of(level, right_side, map)};
     workers_.for_each(sides * tiles.height * columns, [&](int tile, int slot) {
       search_tile(searches_of[tile % sides], tile / sides % columns, tile / sides / columns,
                   scratch(slot).tile);
     });
+  }
+
+  // Searches every row offset, then chooses among them.
+  void search_rows(int level, const DisparityMap& map) const {
+    const Level& own = levels_[index(level)];
+    const Size tiles = tiles_of(own.size);
+    const int columns = tiles.width, sides = sides_searched(), offsets = 2 * own.rows + 1,
+              tasks = sides * offsets;
+    const Search searches_of[] = {search_of(level, left_side, map), search_of(level, right_side, map)};
+    workers_.for_each(tasks * tiles.height * columns, [&](int task, int slot) {
+      const int side = task % sides, v = task / sides % offsets - own.rows, tile = task / tasks;
+      Search search = searches_of[side];
+      search.rows_lower = side == left_side ? v : -v;
+      search.found = row_searches_[index(side)].found(level, v);
+      if (parameters_.uniqueness == 0 && map.confidence.empty()) search.found.rivals = nullptr;
+      search_tile(search, tile % columns, tile / columns, scratch(slot).tile);
+    });
+    const int squares = row_searches_[0].squares(level);
+    for_row_ranges(workers_, sides * squares, [&](int first, int last, int) {
+      for (int row = first; row < last; ++row)
+        row_searches_[index(row / squares)].count_votes(level, row % squares, row % squares + 1);
+    });
+    for (const RowSearch& rows : row_searches_) rows.settle_votes(level);
+    for_row_ranges(workers_, sides * own.size.height, [&](int first, int last, int) {
+      for (int row = first; row < last; ++row)
+        choose_row(level, row / own.size.height, row % own.size.height, map);
+    });
+  }
+
+  void choose_row(int level, int side, int y, const DisparityMap& map) const {
+    const RowSearch& rows = row_searches_[index(side)];
+    if (level > 0)
+      rows.choose_labels(level, y, planes(level, side).labels.row(y));
+    else if (side == right_side)
+      rows.choose_disparities(y, right_disparity_.row(y));
+    else
+      rows.choose_row(y, masked_[side] ? planes(0, side).mask.row(y) : nullptr, parameters_.sub_pixel,
+                      parameters_.uniqueness, map);
   }
 
   CensusParameters parameters_;
@@ -259,6 +302,7 @@ class Cpu final : public host::Plan, public CensusPlan {
   int tile_rows_, batch_labels_;
   std::vector<LevelPlanes<T>> planes_[2];
   std::vector<Scratch> scratch_;  // by slot
+  std::vector<RowSearch> row_searches_;  // by side; none: one row
   bool masked_[2] = {};
 };
 

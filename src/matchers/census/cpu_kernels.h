@@ -75,6 +75,7 @@ inline int tile_columns(int window) {
 
 // Labels count integer disparities from the level's lowest, in 16 bits.
 inline constexpr std::uint16_t no_label = 0xFFFF;
+inline constexpr std::uint16_t no_cost = 0xFFFF;
 
 // The estimates of the level above; none on the coarsest.
 struct Estimates {
@@ -95,10 +96,22 @@ inline constexpr int cost_pitch = tile_lanes;  // reads beyond a row continue in
 inline constexpr int cost_rows = most_tile_rows + most_window;
 inline constexpr int state_planes = 10;
 
+// What the search of one row offset finds, where several are searched: for each pixel of the level, `stride` elements from
+// one row to the next.
+struct Found {
+  std::uint16_t* costs = nullptr;  // the lowest; no_cost where there is no candidate
+  std::uint16_t* labels = nullptr;
+  // On the left image itself only: disparities with their fractions, and the lowest costs more than one away.
+  float* disparities = nullptr;
+  std::uint16_t* rivals = nullptr;
+  std::ptrdiff_t stride = 0;
+};
+
 // A search of one level of one side.
 struct Search {
   Level level;
   int side = left_side;                  // of the base image
+  int rows_lower = 0;                    // the rows of the other image that are compared
   int tile_rows = usual_tile_rows;       // even
   int batch_labels = most_batch_labels;  // labels whose costs are computed together
   int window = 1;
@@ -111,7 +124,9 @@ struct Search {
   std::ptrdiff_t mask_stride = 0;
   Estimates estimates;
 
-  // The output: the labels; or, on the image itself, the disparities of the right image, or the map.
+  // The output: what one row offset has; or the labels; or, on the image itself, the disparities of the right image, or
+  // the map.
+  Found found;
   std::uint16_t* labels = nullptr;
   std::ptrdiff_t label_stride = 0;
   View<float> right_disparity;

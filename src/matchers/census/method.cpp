@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "data_cost/cost_fields.h"
 #include "matchers/census/census.h"
 #include "refine/refine.h"
 
@@ -37,6 +38,7 @@ Fields fields(CensusParameters& p) {
       .add("uniqueness", p.uniqueness, detail::range(0, 100),
            {"Reject pixels whose second-best cost is within this percentage of the best; 0 = none",
             "per cent"});
+  data_cost::add_row_tolerance_field(fields, p.row_tolerance);
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   refine::add_fields(fields, p.refine);
   return fields;
@@ -102,6 +104,7 @@ std::unique_ptr<detail::Method> method() {
 void CensusParameters::validate() const {
   CensusParameters copy = *this;
   census::fields(copy).check();
+  data_cost::check_refinement_across_rows(*this);
 }
 
 }  // namespace parallax

@@ -25,7 +25,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using refine::code;
 using refine::no_value;
 
-constexpr std::uint16_t no_cost = 0xFFFF;
 constexpr std::ptrdiff_t state_pitch = most_tile_rows * tile_lanes;
 
 using Bytes = hn::ScalableTag<std::uint8_t>;
@@ -60,7 +59,7 @@ class Tile {
 
   void run() {
     const bool neighbours = s_.sub_pixel != SubPixel::none;
-    const bool rival = s_.uniqueness > 0 || !s_.map.confidence.empty();
+    const bool rival = s_.uniqueness > 0 || !s_.map.confidence.empty() || s_.found.rivals != nullptr;
     start(neighbours, rival);
     if (neighbours && rival)
       search<true, true>();
@@ -76,6 +75,7 @@ class Tile {
  private:
   const Size& size() const { return s_.level.size; }
   int labels() const { return s_.level.labels; }
+  int row_in_image(int y) const { return std::clamp(y, 0, size().height - 1); }
   bool limited() const { return s_.estimates.labels != nullptr; }
   std::uint16_t* state(State plane, int row) const {
     return memory_.states + static_cast<std::ptrdiff_t>(plane) * state_pitch + row * tile_lanes;
@@ -283,9 +283,10 @@ class Tile {
     const auto truncation = hn::Set(d, static_cast<std::uint8_t>(s_.ad_truncation));
     const std::ptrdiff_t base_pitch = s_.base.pitch, other_pitch = s_.other.pitch;
     for (int i = 0; i < rows_ + 2 * radius_; ++i) {
-      const int y = std::clamp(y_ - radius_ + i, 0, size().height - 1);
-      const std::uint8_t* HWY_RESTRICT base_row = s_.base.row(y, 0) + x_ - radius_;
-      const std::uint8_t* HWY_RESTRICT other_row = s_.other.row(y, 0) + x_ - radius_;
+      const int y = y_ - radius_ + i;
+      const std::uint8_t* HWY_RESTRICT base_row = s_.base.row(row_in_image(y), 0) + x_ - radius_;
+      const std::uint8_t* HWY_RESTRICT other_row =
+          s_.other.row(row_in_image(y + s_.rows_lower), 0) + x_ - radius_;
       for (int x = 0; x < count; x += lanes) {
         hn::Vec<Bytes> base[bytes + 1];
         for (int plane = 0; plane < bytes + (with_difference ? 1 : 0); ++plane)
@@ -390,7 +391,8 @@ class Tile {
     if (s_.other_mask == nullptr) return exists;
     HWY_ALIGN std::uint16_t valid[HWY_MAX_BYTES / 2] = {};
     const int end = std::min(x + static_cast<int>(hn::Lanes(d)), candidate.last_column);
-    const std::uint8_t* mask = s_.other_mask + (y_ + row) * s_.mask_stride + x_ - candidate.shift;
+    const std::uint8_t* mask =
+        s_.other_mask + row_in_image(y_ + row + s_.rows_lower) * s_.mask_stride + x_ - candidate.shift;
     for (int i = std::max(x, candidate.first_column); i < end; ++i) valid[i - x] = mask[i];
     return hn::And(exists, hn::Ne(hn::Load(d, valid), hn::Zero(d)));
   }
@@ -440,7 +442,9 @@ class Tile {
     if (s_.base_mask != nullptr) drop_masked();
     for (int row = 0; row < rows_; ++row) {
       const std::uint16_t* labels = state(best_label, row);
-      if (s_.labels != nullptr)
+      if (s_.found.costs != nullptr)
+        keep(row);
+      else if (s_.labels != nullptr)
         std::copy_n(labels, columns_, s_.labels + (y_ + row) * s_.label_stride + x_);
       else if (s_.side == right_side)
         write_disparities(labels, s_.right_disparity.row(y_ + row) + x_);
@@ -460,6 +464,19 @@ class Tile {
   void write_disparities(const std::uint16_t* labels, float* out) const {
     for (int x = 0; x < columns_; ++x)
       out[x] = labels[x] == no_label ? no_value : static_cast<float>(s_.level.lowest + labels[x]);
+  }
+
+  void keep(int row) const {
+    const std::ptrdiff_t first = (y_ + row) * s_.found.stride + x_;
+    const std::uint16_t *labels = state(best_label, row), *best = state(best_cost, row);
+    const bool row_exists = row_in_image(y_ + row + s_.rows_lower) == y_ + row + s_.rows_lower;
+    std::uint16_t* costs = s_.found.costs + first;
+    for (int x = 0; x < columns_; ++x) costs[x] = row_exists && labels[x] != no_label ? best[x] : no_cost;
+    if (s_.found.labels != nullptr) std::copy_n(labels, columns_, s_.found.labels + first);
+    if (s_.found.rivals != nullptr) std::copy_n(state(rival_cost, row), columns_, s_.found.rivals + first);
+    if (s_.found.disparities == nullptr) return;
+    write_disparities(labels, s_.found.disparities + first);
+    if (s_.sub_pixel != SubPixel::none) add_fractions(row, s_.found.disparities + first);
   }
 
   void write_map(int row) const {

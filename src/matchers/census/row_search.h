@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The choice of row offsets on the CPU: what the searches of all row offsets of a level have found, and the votes on it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/arena.h"
+#include "matchers/census/census.h"
+#include "matchers/census/cpu_kernels.h"
+#include "refine/row_votes.h"
+
+namespace parallax::census {
+
+class RowSearch {
+ public:
+  // Right images have the labels of all levels, left ones disparities and rivals instead on the image itself.
+  RowSearch(const std::vector<Level>& levels, int side);
+
+  // Called twice, as Arena says.
+  void reserve(Arena& arena);
+
+  // Where the search of a row offset keeps what it finds on a level; the next level takes the same memory.
+  Found found(int level, int row_offset) const;
+
+  // Rows of squares of a level.
+  int squares(int level) const { return votes(level).squares().height; }
+  // Sums the votes of squares, in the rows of squares [first, last) of a level.
+  void count_votes(int level, int first, int last) const;
+  // When all are counted.
+  void settle_votes(int level) const;
+
+  // Writes the labels of a row of a level, or the right disparities or the map of a row of the image.
+  void choose_labels(int level, int y, std::uint16_t* labels) const;
+  void choose_disparities(int y, float* disparities) const;
+  void choose_row(int y, const std::uint8_t* mask, SubPixel sub_pixel, int uniqueness,
+                  const DisparityMap& map) const;
+
+ private:
+  const Level& level_of(int level) const { return levels_[static_cast<std::size_t>(level)]; }
+  const refine::RowVotes& votes(int level) const { return votes_[static_cast<std::size_t>(level)]; }
+  const std::uint16_t* costs_of(int level, int row_offset, int y) const {
+    const Found own = found(level, row_offset);
+    return own.costs + y * own.stride;
+  }
+  void count_votes_of_square(int level, int column, int row) const;
+
+  // Calls each(x, row offset) for the pixels of a row; `no_row` where there is no candidate.
+  template <class Each>
+  void for_chosen(int level, int y, const Each& each) const;
+
+  std::vector<Level> levels_;
+  int side_;
+  std::vector<refine::RowVotes> votes_;  // by level
+  Found memory_;                         // of the lowest row offset
+  std::ptrdiff_t plane_ = 0;             // elements of a row offset
+};
+
+}  // namespace parallax::census
