@@ -2,7 +2,6 @@
 #include "matchers/census/census.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include "core/checks.h"
@@ -100,7 +99,6 @@ std::vector<Level> plan_levels(const CensusParameters& parameters, Size size) {
     lowest = half_rounded_down(lowest);
     highest = half_rounded_up(highest);
     rows = half_rounded_up(rows);
-    if (std::getenv("RULE") && std::atoi(std::getenv("RULE")) == 2) rows = 0;
     levels.push_back(level_of(size, lowest, highest, rows));
   }
   return levels;

@@ -23,6 +23,13 @@
 //
 // Half a candidate of a pixel is a candidate of its parent pixel, so E is empty only where nothing can
 // be found. All costs are integers below 2¹⁶, so every device gives the same bytes.
+//
+// Across rows, with a row_tolerance of N, the labels of level k are (d, v), −⌈N / 2^k⌉ ≤ v ≤ ⌈N / 2^k⌉; right (x−d, y)
+// above is (x−d, y+v) then, and the candidate's right pixel, too. Squares of 32×32 pixels of each level order the row
+// offsets (refine/row_votes.h). Below the coarsest level, those from 2·V − 1 to 2·V + 1 come first, where V is the row offset
+// that the square around (⌊x/2⌋, ⌊y/2⌋) on the level above prefers. Every pixel takes the first row offset of which it has
+// a candidate among those that it searches, and in it the cheapest candidate, ties to the lowest. All else is decided in
+// that row; the next level is told disparities only.
 #pragma once
 
 #include <array>
@@ -93,6 +100,11 @@ std::vector<Level> plan_levels(const CensusParameters& parameters, Size size);
 
 // \throws Error (argument) as plan_levels() does
 Margins margins(const CensusParameters& parameters, Size size);
+
+// Whether a row offset of a level fits one of the level above.
+inline bool near_above(int row_offset, int above) {
+  return row_offset >= 2 * above - 1 && row_offset <= 2 * above + 1;
+}
 
 // Highest cost of a single pixel, before summing.
 int highest_pixel_cost(const CensusParameters& parameters);

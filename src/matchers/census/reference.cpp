@@ -12,6 +12,7 @@
 #include "matchers/host_plan.h"
 #include "refine/confidence.h"
 #include "refine/refine.h"
+#include "refine/row_votes.h"
 #include "refine/sub_pixel.h"
 
 namespace parallax::census {
@@ -21,12 +22,24 @@ using refine::code;
 using refine::no_value;
 using Signature = std::bitset<8 * most_signature_bytes>;
 
+struct Label {
+  int disparity, row_offset;
+};
+
+// The cheapest candidate of a pixel in one row.
+struct Winner {
+  int disparity;  // no_disparity = there is none
+  int cost;
+};
+
 // Data of one level of one image.
 struct ReferencePlanes {
   View<std::uint16_t> gray;
   View<std::uint8_t> mask;  // not 0 = valid
   View<Signature> signatures;
   View<std::int32_t> disparity;
+  std::vector<View<Winner>> cheapest;  // by row offset
+  refine::RowVotes votes;
 };
 
 // Disparities from `lowest` to `highest`; empty where highest < lowest.
@@ -47,7 +60,7 @@ class Reference final : public host::Plan, public CensusPlan {
         levels_(plan_levels(parameters, format.size)),
         depth_(format.depth),
         neighbourhood_(neighbourhood(parameters.transform)) {
-    plan_memory();
+    plan_memory(parameters.row_tolerance > 0);
   }
 
   const std::vector<Level>& levels() const override { return levels_; }
@@ -57,7 +70,9 @@ class Reference final : public host::Plan, public CensusPlan {
     const Interval searched = interval(0, left_side, x, y);
     CostCurve curve;
     for (int d = full.lowest; d <= full.highest(); ++d) {
-      const float own = candidate(0, x, y, d) ? static_cast<float>(cost(0, x, y, d)) : no_value;
+      float own = no_value;
+      for (int v = -full.rows; v <= full.rows; ++v)
+        if (candidate(0, x, y, {d, v})) own = std::min(own, static_cast<float>(cost(0, x, y, {d, v})));
       curve.data_costs.push_back(own);
       curve.totals.push_back(searched.lowest <= d && d <= searched.highest ? own : no_value);
     }
@@ -84,10 +99,15 @@ class Reference final : public host::Plan, public CensusPlan {
   void reserve(Arena& arena) override {
     for (auto& planes : planes_) {
       planes.clear();
-      for (const Level& level : levels_)
+      for (const Level& level : levels_) {
         planes.push_back(
             {arena.reserve_plane<std::uint16_t>(level.size), arena.reserve_plane<std::uint8_t>(level.size),
-             arena.reserve_plane<Signature>(level.size), arena.reserve_plane<std::int32_t>(level.size)});
+             arena.reserve_plane<Signature>(level.size), arena.reserve_plane<std::int32_t>(level.size),
+             {}, refine::RowVotes(level.size, level.rows)});
+        for (int v = -level.rows; v <= level.rows; ++v)
+          planes.back().cheapest.push_back(arena.reserve_plane<Winner>(level.size));
+        planes.back().votes.reserve(arena);
+      }
     }
   }
 
@@ -166,33 +186,35 @@ class Reference final : public host::Plan, public CensusPlan {
     return repeated(gray(level, side), x, y) >> (depth_ == Depth::bits8 ? 0 : 8);
   }
 
-  int pixel_cost(int level, int left_x, int right_x, int y) const {
-    const Signature differing = repeated(signatures(level, left_side), left_x, y) ^
-                                repeated(signatures(level, right_side), right_x, y);
+  // Each image repeats its own border.
+  int pixel_cost(int level, int left_x, int left_y, Label label) const {
+    const int right_x = left_x - label.disparity, right_y = left_y + label.row_offset;
+    const Signature differing = repeated(signatures(level, left_side), left_x, left_y) ^
+                                repeated(signatures(level, right_side), right_x, right_y);
     const int hamming = static_cast<int>(differing.count());
     if (parameters_.cost == CensusCost::hamming) return hamming;
-    const int difference =
-        std::abs(gray_of_8_bits(level, left_side, left_x, y) - gray_of_8_bits(level, right_side, right_x, y));
+    const int difference = std::abs(gray_of_8_bits(level, left_side, left_x, left_y) -
+                                    gray_of_8_bits(level, right_side, right_x, right_y));
     return hamming + std::min(difference, parameters_.ad_truncation);
   }
 
-  int cost(int level, int left_x, int y, int d) const {
+  int cost(int level, int left_x, int left_y, Label label) const {
     const int radius = parameters_.window / 2;
     int sum = 0;
     for (int j = -radius; j <= radius; ++j)
-      for (int i = -radius; i <= radius; ++i) {
-        // Each image repeats its own border.
-        const int last = levels_[index(level)].size.width - 1;
-        sum += pixel_cost(level, std::clamp(left_x + i, 0, last), std::clamp(left_x - d + i, 0, last), y + j);
-      }
+      for (int i = -radius; i <= radius; ++i) sum += pixel_cost(level, left_x + i, left_y + j, label);
     return sum;
   }
 
-  // Whether left (x, y) may match right (x − d, y).
-  bool candidate(int level, int x, int y, int d) const {
-    const int width = levels_[index(level)].size.width;
-    return x >= 0 && x < width && x - d >= 0 && x - d < width && mask(level, left_side).at(x, y) != 0 &&
-           mask(level, right_side).at(x - d, y) != 0;
+  // Whether left (x, y) may match right (x − d, y + v).
+  bool candidate(int level, int x, int y, Label label) const {
+    return valid(level, left_side, x, y) &&
+           valid(level, right_side, x - label.disparity, y + label.row_offset);
+  }
+
+  bool valid(int level, int side, int x, int y) const {
+    const Size size = levels_[index(level)].size;
+    return x >= 0 && x < size.width && y >= 0 && y < size.height && mask(level, side).at(x, y) != 0;
   }
 
   // The disparities searched for a pixel.
@@ -213,40 +235,80 @@ class Reference final : public host::Plan, public CensusPlan {
             std::min(2 * estimates->highest + parameters_.search_radius, own.highest())};
   }
 
-  // The cheapest candidate of a pixel of that side, ties to the lowest.
-  int winner(int level, int side, int x, int y) const {
+  Winner& cheapest(int level, int side, int x, int y, int v) const {
+    return planes(level, side).cheapest[index(v + levels_[index(level)].rows)].at(x, y);
+  }
+
+  // The cheapest candidate of a pixel of that side in one row, ties to the lowest.
+  Winner cheapest_of(int level, int side, int x, int y, int v) const {
     const Interval searched = interval(level, side, x, y);
-    int best = no_disparity, best_cost = 0;
+    Winner best{no_disparity, 0};
     for (int d = searched.lowest; d <= searched.highest; ++d) {
-      const int left_x = side == left_side ? x : x + d;
-      if (!candidate(level, left_x, y, d)) continue;
-      const int c = cost(level, left_x, y, d);
-      if (best != no_disparity && c >= best_cost) continue;
-      best = d;
-      best_cost = c;
+      const int left_x = side == left_side ? x : x + d, left_y = side == left_side ? y : y - v;
+      if (!candidate(level, left_x, left_y, {d, v})) continue;
+      const int c = cost(level, left_x, left_y, {d, v});
+      if (best.disparity == no_disparity || c < best.cost) best = {d, c};
     }
     return best;
   }
 
-  void search(int level, int side) {
-    const Size size = levels_[index(level)].size;
-    for (int y = 0; y < size.height; ++y)
-      for (int x = 0; x < size.width; ++x) disparity(level, side).at(x, y) = winner(level, side, x, y);
+  bool has_votes(int level, int side, int x, int y) const {
+    const int rows = levels_[index(level)].rows;
+    for (int v = -rows; v <= rows; ++v)
+      if (cheapest(level, side, x, y, v).disparity == no_disparity) return false;
+    return true;
   }
 
-  // The lowest cost among searched disparities more than one away from the best.
-  std::optional<int> rival(int x, int y, int best) const {
+  void search(int level, int side) {
+    const auto [size, lowest, labels, rows] = levels_[index(level)];
+    const refine::RowVotes& votes = planes(level, side).votes;
+    for (int row = 0; row < votes.squares().height; ++row)
+      for (int column = 0; column < votes.squares().width; ++column)
+        std::fill_n(votes.own(column, row), votes.offsets(), 0);
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        for (int v = -rows; v <= rows; ++v)
+          cheapest(level, side, x, y, v) = cheapest_of(level, side, x, y, v);
+        for (int v = -rows; v <= rows && has_votes(level, side, x, y); ++v)
+          votes.own(x / votes.side, y / votes.side)[v + rows] += cheapest(level, side, x, y, v).cost;
+      }
+    for (int row = 0; row < votes.squares().height; ++row) votes.settle(row);
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) disparity(level, side).at(x, y) = winner(level, side, x, y).disparity;
+  }
+
+  // The row offsets of the square around a pixel, the preferred one first.
+  std::vector<int> preferred(int level, int side, int x, int y) const {
+    const refine::RowVotes& votes = planes(level, side).votes;
+    const std::int8_t* first = votes.preferred(x / votes.side, y / votes.side);
+    std::vector<int> order(first, first + votes.offsets());
+    if (level + 1 == level_count()) return order;
+    const int above = planes(level + 1, side).votes.preferred(x / 2 / votes.side, y / 2 / votes.side)[0];
+    std::stable_partition(order.begin(), order.end(), [&](int v) { return near_above(v, above); });
+    return order;
+  }
+
+  // Its disparity is no_disparity where there is none.
+  Label winner(int level, int side, int x, int y) const {
+    for (const int v : preferred(level, side, x, y))
+      if (const int d = cheapest(level, side, x, y, v).disparity; d != no_disparity) return {d, v};
+    return {no_disparity, 0};
+  }
+
+  // The lowest cost among disparities searched in the same row, more than one away from the best.
+  std::optional<int> rival(int x, int y, Label best) const {
     const Interval searched = interval(0, left_side, x, y);
     std::optional<int> lowest;
     for (int d = searched.lowest; d <= searched.highest; ++d) {
-      if (std::abs(d - best) <= 1 || !candidate(0, x, y, d)) continue;
-      const int c = cost(0, x, y, d);
+      const Label label{d, best.row_offset};
+      if (std::abs(d - best.disparity) <= 1 || !candidate(0, x, y, label)) continue;
+      const int c = cost(0, x, y, label);
       lowest = std::min(lowest.value_or(c), c);
     }
     return lowest;
   }
 
-  bool ambiguous(int x, int y, int best) const {
+  bool ambiguous(int x, int y, Label best) const {
     if (parameters_.uniqueness == 0) return false;
     const std::optional<int> other = rival(x, y, best);
     return other && *other <= refine::ambiguity_bound(cost(0, x, y, best), parameters_.uniqueness);
@@ -254,18 +316,25 @@ class Reference final : public host::Plan, public CensusPlan {
 
   // The costs next to the best are used whether they were searched or not. Where one of them is lower, the
   // minimum lies at the border of the searched interval, and there is nothing to refine.
-  float refined(int x, int y, int d) const {
+  float refined(int x, int y, Label label) const {
     const Level& full = levels_.front();
+    const auto [d, v] = label;
     const auto integer = static_cast<float>(d);
     if (parameters_.sub_pixel == SubPixel::none || d == full.lowest || d == full.highest() ||
-        !candidate(0, x, y, d - 1) || !candidate(0, x, y, d + 1))
+        !candidate(0, x, y, {d - 1, v}) || !candidate(0, x, y, {d + 1, v}))
       return integer;
-    const int before = cost(0, x, y, d - 1), best = cost(0, x, y, d), after = cost(0, x, y, d + 1);
+    const int before = cost(0, x, y, {d - 1, v}), best = cost(0, x, y, label),
+              after = cost(0, x, y, {d + 1, v});
     if (before < best || after < best || (before == best && after == best)) return integer;
     return integer + refine::sub_pixel_offset(parameters_.sub_pixel, before, best, after).value();
   }
 
-  float confidence(int x, int y, int best) const {
+  float row_offset(int x, int y, int v) const {
+    const refine::RowVotes& votes = planes(0, left_side).votes;
+    return static_cast<float>(v) + votes.fraction(x / votes.side, y / votes.side, v, parameters_.sub_pixel);
+  }
+
+  float confidence(int x, int y, Label best) const {
     return refine::confidence(cost(0, x, y, best), rival(x, y, best));
   }
 
@@ -283,18 +352,21 @@ class Reference final : public host::Plan, public CensusPlan {
   }
 
   void decide(int x, int y, const DisparityMap& map) const {
-    const int best = disparity(0, left_side).at(x, y);
+    const Label best = winner(0, left_side, x, y);
+    const bool found = best.disparity != no_disparity;
     Status status = Status::matched;
     if (mask(0, left_side).at(x, y) == 0)
       status = Status::input_masked;
-    else if (best == no_disparity)
+    else if (!found)
       status = Status::out_of_range;
     else if (ambiguous(x, y, best))
       status = Status::ambiguous;
+    const bool matched = status == Status::matched;
     map.status.at(x, y) = code(status);
-    map.disparity.at(x, y) = status == Status::matched ? refined(x, y, best) : no_value;
-    if (!map.confidence.empty())
-      map.confidence.at(x, y) = best == no_disparity ? 0.0f : confidence(x, y, best);
+    map.disparity.at(x, y) = matched ? refined(x, y, best) : no_value;
+    if (!map.row_offset.empty())
+      map.row_offset.at(x, y) = matched ? row_offset(x, y, best.row_offset) : no_value;
+    if (!map.confidence.empty()) map.confidence.at(x, y) = found ? confidence(x, y, best) : 0.0f;
   }
 
   CensusParameters parameters_;

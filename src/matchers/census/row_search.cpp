@@ -2,7 +2,6 @@
 #include "matchers/census/row_search.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 
@@ -18,6 +17,7 @@ using refine::no_value;
 
 constexpr int side = refine::RowVotes::side;
 constexpr int no_row = std::numeric_limits<int>::min();
+constexpr int most_offsets = 2 * 16 + 1;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ void RowSearch::reserve(Arena& arena) {
 }
 
 Found RowSearch::found(int level, int row_offset) const {
-  const std::ptrdiff_t first = (row_offset + level_of(level).rows) * plane_;
+  const std::ptrdiff_t first = place(level, row_offset, 0);
   Found own = memory_;
   own.costs += first;
   own.labels += first;
@@ -64,11 +64,11 @@ void RowSearch::count_votes_of_square(int level, int column, int row) const {
     std::uint16_t votes[side];  // all bits of those pixels that have candidates in all rows
     std::fill_n(votes, count, std::uint16_t{0xFFFF});
     for (int v = -own.rows; v <= own.rows; ++v) {
-      const std::uint16_t* costs = costs_of(level, v, y) + x;
+      const std::uint16_t* costs = memory_.costs + place(level, v, y) + x;
       for (int i = 0; i < count; ++i) votes[i] = costs[i] != no_cost ? votes[i] : 0;
     }
     for (int v = -own.rows; v <= own.rows; ++v) {
-      const std::uint16_t* costs = costs_of(level, v, y) + x;
+      const std::uint16_t* costs = memory_.costs + place(level, v, y) + x;
       std::uint32_t sum = 0;
       for (int i = 0; i < count; ++i) sum += costs[i] & votes[i];
       sums[v + own.rows] += sum;
@@ -80,61 +80,77 @@ void RowSearch::settle_votes(int level) const {
   for (int y = 0; y < squares(level); ++y) votes(level).settle(y);
 }
 
+int RowSearch::order_rows(int level, int column, int row, int* rows) const {
+  const std::int8_t* order = votes(level).preferred(column, row);
+  const int count = votes(level).offsets();
+  if (level + 1 == static_cast<int>(levels_.size())) {
+    std::copy_n(order, count, rows);
+    return count;
+  }
+  const int above = votes(level + 1).preferred(column / 2, row / 2)[0];
+  int placed = 0;
+  for (const bool near : {true, false})
+    for (int i = 0; i < count; ++i)
+      if (near_above(order[i], above) == near) rows[placed++] = order[i];
+  return count;
+}
+
 template <class Each>
 void RowSearch::for_chosen(int level, int y, const Each& each) const {
-  const Level& own = level_of(level);
-  static const int rule = std::getenv("RULE") ? std::atoi(std::getenv("RULE")) : 0;
-  for (int x = 0; x < own.size.width; ++x) {
-    const std::int8_t* order = votes(level).preferred(x / side, y / side);
-    int chosen = no_row;
-    if (level > 0 && rule == 1) {
-      std::uint16_t best = no_cost;
-      for (int v = -own.rows; v <= own.rows; ++v)
-        if (costs_of(level, v, y)[x] < best) best = costs_of(level, v, y)[x], chosen = v;
-    } else {
-      for (int i = 0; i < votes(level).offsets() && chosen == no_row; ++i)
-        if (costs_of(level, order[i], y)[x] != no_cost) chosen = order[i];
+  const int width = level_of(level).size.width;
+  int rows[most_offsets];
+  const std::uint16_t* costs[most_offsets];
+  for (int x = 0; x < width;) {
+    const int count = order_rows(level, x / side, y / side, rows), end = std::min(x + side, width);
+    for (int i = 0; i < count; ++i) costs[i] = memory_.costs + place(level, rows[i], y);
+    for (; x < end; ++x) {
+      int i = 0;
+      while (i < count && costs[i][x] == no_cost) ++i;
+      each(x, i == count ? no_row : rows[i]);
     }
-    each(x, chosen);
   }
 }
 
 void RowSearch::choose_labels(int level, int y, std::uint16_t* labels) const {
   for_chosen(level, y, [&](int x, int v) {
-    const Found own = found(level, v == no_row ? 0 : v);
-    labels[x] = v == no_row ? no_label : own.labels[y * own.stride + x];
+    labels[x] = v == no_row ? no_label : memory_.labels[place(level, v, y) + x];
   });
 }
 
 void RowSearch::choose_disparities(int y, float* disparities) const {
+  const int lowest = levels_.front().lowest;
   for_chosen(0, y, [&](int x, int v) {
-    const Found own = found(0, v == no_row ? 0 : v);
-    disparities[x] = v == no_row
-                         ? no_value
-                         : static_cast<float>(levels_.front().lowest + own.labels[y * own.stride + x]);
+    disparities[x] =
+        v == no_row ? no_value : static_cast<float>(lowest + memory_.labels[place(0, v, y) + x]);
   });
 }
 
 void RowSearch::choose_row(int y, const std::uint8_t* mask, SubPixel sub_pixel, int uniqueness,
                            const DisparityMap& map) const {
   for_chosen(0, y, [&](int x, int v) {
-    const bool any = v != no_row;
-    const Found own = found(0, any ? v : 0);
-    const std::ptrdiff_t at = y * own.stride + x;
-    Status status = any ? Status::matched : Status::out_of_range;
-    if (mask != nullptr && mask[x] == 0) status = Status::input_masked;
-    if (status == Status::matched && uniqueness > 0 && own.rivals[at] != no_cost &&
-        own.rivals[at] <= refine::ambiguity_bound<int>(own.costs[at], uniqueness))
+    const std::ptrdiff_t at = place(0, v == no_row ? 0 : v, y) + x;
+    const auto rival = [&] {
+      const int cost = memory_.rivals[at];
+      return cost == no_cost ? std::nullopt : std::optional<int>(cost);
+    };
+    const auto ambiguous = [&] {
+      return uniqueness > 0 && rival() &&
+             *rival() <= refine::ambiguity_bound<int>(memory_.costs[at], uniqueness);
+    };
+    Status status = Status::matched;
+    if (mask != nullptr && mask[x] == 0)
+      status = Status::input_masked;
+    else if (v == no_row)
+      status = Status::out_of_range;
+    else if (ambiguous())
       status = Status::ambiguous;
     const bool matched = status == Status::matched;
     map.status.at(x, y) = code(status);
-    map.disparity.at(x, y) = matched ? own.disparities[at] : no_value;
+    map.disparity.at(x, y) = matched ? memory_.disparities[at] : no_value;
     map.row_offset.at(x, y) =
         matched ? static_cast<float>(v) + votes(0).fraction(x / side, y / side, v, sub_pixel) : no_value;
-    if (map.confidence.empty()) return;
-    const std::optional<int> rival =
-        !any || own.rivals[at] == no_cost ? std::nullopt : std::optional<int>(own.rivals[at]);
-    map.confidence.at(x, y) = any ? refine::confidence<int>(own.costs[at], rival) : 0.0f;
+    if (!map.confidence.empty())
+      map.confidence.at(x, y) = v == no_row ? 0.0f : refine::confidence<int>(memory_.costs[at], rival());
   });
 }
 

@@ -39,11 +39,13 @@ class RowSearch {
  private:
   const Level& level_of(int level) const { return levels_[static_cast<std::size_t>(level)]; }
   const refine::RowVotes& votes(int level) const { return votes_[static_cast<std::size_t>(level)]; }
-  const std::uint16_t* costs_of(int level, int row_offset, int y) const {
-    const Found own = found(level, row_offset);
-    return own.costs + y * own.stride;
+  // Index of the first pixel of a row of what is kept of a row offset.
+  std::ptrdiff_t place(int level, int row_offset, int y) const {
+    return (row_offset + level_of(level).rows) * plane_ + y * memory_.stride;
   }
   void count_votes_of_square(int level, int column, int row) const;
+  // Writes the row offsets of a square, the preferred one first, and returns how many there are.
+  int order_rows(int level, int column, int row, int* rows) const;
 
   // Calls each(x, row offset) for the pixels of a row; `no_row` where there is no candidate.
   template <class Each>
