@@ -99,6 +99,7 @@ CensusParameters with_kernels_of(const CensusParameters& built, CensusParameters
   parameters.refine.median = built.refine.median;
   parameters.refine.weighted_median = parameters.refine.bilateral = 0;
   parameters.refine.refit = 0;  // refused
+  parameters.row_tolerance = 0;
   return parameters;
 }
 
@@ -117,6 +118,16 @@ TEST_P(OpenclCensusConformance, EqualsTheReference) {
         random_case.with_confidence(),
         "kernels of seed " + std::to_string(GetParam()) + ", " + random_case.description());
   }
+}
+
+TEST(OpenclCensusTest, RowToleranceIsRefusedByName) {
+  PARALLAX_NEEDS_OPENCL();
+  CensusParameters parameters;
+  parameters.row_tolerance = 1;
+  expect_error(error_of([&] {
+                 Matcher(parameters, opencl_device, {{64, 48}});
+               }),
+               ErrorCategory::device, {"row_tolerance", "choose"});
 }
 
 // All pixels have the same best label, so that only its neighbours are compared with it. Uses the kernels of

@@ -164,14 +164,23 @@ TEST(RowToleranceTest, PathsOfSemiGlobalMatchingAreTheLeastOverAllPairsOfLabels)
   }
 }
 
-// A pair whose right picture is `down` rows lower.
-SynthPair lowered(const SynthPair& pair, int down) {
+// A pair whose right picture is down(x) rows lower.
+SynthPair lowered(const SynthPair& pair, const std::function<int(int)>& down) {
   SynthPair result = synthesize({.size = pair.size(), .disparities = 12});
   const int height = pair.size().height;
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < result.right.width(); ++x)
-      result.right.at(x, y) = pair.right.at(x, std::clamp(y - down, 0, height - 1));
+      result.right.at(x, y) = pair.right.at(x, std::clamp(y - down(x), 0, height - 1));
   return result;
+}
+
+SynthPair lowered(const SynthPair& pair, int down) {
+  return lowered(pair, [=](int) { return down; });
+}
+
+// From 2 rows higher, at the left border, to 2 rows lower.
+SynthPair sheared(const SynthPair& pair) {
+  return lowered(pair, [width = pair.size().width](int x) { return 5 * x / width - 2; });
 }
 
 MatcherParameters across_rows(const std::string& method, int tolerance) {
@@ -182,7 +191,7 @@ MatcherParameters across_rows(const std::string& method, int tolerance) {
 }
 
 class RowTolerance : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Method, RowTolerance, testing::Values("block", "bp", "sgm"));
+INSTANTIATE_TEST_SUITE_P(Method, RowTolerance, testing::Values("block", "bp", "census", "sgm"));
 
 TEST_P(RowTolerance, RowsThatDoNotLineUpGiveTheDisparitiesOfTheAlignedPair) {
   const SynthPair pair = synthesize({.size = {160, 96}, .disparities = 12});
@@ -252,12 +261,18 @@ TEST_P(RowTolerance, MapOfRowOffsetsMayBeLeftOut) {
   EXPECT_TRUE(same_bytes(with.status, without.status));
 }
 
+// Coarser levels of census matching have squares of their own, which reach farther.
+MatcherParameters on_one_level(MatcherParameters parameters) {
+  if (auto* census = parameters.get_if<CensusParameters>()) census->pyramid_levels = 1;
+  return parameters;
+}
+
 TEST_P(RowTolerance, MarginsOfTilesGrow) {
   const ImageFormat format{{400, 300}};
-  const Margins without = margins(across_rows(GetParam(), 0), format, 10),
-                with = margins(across_rows(GetParam(), 3), format, 10);
+  const Margins without = margins(on_one_level(across_rows(GetParam(), 0)), format, 10),
+                with = margins(on_one_level(across_rows(GetParam(), 3)), format, 10);
   // The right pixel's own labels reach as far again.
-  const bool votes = GetParam() == "block";
+  const bool votes = GetParam() == "block" || GetParam() == "census";
   const int around = votes ? refine::RowVotes::reach : 0;
   EXPECT_EQ(with.top, without.top + 6 + around);
   EXPECT_EQ(with.bottom, without.bottom + 6 + around);
@@ -268,7 +283,7 @@ TEST_P(RowTolerance, MarginsOfTilesGrow) {
 
 TEST_P(RowTolerance, TilesGiveNearlyTheUntiledMap) {
   const SynthPair pair = lowered(synthesize({.size = {300, 300}, .disparities = 12}), 2);
-  const MatcherParameters parameters = across_rows(GetParam(), 2);
+  const MatcherParameters parameters = on_one_level(across_rows(GetParam(), 2));
   const TilePlan plan = plan_tiles(parameters, cpu(2), views(pair).left.format, {}, {40, Size{256, 232}});
   ASSERT_GT(plan.tiles.size(), 2u);
   Result tiled(pair.size());
@@ -280,6 +295,43 @@ TEST_P(RowTolerance, TilesGiveNearlyTheUntiledMap) {
       differ += !(std::abs(tiled.disparity.at(x, y) - untiled.disparity.at(x, y)) < 0.5f);
   EXPECT_LT(differ, 0.01 * 300 * 300);
   if (plan.margins.exact) expect_same(untiled, tiled, "tiles");
+}
+
+TEST(RowToleranceTest, TilesOfCensusMatchingOnSeveralLevelsGiveTheUntiledMap) {
+  const SynthPair pair = sheared(synthesize({.size = {700, 640}, .disparities = 12}));
+  CensusParameters parameters = *across_rows("census", 2).get_if<CensusParameters>();
+  parameters.pyramid_levels = 2;
+  const Margins around = margins(parameters, views(pair).left.format);
+  const Size largest{around.left + around.right + 2 * around.alignment,
+                     around.top + around.bottom + 2 * around.alignment};
+  const TilePlan plan = plan_tiles(parameters, cpu(2), views(pair).left.format, {}, {.largest = largest});
+  ASSERT_GT(plan.tiles.size(), 8u);
+  Result tiled(pair.size());
+  match_in_tiles(plan, views(pair), tiled.map());
+  expect_same(match(parameters, cpu(2), views(pair)), tiled, "tiles");
+}
+
+// Neighbouring squares prefer different row offsets, on every level.
+TEST(RowToleranceTest, CensusMatchingOfManySquaresEqualsTheReference) {
+  const SynthPair pair = sheared(synthesize({.size = {230, 90}, .disparities = 7}));
+  Plane<std::uint8_t> mask(pair.size(), 255);
+  for (int y = 20; y < 50; ++y)
+    for (int x = 60; x < 100; ++x) mask.at(x, y) = 0;
+  CensusParameters parameters = *across_rows("census", 3).get_if<CensusParameters>();
+  parameters.disparities = 8;
+  parameters.window = 3;
+  for (const int levels : {1, 2, 3}) {
+    for (const int uniqueness : {0, 20}) {
+      parameters.pyramid_levels = levels;
+      parameters.uniqueness = uniqueness;
+      StereoPair images = views(pair);
+      if (uniqueness > 0) images.left_mask = images.right_mask = mask.view();
+      const Result expected = match(parameters, reference, images, 0x11, true);
+      for (const int threads : {1, 3})
+        expect_same(expected, match(parameters, cpu(threads), images, 0xEE, true),
+                    std::to_string(levels) + " levels, uniqueness " + std::to_string(uniqueness));
+    }
+  }
 }
 
 void expect_refused(const MatcherParameters& parameters, std::initializer_list<std::string> words) {

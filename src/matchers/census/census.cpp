@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/checks.h"
+#include "refine/row_votes.h"
 
 namespace parallax {
 
@@ -115,27 +116,35 @@ std::vector<Level> plan_levels(const CensusParameters& parameters, Size size) {
 //
 // The left-right check needs the right pixels from x − highest to x − lowest. They are searched in the same
 // way, and reach left pixels on the other side.
+//
+// Across rows, pixels at most `votes` away decide the row offset of a pixel on its level, so that the estimates around
+// those count; and tiles begin at multiples of a square of the coarsest level. The right pixels are as many rows away as the
+// search reaches.
 Margins margins(const CensusParameters& parameters, Size size) {
   const std::vector<Level> levels = plan_levels(parameters, size);
   const int window = parameters.window / 2;
   const Offset signature = farthest_neighbour(parameters.transform);
   const Level& full = levels.front();
+  const bool across_rows = parameters.row_tolerance > 0;
+  const int votes = across_rows ? refine::RowVotes::reach : 0;
+  const int checked_rows = parameters.refine.left_right_check ? full.rows : 0;
   Margins margins;
   for (std::size_t k = 0; k < levels.size(); ++k) {
     const int pixel = 1 << k;
-    const int estimates = 3 * (pixel - 1);
+    const int estimates = (3 + votes) * (pixel - 1) + votes * pixel;
     const int before = pixel * (window + signature.x + std::max(0, levels[k].highest()));
     const int after = pixel * (window + signature.x + std::max(0, -levels[k].lowest));
+    const int rows = checked_rows + pixel * (window + signature.y + levels[k].rows);
     margins.left = std::max(margins.left, estimates + before);
     margins.right = std::max(margins.right, estimates + after);
     if (parameters.refine.left_right_check) {
       margins.left = std::max(margins.left, full.highest() + estimates + after);
       margins.right = std::max(margins.right, estimates + before - full.lowest);
     }
-    margins.top = std::max(margins.top, estimates + pixel * (window + signature.y));
+    margins.top = std::max(margins.top, estimates + rows);
   }
   margins.bottom = margins.top;
-  margins.alignment = 1 << (levels.size() - 1);
+  margins.alignment = (across_rows ? refine::RowVotes::side : 1) << (levels.size() - 1);
   return margins;
 }
 

@@ -101,7 +101,7 @@ inline constexpr int state_planes = 10;
 struct Found {
   std::uint16_t* costs = nullptr;  // the lowest; no_cost where there is no candidate
   std::uint16_t* labels = nullptr;
-  // On the left image itself only: disparities with their fractions, and the lowest costs more than one away.
+  // On the left image itself instead: disparities with their fractions, and the lowest costs more than one away.
   float* disparities = nullptr;
   std::uint16_t* rivals = nullptr;
   std::ptrdiff_t stride = 0;

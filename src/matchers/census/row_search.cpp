@@ -41,9 +41,9 @@ void RowSearch::reserve(Arena& arena) {
 Found RowSearch::found(int level, int row_offset) const {
   const std::ptrdiff_t first = place(level, row_offset, 0);
   Found own = memory_;
-  own.costs += first;
-  own.labels += first;
   const bool decides = level == 0 && side_ == left_side;
+  own.costs += first;
+  own.labels = decides ? nullptr : own.labels + first;
   own.disparities = decides ? own.disparities + first : nullptr;
   own.rivals = decides ? own.rivals + first : nullptr;
   return own;

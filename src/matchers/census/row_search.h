@@ -14,7 +14,6 @@ namespace parallax::census {
 
 class RowSearch {
  public:
-  // Right images have the labels of all levels, left ones disparities and rivals instead on the image itself.
   RowSearch(const std::vector<Level>& levels, int side);
 
   // Called twice, as Arena says.
