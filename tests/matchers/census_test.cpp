@@ -121,11 +121,15 @@ TEST(CensusTest, RangesOfLevelsCoverThoseBelow) {
   parameters.min_disparity = -5;
   parameters.disparities = 9;  // to 3
   parameters.pyramid_levels = 3;
+  parameters.row_tolerance = 5;
   const std::vector<census::Level> levels = census::plan_levels(parameters, {64, 64});
   EXPECT_EQ(levels[1].lowest, -3);
   EXPECT_EQ(levels[1].highest(), 2);
   EXPECT_EQ(levels[2].lowest, -2);
   EXPECT_EQ(levels[2].highest(), 1);
+  EXPECT_EQ(levels[1].rows, 3);
+  EXPECT_EQ(levels[2].rows, 2);
+  EXPECT_EQ(census::plan_levels(parameters, {64, 3})[0].rows, 2);  // the image has no more
 }
 
 double bad1(const SynthPair& pair, const CensusParameters& parameters) {
