@@ -301,7 +301,7 @@ class Cpu final : public host::Plan, public CensusPlan {
   Neighbourhood neighbourhood_;
   int tile_rows_, batch_labels_;
   std::vector<LevelPlanes<T>> planes_[2];
-  std::vector<Scratch> scratch_;  // by slot
+  std::vector<Scratch> scratch_;         // by slot
   std::vector<RowSearch> row_searches_;  // by side; none: one row
   bool masked_[2] = {};
 };

@@ -100,10 +100,12 @@ class Reference final : public host::Plan, public CensusPlan {
     for (auto& planes : planes_) {
       planes.clear();
       for (const Level& level : levels_) {
-        planes.push_back(
-            {arena.reserve_plane<std::uint16_t>(level.size), arena.reserve_plane<std::uint8_t>(level.size),
-             arena.reserve_plane<Signature>(level.size), arena.reserve_plane<std::int32_t>(level.size),
-             {}, refine::RowVotes(level.size, level.rows)});
+        planes.push_back({arena.reserve_plane<std::uint16_t>(level.size),
+                          arena.reserve_plane<std::uint8_t>(level.size),
+                          arena.reserve_plane<Signature>(level.size),
+                          arena.reserve_plane<std::int32_t>(level.size),
+                          {},
+                          refine::RowVotes(level.size, level.rows)});
         for (int v = -level.rows; v <= level.rows; ++v)
           planes.back().cheapest.push_back(arena.reserve_plane<Winner>(level.size));
         planes.back().votes.reserve(arena);
@@ -274,7 +276,8 @@ class Reference final : public host::Plan, public CensusPlan {
       }
     for (int row = 0; row < votes.squares().height; ++row) votes.settle(row);
     for (int y = 0; y < size.height; ++y)
-      for (int x = 0; x < size.width; ++x) disparity(level, side).at(x, y) = winner(level, side, x, y).disparity;
+      for (int x = 0; x < size.width; ++x)
+        disparity(level, side).at(x, y) = winner(level, side, x, y).disparity;
   }
 
   // The row offsets of the square around a pixel, the preferred one first.

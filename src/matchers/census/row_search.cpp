@@ -120,8 +120,7 @@ void RowSearch::choose_labels(int level, int y, std::uint16_t* labels) const {
 void RowSearch::choose_disparities(int y, float* disparities) const {
   const int lowest = levels_.front().lowest;
   for_chosen(0, y, [&](int x, int v) {
-    disparities[x] =
-        v == no_row ? no_value : static_cast<float>(lowest + memory_.labels[place(0, v, y) + x]);
+    disparities[x] = v == no_row ? no_value : static_cast<float>(lowest + memory_.labels[place(0, v, y) + x]);
   });
 }
 
