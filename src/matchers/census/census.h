@@ -24,12 +24,12 @@
 // Half a candidate of a pixel is a candidate of its parent pixel, so E is empty only where nothing can
 // be found. All costs are integers below 2¹⁶, so every device gives the same bytes.
 //
-// Across rows, with a row_tolerance of N, the labels of level k are (d, v), −⌈N / 2^k⌉ ≤ v ≤ ⌈N / 2^k⌉; right (x−d, y)
-// above is (x−d, y+v) then, and the candidate's right pixel, too. Squares of 32×32 pixels of each level order the row
-// offsets (refine/row_votes.h). Below the coarsest level, those from 2·V − 1 to 2·V + 1 come first, where V is the row offset
-// that the square around (⌊x/2⌋, ⌊y/2⌋) on the level above prefers. Every pixel takes the first row offset of which it has
-// a candidate among those that it searches, and in it the cheapest candidate, ties to the lowest. All else is decided in
-// that row; the next level is told disparities only.
+// Across rows, with a row_tolerance of N, the labels of level k are (d, v), −⌈N / 2^k⌉ ≤ v ≤ ⌈N / 2^k⌉; right pixels are
+// (x − d, y + v) then, also above. Every row offset is searched at the d given above. Squares of 32×32 pixels of the level
+// put the row offsets into the order of their votes (refine/row_votes.h); below the coarsest level, those from 2·V − 1 to
+// 2·V + 1 come first, where V is the one that the square of (⌊x/2⌋, ⌊y/2⌋) prefers on the level above. A pixel takes the first
+// row offset of which a candidate is searched, and in it the cheapest, ties to the lowest. All else is decided in that row;
+// estimates are disparities only.
 #pragma once
 
 #include <array>

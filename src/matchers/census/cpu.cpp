@@ -248,9 +248,9 @@ class Cpu final : public host::Plan, public CensusPlan {
   }
 
   void search(int level, const DisparityMap& map) const {
+    if (!row_searches_.empty()) return search_rows(level, map);
     const Size tiles = tiles_of(levels_[index(level)].size);
     const int columns = tiles.width, sides = sides_searched();
-    if (!row_searches_.empty()) return search_rows(level, map);
     const Search searches_of[] = {search_of(level, left_side, map), search_of(level, right_side, map)};
     workers_.for_each(sides * tiles.height * columns, [&](int tile, int slot) {
       search_tile(searches_of[tile % sides], tile / sides % columns, tile / sides / columns,
@@ -276,7 +276,7 @@ class Cpu final : public host::Plan, public CensusPlan {
     const int squares = row_searches_[0].squares(level);
     for_row_ranges(workers_, sides * squares, [&](int first, int last, int) {
       for (int row = first; row < last; ++row)
-        row_searches_[index(row / squares)].count_votes(level, row % squares, row % squares + 1);
+        row_searches_[index(row / squares)].count_votes(level, row % squares);
     });
     for (const RowSearch& rows : row_searches_) rows.settle_votes(level);
     for_row_ranges(workers_, sides * own.size.height, [&](int first, int last, int) {

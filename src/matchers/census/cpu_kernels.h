@@ -111,7 +111,7 @@ struct Found {
 struct Search {
   Level level;
   int side = left_side;                  // of the base image
-  int rows_lower = 0;                    // the rows of the other image that are compared
+  int rows_lower = 0;                    // of the other image's rows that are compared
   int tile_rows = usual_tile_rows;       // even
   int batch_labels = most_batch_labels;  // labels whose costs are computed together
   int window = 1;

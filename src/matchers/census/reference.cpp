@@ -262,7 +262,8 @@ class Reference final : public host::Plan, public CensusPlan {
   }
 
   void search(int level, int side) {
-    const auto [size, lowest, labels, rows] = levels_[index(level)];
+    const Size size = levels_[index(level)].size;
+    const int rows = levels_[index(level)].rows;
     const refine::RowVotes& votes = planes(level, side).votes;
     for (int row = 0; row < votes.squares().height; ++row)
       for (int column = 0; column < votes.squares().width; ++column)

@@ -49,10 +49,9 @@ Found RowSearch::found(int level, int row_offset) const {
   return own;
 }
 
-void RowSearch::count_votes(int level, int first, int last) const {
-  for (int row = first; row < last; ++row)
-    for (int column = 0; column < votes(level).squares().width; ++column)
-      count_votes_of_square(level, column, row);
+void RowSearch::count_votes(int level, int row) const {
+  for (int column = 0; column < votes(level).squares().width; ++column)
+    count_votes_of_square(level, column, row);
 }
 
 void RowSearch::count_votes_of_square(int level, int column, int row) const {

@@ -24,8 +24,8 @@ class RowSearch {
 
   // Rows of squares of a level.
   int squares(int level) const { return votes(level).squares().height; }
-  // Sums the votes of squares, in the rows of squares [first, last) of a level.
-  void count_votes(int level, int first, int last) const;
+  // Sums the votes of the squares in a row of them.
+  void count_votes(int level, int row) const;
   // When all are counted.
   void settle_votes(int level) const;
 

@@ -59,7 +59,7 @@ class Tile {
 
   void run() {
     const bool neighbours = s_.sub_pixel != SubPixel::none;
-    const bool rival = s_.uniqueness > 0 || !s_.map.confidence.empty() || s_.found.rivals != nullptr;
+    const bool rival = s_.uniqueness > 0 || !s_.map.confidence.empty();
     start(neighbours, rival);
     if (neighbours && rival)
       search<true, true>();
