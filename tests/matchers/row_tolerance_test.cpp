@@ -320,7 +320,7 @@ TEST(RowToleranceTest, CensusMatchingOfManySquaresEqualsTheReference) {
   CensusParameters parameters = *across_rows("census", 3).get_if<CensusParameters>();
   parameters.disparities = 8;
   parameters.window = 3;
-  for (const int levels : {1, 2, 3}) {
+  for (const int levels : {1, 3}) {
     for (const int uniqueness : {0, 20}) {
       parameters.pyramid_levels = levels;
       parameters.uniqueness = uniqueness;
