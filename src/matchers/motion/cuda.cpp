@@ -38,7 +38,7 @@ constexpr std::size_t most_bytes_at_once = std::size_t{2} << 30;
 
 // Tunables.
 constexpr const char *both_at_once = "both_matches_at_once", *least_blocks = "blocks_per_multiprocessor";
-constexpr int usual_least_blocks = 4;
+constexpr int usual_least_blocks = 6;
 
 enum Way { forward, backward };
 
@@ -425,7 +425,7 @@ detail::TuningSpace cuda_tuning_space(const MotionParameters& parameters, const 
   space.tunables = {
       {least_blocks,
        "Smallest number of blocks to fit on a multiprocessor, where all labels are considered",
-       {3, 5, 6, 8},
+       {3, 4, 5, 8},
        {},
        detail::whole_numbers(1, 12)},
       {both_at_once,

@@ -146,24 +146,85 @@ PARALLAX_KERNEL find_status(CudaCosts costs, CudaLabels all, uint8* status, int 
                                                                                               : out_of_range;
 }
 
+namespace {
+
+// Bits of signatures are counted and looked up where labels are PACKED: a half-warp has a row of a piece.
+constexpr bool counts_bits = PACKED && COST == census_distance;
+constexpr int half_lanes = warp_lanes / 2, row_pairs = (ROWS + 1) / 2, most_bits = 64;
+static_assert(!PACKED || half_lanes == piece_columns);
+
+// `units`: the cost of a number of bits that differ.
+__device__ __forceinline__ void find_costs_by_bits(const CudaLevel& level, const CudaCosts& costs, const Pixel& pixel,
+                                                   const int* units) {
+  const CostPixel place = cost_pixel(costs, pixel.x, pixel.y);
+  const int lane = threadIdx.x % warp_lanes, place_in_piece = lane % half_lanes;
+  const int first_x = pixel.x - level.labels.first.x, first_y = pixel.y + level.labels.first.y;
+  // Of the row of this lane, from the last column of labels on.
+  const bool inside = lane < ROWS && first_y + lane >= 0 && first_y + lane < costs.samples.height;
+  const uint32 valid_row = !inside ? 0
+                                   : static_cast<uint32>(valid_bits(costs.validity.right, costs.validity.words,
+                                                                    first_y + lane, first_x - (COLUMNS - 1)));
+  const uint64* right = static_cast<const uint64*>(costs.right_features);
+  int found[pieces][row_pairs], least = 0x7FFFFFFF;
+#pragma unroll
+  for (int piece = 0; piece < pieces; ++piece) {
+    const int column = piece * piece_columns + place_in_piece;
+#pragma unroll
+    for (int k = 0; k < row_pairs; ++k) {
+      const int row = 2 * k + lane / half_lanes;
+      const bool valid = (__shfl_sync(all_lanes, valid_row, row % warp_lanes) >> (COLUMNS - 1 - column) & 1) != 0;
+      int cost = static_cast<int>(costs.outside);
+      if (valid && column < COLUMNS && row < ROWS)
+        cost = units[__popcll(place.feature ^ row_of(right, costs.samples, first_y + row)[first_x - column])];
+      if (!place.valid) cost = 0;
+      if (column < COLUMNS && row < ROWS) least = min(least, cost);
+      found[piece][k] = cost;
+    }
+  }
+  least = least_of_warp(least);
+  Stored* to = data_of<elements>(level, pixel.x, pixel.y);
+#pragma unroll
+  for (int piece = 0; piece < pieces; ++piece) {
+    const bool exists = piece * piece_columns + place_in_piece < COLUMNS;
+#pragma unroll
+    for (int k = 0; k < row_pairs; ++k) {
+      const int row = 2 * k + lane / half_lanes;
+      if (row < ROWS)
+        to[(piece * ROWS + row) * piece_columns + place_in_piece] =
+            static_cast<Stored>(exists ? min(found[piece][k] - least, 4 * BOUND + 1) : 4 * BOUND + 1);
+    }
+  }
+}
+
+}  // namespace
+
 // Data costs of the image.
 PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) find_costs(CudaLevel level, CudaCosts costs) {
+  __shared__ int units[counts_bits ? most_bits + 1 : 1];
+  if constexpr (counts_bits) {
+    if (threadIdx.x <= most_bits) units[threadIdx.x] = static_cast<int>(units_of(costs, threadIdx.x * 256));
+    __syncthreads();
+  }
   wait_for_previous();
   const Pixel pixel = pixel_of_warp();
   if (pixel.x >= level.width) return;
-  const CostPixel place = cost_pixel(costs, pixel.x, pixel.y);
-  const auto compute = [&](int i) {
-    const Label label = label_at(i);
-    return label.exists() ? cost(costs, place, {level.labels.first.x + label.column,
-                                                level.labels.first.y + label.row})
-                          : no_value;
-  };
-  OverLanes<elements, float, decltype(compute)> all(compute);
-  float least = no_value;
-  all.for_each<false>([&](int, float value) { least = fminf(least, value); });
-  least = least_of_warp(least);
-  Stored* to = data_of<elements>(level, pixel.x, pixel.y);
-  all.for_each<true>([&](int i, float value) { to[i] = static_cast<Stored>(settled(value, least)); });
+  if constexpr (counts_bits) {
+    find_costs_by_bits(level, costs, pixel, units);
+  } else {
+    const CostPixel place = cost_pixel(costs, pixel.x, pixel.y);
+    const auto compute = [&](int i) {
+      const Label label = label_at(i);
+      return label.exists() ? cost(costs, place, {level.labels.first.x + label.column,
+                                                  level.labels.first.y + label.row})
+                            : no_value;
+    };
+    OverLanes<elements, float, decltype(compute)> all(compute);
+    float least = no_value;
+    all.template for_each<false>([&](int, float value) { least = fminf(least, value); });
+    least = least_of_warp(least);
+    Stored* to = data_of<elements>(level, pixel.x, pixel.y);
+    all.template for_each<true>([&](int i, float value) { to[i] = static_cast<Stored>(settled(value, least)); });
+  }
 }
 
 namespace {
@@ -537,6 +598,129 @@ PARALLAX_KERNEL __launch_bounds__(directions* warp_lanes)
 
 #endif
 
+namespace {
+
+// The beliefs of a pixel, over the lanes of a warp.
+#if PACKED
+
+class PixelBeliefs {
+ public:
+  __device__ __forceinline__ PixelBeliefs(const Incoming& messages, const Stored* data) {
+    for_words([&](int k, int i) {
+      words_[k] = reinterpret_cast<const uint32*>(data)[i] | beyond(i);
+#pragma unroll
+      for (int direction = 0; direction < directions; ++direction)
+        if (messages.from[direction] != nullptr)
+          words_[k] += reinterpret_cast<const uint32*>(messages.from[direction])[i] & ~beyond(i);
+    });
+  }
+
+  __device__ __forceinline__ Value least() const {
+    uint32 least = ~0u;
+    for_words([&](int k, int) { least = __vminu4(least, words_[k]); });
+    return least_byte(least);
+  }
+
+  // The first label of this belief.
+  __device__ __forceinline__ int number_of(Value belief) const {
+    int number = labels;
+    for_words([&](int k, int i) {
+      const uint32 equal = __vcmpeq4(words_[k], belief * 0x01010101u);
+      const Label first = label_at(4 * i);
+      if (equal != 0) number = min(number, first.number() + (__ffs(static_cast<int>(equal)) - 1) / 8);
+    });
+    return least_of_warp(number);
+  }
+
+  // The least of labels more than one away from another.
+  __device__ __forceinline__ Value least_beyond(int column, int row) const {
+    uint32 least = ~0u;
+    for_words([&](int k, int i) {
+      const Label first = label_at(4 * i);
+      const uint32 near = abs(first.row - row) > 1
+                              ? 0
+                              : bytes_below(column + 2 - first.column) & ~bytes_below(column - 1 - first.column);
+      least = __vminu4(least, words_[k] | near);
+    });
+    const Value value = least_byte(least);
+    return value == 0xFF ? no_limit : value;
+  }
+
+ private:
+  static constexpr int count = elements / 4, rounds = (count + warp_lanes - 1) / warp_lanes;
+
+  template <class Action>
+  __device__ __forceinline__ static void for_words(const Action& action) {
+#pragma unroll
+    for (int k = 0; k < rounds; ++k) {
+      const int i = k * warp_lanes + threadIdx.x % warp_lanes;
+      if (i < count) action(k, i);
+    }
+  }
+
+  // All bits of the first `bytes` bytes.
+  __device__ __forceinline__ static uint32 bytes_below(int bytes) {
+    return bytes <= 0 ? 0 : bytes >= 4 ? ~0u : (1u << 8 * bytes) - 1;
+  }
+  // Those of a word that are not of a label.
+  __device__ __forceinline__ static uint32 beyond(int i) {
+    return COLUMNS % piece_columns == 0 ? 0 : ~bytes_below(COLUMNS - label_at(4 * i).column);
+  }
+  __device__ __forceinline__ static Value least_byte(uint32 word) {
+#pragma unroll
+    for (int step = warp_lanes / 2; step > 0; step /= 2) word = __vminu4(word, __shfl_xor_sync(all_lanes, word, step));
+    word = __vminu4(word, word >> 16 | 0xFFFF0000u);
+    return static_cast<Value>(min(word & 0xFF, word >> 8 & 0xFF));
+  }
+
+  uint32 words_[rounds];
+};
+
+#else
+
+class PixelBeliefs {
+ public:
+  __device__ __forceinline__ PixelBeliefs(const Incoming& messages, const Stored* data) : compute_{messages, data}, all_(compute_) {}
+
+  __device__ __forceinline__ Value least() {
+    Value least = no_limit;
+    all_.template for_each<false>([&](int, Value value) { least = lower(least, value); });
+    return least_of_warp(least);
+  }
+
+  // The first label of this belief.
+  __device__ __forceinline__ int number_of(Value belief) {
+    int number = labels;
+    all_.template for_each<true>([&](int i, Value value) {
+      if (value == belief) number = min(number, i);
+    });
+    return least_of_warp(number);
+  }
+
+  // The least of labels more than one away from another.
+  __device__ __forceinline__ Value least_beyond(int column, int row) {
+    Value least = no_limit;
+    all_.template for_each<true>([&](int i, Value value) {
+      const Label label = label_at(i);
+      if (abs(label.column - column) > 1 || abs(label.row - row) > 1) least = lower(least, value);
+    });
+    return least_of_warp(least);
+  }
+
+ private:
+  struct Compute {
+    const Incoming& messages;
+    const Stored* data;
+    __device__ __forceinline__ Value operator()(int i) const { return belief(messages, data, i); }
+  };
+  Compute compute_;
+  OverLanes<labels, Value, Compute> all_;
+};
+
+#endif
+
+}  // namespace
+
 // grid.z = 2.
 PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) decide(CudaLevel level, CudaMotion to) {
   wait_for_previous();
@@ -544,34 +728,22 @@ PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) decide(CudaLevel leve
   if (pixel.x >= level.width) return;
   const Incoming messages = incoming(level, level, false, pixel.x, pixel.y);
   const Stored* data = data_of<elements>(level, pixel.x, pixel.y);
-  const auto compute = [&](int i) { return label_at(i).exists() ? belief(messages, data, i) : no_limit; };
-  OverLanes<elements, Value, decltype(compute)> all(compute);
-  Value least = no_limit;
-  all.for_each<false>([&](int, Value value) { least = lower(least, value); });
-  least = least_of_warp(least);
-  int number = labels;
-  all.for_each<true>([&](int i, Value value) {
-    if (value == least) number = min(number, label_at(i).exists() ? label_at(i).number() : labels);
-  });
-  number = least_of_warp(number);
+  PixelBeliefs beliefs(messages, data);
+  const Value least = beliefs.least();
+  const int number = beliefs.number_of(least);
   Found found{level.labels.first, number % COLUMNS, number / COLUMNS, static_cast<float>(least)};
   if (wants_neighbours(to)) {
-    Value rival = no_limit;
-    all.for_each<true>([&](int i, Value value) {
-      const Label label = label_at(i);
-      if (abs(label.column - found.column) > 1 || abs(label.row - found.row) > 1) rival = lower(rival, value);
-    });
-    rival = least_of_warp(rival);
+    const Value rival = beliefs.least_beyond(found.column, found.row);
     found.rival = rival == no_limit ? no_value : static_cast<float>(rival);
-    const auto beside = [&](int column, int row) {
-      const Label label{found.column + column, found.row + row};
-      const bool exists = label.column >= 0 && label.row >= 0 && label.exists();
-      return exists ? static_cast<float>(belief(messages, data, label.place())) : no_value;
-    };
-    found.left = beside(-1, 0);
-    found.right = beside(1, 0);
-    found.above = beside(0, -1);
-    found.below = beside(0, 1);
+    // A neighbour for each of the first lanes.
+    const int direction = threadIdx.x % directions;
+    const Label beside{found.column + step_x(direction), found.row + step_y(direction)};
+    const bool exists = beside.column >= 0 && beside.row >= 0 && beside.exists();
+    const float value = exists ? static_cast<float>(belief(messages, data, beside.place())) : no_value;
+    found.left = __shfl_sync(all_lanes, value, left_side);
+    found.right = __shfl_sync(all_lanes, value, right_side);
+    found.above = __shfl_sync(all_lanes, value, above);
+    found.below = __shfl_sync(all_lanes, value, below);
   }
   if (threadIdx.x % warp_lanes == 0) write_motion(to, pixel.x, pixel.y, level.width, found);
 }

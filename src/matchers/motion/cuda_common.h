@@ -131,6 +131,12 @@ __device__ __forceinline__ CostPixel cost_pixel(const CudaCosts& costs, int x, i
   return pixel;
 }
 
+// What a difference costs.
+__device__ __forceinline__ float units_of(const CudaCosts& costs, int difference) {
+  const float units = static_cast<float>(min(difference, costs.differences)) * costs.cost_scale;
+  return in_integers ? floorf(units + 0.5f) : units;
+}
+
 // In units, before any subtraction.
 __device__ __forceinline__ float cost(const CudaCosts& costs, const CostPixel& pixel, CudaOffset offset) {
   if (!pixel.valid) return 0;
@@ -146,8 +152,7 @@ __device__ __forceinline__ float cost(const CudaCosts& costs, const CostPixel& p
         256;
   else
     difference = abs(static_cast<int>(pixel.feature) - row_of(samples.right, samples, y)[x]);
-  const float units = static_cast<float>(min(difference, costs.differences)) * costs.cost_scale;
-  return in_integers ? floorf(units + 0.5f) : units;
+  return units_of(costs, difference);
 }
 
 // What remains of a data cost.
