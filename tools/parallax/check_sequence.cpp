@@ -36,6 +36,11 @@ class SequenceReport {
   }
 
   bool fit() const { return count(Verdict::fit) == frames_.size() && is_steady(); }
+  // Whether every dense match that was wanted was made.
+  bool is_complete() const {
+    return std::all_of(frames_.begin(), frames_.end(),
+                       [](const CheckedFrame& frame) { return !frame.dense || frame.dense->has_rows(); });
+  }
 
   std::string text() const {
     std::string text = sentence() + "\n" + dense_sentence() + "\n";
@@ -195,7 +200,7 @@ int check_sequence(FrameSource& source, MatchPlan& plan, const CheckParameters& 
     std::cout << report.json().dump(2) << "\n";
   else
     std::cout << report.text();
-  return report.fit() ? done : failed;
+  return report.fit() && report.is_complete() ? done : failed;
 }
 
 }  // namespace parallax::tool

@@ -154,10 +154,10 @@ void settle_dense_options(const Options& options, const DenseRequest& request) {
   if (!has_row_tolerance(request.method))
     throw UsageError("--method is " + request.method + ", which does not search rows: choose one of " +
                      join(methods_with_rows()));
-  const MatcherParameters parameters = parameters_of(request, std::max(request.row_tolerance, least_rows));
-  parameters.validate();
+  parameters_of(request, std::max(request.row_tolerance, least_rows)).validate();
   // Refuses a device before anything is read.
-  Matcher(parameters, Device::parse(request.device), {{64, 64}, Depth::bits8});
+  Matcher(parameters_of({.method = request.method}, least_rows), Device::parse(request.device),
+          {{64, 64}, Depth::bits8});
 }
 
 bool DenseCheck::agrees() const {
