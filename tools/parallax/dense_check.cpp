@@ -18,7 +18,7 @@ constexpr int least_rows = 2, most_rows = 16;
 
 // The opinions agree if this share of the row offsets is this close to the corners' model, in pixels. Row offsets
 // between two rows are drawn to the nearer one, by up to some 0.25 px.
-constexpr double close = 0.5, agreeing_share = 0.8;
+constexpr double near_model = 0.5, agreeing_share = 0.8;
 
 // Fewer pixels say nothing about a picture.
 constexpr double least_share = 0.01;
@@ -98,7 +98,7 @@ void compare_with(const RowModel& model, View<const float> disparity, View<const
                   DenseCheck& dense) {
   const Plane<float> differences = residuals(disparity, row_offset, model);
   dense.difference = summarise_row_offsets(disparity, differences.view());
-  dense.share_close = share_within(close, differences.view(), dense.difference.pixels);
+  dense.share_close = share_within(near_model, differences.view(), dense.difference.pixels);
 }
 
 void match_rows(const StereoPair& pair, const PairReport& report, const DenseRequest& request, int threads,
@@ -169,7 +169,7 @@ std::string DenseCheck::sentence() const {
   if (!is_compared()) return "The corners give no rows that a dense match could agree with.";
   return std::string("A dense match ") + (agrees() ? "agrees" : "does not agree") +
          " with the corners: " + with_decimals(100 * share_close, 0) + " % of its row offsets lie within " +
-         with_decimals(close, 1) + " px of their model" +
+         with_decimals(near_model, 1) + " px of their model" +
          (agrees() ? "." : ", less than " + with_decimals(100 * agreeing_share, 0) + " %.");
 }
 
