@@ -3,7 +3,8 @@
 // off by up to 2 pixels, matched with and without. Prints the tables of docs/row_tolerance.md:
 //
 //   row_tolerance DATA METHOD [FIELD=VALUE]...   DATA: the folder with middlebury2003/ and middlebury2014/; FIELD is
-//                                                device, threads, runs (the fastest counts), pair (a name), or a
+//                                                device, threads, runs (the fastest counts), pair (a name), save (a
+//                                                folder for the moved pairs, which are not matched then), or a
 //                                                parameter of the method
 
 #include <algorithm>
@@ -20,7 +21,9 @@
 
 #include "parallax/parallax.h"
 
+#include "tools/parallax/output_files.h"
 #include "tools/parallax/pictures.h"
+#include "tools/parallax/pictures/codecs.h"
 
 namespace {
 
@@ -152,7 +155,28 @@ struct Settings {
   Device device = Device::parse("cpu");
   int runs = 5;
   std::string pair = {};  // empty: all
+  std::string save = {};  // empty: the pairs are matched
 };
+
+// As FOLDER/Playtable/turned/left.png and right.png.
+void save(const Pair& pair, const fs::path& folder) {
+  fs::create_directories(folder);
+  tool::write_output(folder / "left.png", tool::encode_png(pair.left.view()));
+  tool::write_output(folder / "right.png", tool::encode_png(pair.right.view()));
+}
+
+void save_all(const fs::path& data, const Settings& settings) {
+  for (const PairFolder& folder : folders) {
+    const std::string name = fs::path(folder.name).filename();
+    if (!name.starts_with(settings.pair)) continue;
+    const Pair given = load(data, folder);
+    for (const Warp& warp : warps) {
+      std::string moved = warp.name;
+      std::replace(moved.begin(), moved.end(), ' ', '_');
+      save(warped(given, warp), fs::path(settings.save) / name / moved);
+    }
+  }
+}
 
 Figures match(const Pair& pair, Settings settings, int tolerance) {
   set_parameter(settings.parameters, "row_tolerance", std::to_string(tolerance));
@@ -242,10 +266,15 @@ int main(int count, char** arguments) {
         settings.runs = std::stoi(value);
       else if (field == "pair")
         settings.pair = value;
+      else if (field == "save")
+        settings.save = value;
       else
         set_parameter(settings.parameters, field, value);
     }
-    run(arguments[1], settings);
+    if (settings.save.empty())
+      run(arguments[1], settings);
+    else
+      save_all(arguments[1], settings);
     return 0;
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";

@@ -50,6 +50,7 @@ struct TileOptions {
   int padding = default_tile_padding;  ///< as for margins()
   /// Largest number of columns and rows of Tile::around, each 1…1,000,000; 0 = what memory allows.
   Size largest = {};
+  bool row_offsets = false;  ///< tiles also report DisparityMap::row_offset; for methods that search rows
 };
 
 /// How a pair is cut into tiles, and the memory that a tile takes.
@@ -65,6 +66,7 @@ struct TilePlan {
   /// and without its margins. Does not include what stitch() needs afterwards.
   std::size_t tile_memory_bytes = 0;
   TunedValues configuration = {};  ///< PlanLimits::configuration of the matcher
+  bool row_offsets = false;        ///< TileOptions::row_offsets: then all maps of tiles and strips have them
 };
 
 /// Cuts a pair into the tiles that take the least total work, margins included, within the limits and
@@ -83,8 +85,7 @@ class TileMatcher {
   explicit TileMatcher(const TilePlan& plan);
 
   /// Matches a tile. `around` has both images and their masks within tile.around. `inside` has the size of
-  /// tile.inside; every pixel of it receives the result after the left-right check. There is no confidence,
-  /// and there are no row offsets.
+  /// tile.inside; every pixel of it receives the result after the left-right check. There is no confidence.
   /// \throws Error (argument) as Matcher::run() does, and for a tile of another plan.
   void run(const Tile& tile, const StereoPair& around, const DisparityMap& inside);
 
@@ -94,6 +95,7 @@ class TileMatcher {
   int threads_;
   Plane<float> disparity_;
   Plane<std::uint8_t> status_;
+  Plane<float> row_offset_;
 };
 
 /// Matches the tiles of a plan on several devices, each tile on whichever is free: a MatcherPool for tiles. All functions

@@ -17,6 +17,6 @@ RefineParameters steps_after_tiles(const MatcherParameters& parameters);
 void check_tiles(const TilePlan& plan);
 
 // Bytes of both colour images of a tile, their masks, and its map with and without margins.
-std::size_t bytes_beside_matcher(const ImageFormat& tile);
+std::size_t bytes_beside_matcher(const ImageFormat& tile, bool row_offsets);
 
 }  // namespace parallax::partition

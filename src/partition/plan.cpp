@@ -137,7 +137,8 @@ class TileEstimate {
       : parameters_(tile_parameters(plan.parameters)),
         device_(plan.device),
         image_(plan.format),
-        configuration_(plan.configuration) {}
+        configuration_(plan.configuration),
+        row_offsets_(plan.row_offsets) {}
 
   // \throws Error as the constructor of Matcher does, except for a lack of memory
   TileMemory operator()(Size size) {
@@ -145,7 +146,8 @@ class TileEstimate {
     // Remembered tuning must not affect where a pair is cut.
     std::unique_ptr<detail::Plan> plan = detail::make_plan(
         parameters_, device_, tile, detail::given_configuration(parameters_, device_, tile, configuration_));
-    TileMemory memory{plan->memory_bytes() + partition::bytes_beside_matcher(tile), plan->gpu_memory()};
+    TileMemory memory{plan->memory_bytes() + partition::bytes_beside_matcher(tile, row_offsets_),
+                      plan->gpu_memory()};
     // Keeping a plan alive keeps its GPU initialised for the next one.
     last_ = std::move(plan);
     return memory;
@@ -156,6 +158,7 @@ class TileEstimate {
   Device device_;
   ImageFormat image_;
   TunedValues configuration_;
+  bool row_offsets_;
   std::unique_ptr<detail::Plan> last_;
 };
 
@@ -304,12 +307,13 @@ void check_tiles(const TilePlan& plan) {
                                              " tiles do not cover the image: plan again");
 }
 
-std::size_t bytes_beside_matcher(const ImageFormat& tile) {
+std::size_t bytes_beside_matcher(const ImageFormat& tile, bool row_offsets) {
   const std::size_t sample = bytes_per_sample(tile.depth);
   ArenaLayout layout;
   for (int map = 0; map < 2; ++map) {
     layout.reserve_plane<float>(tile.size);
     layout.reserve_plane<std::uint8_t>(tile.size);
+    if (row_offsets) layout.reserve_plane<float>(tile.size);
   }
   return tile.size.pixels() * (2 * 3 * sample + 2) + layout.bytes();
 }
@@ -321,8 +325,11 @@ TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, c
   const DefaultFloatingPoint environment;
   check_range("largest tile width", options.largest.width, 0, 1'000'000);
   check_range("largest tile height", options.largest.height, 0, 1'000'000);
-  TilePlan plan{parameters, with_threads(device), format, margins(parameters, format, options.padding), {},
-                0,          limits.configuration};
+  if (options.row_offsets && !searches_rows(parameters))
+    throw Error(ErrorCategory::argument, "row_offsets is true: set row_tolerance, or leave them out");
+  TilePlan plan{
+      parameters,           with_threads(device), format, margins(parameters, format, options.padding), {}, 0,
+      limits.configuration, options.row_offsets};
   const Axis columns = columns_of(plan.margins, format.size, options.largest);
   const Axis rows = rows_of(plan.margins, format.size, options.largest);
   const Size least{least_length(columns), least_length(rows)};

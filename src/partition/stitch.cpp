@@ -9,7 +9,7 @@
 //   fewer, all of them are. Cutting off what lies beyond cannot make a region larger.
 // - Fill::row reaches only along its row, Fill::directions also `fill_reach` rows up and down. Fill::planes
 //   reaches `plane_reach` rows and then fills in directions; a window must begin at a row of the image where
-//   cells of superpixels begin.
+//   cells of superpixels begin. Row offsets are passed on within the same rows.
 // - The median, weighted median and bilateral filters reach half a window.
 //
 // Later steps do not look at the rows of the halo that earlier ones get wrong. The same holds for the status,
@@ -29,14 +29,9 @@
 namespace parallax {
 namespace {
 
-int reach_of(Fill fill) {
-  if (fill == Fill::planes) return refine::plane_reach + refine::fill_reach;
-  return fill == Fill::directions ? refine::fill_reach : 0;
-}
-
 Halo halo_of(const RefineParameters& steps) {
-  const long long rows = 0LL + std::max(0, steps.speckle_size - 1) + reach_of(steps.fill) + steps.median / 2 +
-                         steps.weighted_median / 2 + steps.bilateral / 2;
+  const long long rows = 0LL + std::max(0, steps.speckle_size - 1) + refine::reach_of(steps.fill) +
+                         steps.median / 2 + steps.weighted_median / 2 + steps.bilateral / 2;
   return {static_cast<int>(std::min<long long>(rows, std::numeric_limits<int>::max())),
           steps.fill == Fill::planes ? refine::cell_side : 1};
 }
@@ -51,12 +46,13 @@ void check_left(const ImageView& left, Size rows) {
 // Works on a window of rows, a strip with its halo. All windows have the same height.
 class Stitcher {
  public:
-  Stitcher(const RefineParameters& steps, Size image, int rows)
+  Stitcher(const RefineParameters& steps, Size image, int rows, bool row_offsets)
       : image_(image),
         rows_(std::min(rows, image.height)),
         halo_(std::min(halo_of(steps).rows, image.height)),
         alignment_(halo_of(steps).alignment),
         guided_(steps.is_guided()),
+        row_offsets_(row_offsets),
         window_{image.width, window_height()},
         pipeline_(steps, window_, false) {
     reserve();
@@ -90,6 +86,7 @@ class Stitcher {
   struct Map {
     View<float> disparity;
     View<std::uint8_t> status;
+    View<float> row_offset;  // empty unless wanted
     int top = 0;
   };
 
@@ -104,7 +101,8 @@ class Stitcher {
   void reserve() {
     pipeline_.reserve(arena_);
     for (Map* map : {&tiles_, &refined_})
-      *map = {arena_.reserve_plane<float>(window_), arena_.reserve_plane<std::uint8_t>(window_)};
+      *map = {arena_.reserve_plane<float>(window_), arena_.reserve_plane<std::uint8_t>(window_),
+              row_offsets_ ? arena_.reserve_plane<float>(window_) : View<float>()};
   }
 
   // Returns a part of the map, given in the image's coordinates; it must lie within the window.
@@ -114,7 +112,7 @@ class Stitcher {
       part.size = rectangle.size;
       return part;
     };
-    return {view(map.disparity), view(map.status)};
+    return {view(map.disparity), view(map.status), {}, row_offsets_ ? view(map.row_offset) : View<float>()};
   }
 
   DisparityMap window(const Map& map) const { return part(map, {0, map.top, window_}); }
@@ -130,6 +128,7 @@ class Stitcher {
     for (int y = 0; y < kept; ++y) {
       std::copy_n(from.disparity.row(y), image_.width, to.disparity.row(y));
       std::copy_n(from.status.row(y), image_.width, to.status.row(y));
+      if (row_offsets_) std::copy_n(from.row_offset.row(y), image_.width, to.row_offset.row(y));
     }
     const int first = top + kept;
     read_ = top + window_.height;
@@ -140,8 +139,12 @@ class Stitcher {
   void copy_window(const Workers& workers) {
     refined_.top = tiles_.top;
     const DisparityMap source = window(tiles_), target = window(refined_);
-    copy_rows(const_rows_of(source.disparity), rows_of(target.disparity),
-              static_cast<std::size_t>(image_.width) * sizeof(float), window_.height, workers);
+    const auto copy_floats = [&](View<float> from, View<float> to) {
+      copy_rows(const_rows_of(from), rows_of(to), static_cast<std::size_t>(image_.width) * sizeof(float),
+                window_.height, workers);
+    };
+    copy_floats(source.disparity, target.disparity);
+    if (row_offsets_) copy_floats(source.row_offset, target.row_offset);
     copy_rows(const_rows_of(source.status), rows_of(target.status), static_cast<std::size_t>(image_.width),
               window_.height, workers);
   }
@@ -168,7 +171,7 @@ class Stitcher {
 
   Size image_;
   int rows_, halo_, alignment_;
-  bool guided_;
+  bool guided_, row_offsets_;
   Size window_;
   Arena arena_;
   refine::Pipeline pipeline_;
@@ -178,7 +181,7 @@ class Stitcher {
 
 Stitcher checked_stitcher(const TilePlan& plan, int rows) {
   check_range("rows", rows, 1, 1'000'000);
-  return {partition::steps_after_tiles(plan.parameters), plan.format.size, rows};
+  return {partition::steps_after_tiles(plan.parameters), plan.format.size, rows, plan.row_offsets};
 }
 
 RefineParameters checked_steps(const MatcherParameters& parameters) {
@@ -201,6 +204,7 @@ void refine_strip(const MatcherParameters& parameters, const ImageView& left, co
   check_size(size);
   check_view("disparity map", strip.disparity, size);
   check_view("status map", strip.status, size);
+  if (!strip.row_offset.empty()) check_view("map of row offsets", strip.row_offset, size);
   if (steps.is_guided()) check_left(left, size);
   refine::Pipeline pipeline(steps, size, false);
   Arena arena;

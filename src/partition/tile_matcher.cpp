@@ -20,7 +20,7 @@ ImageFormat format_of_tiles(const TilePlan& plan) {
 
 // Remembered tuning is not used if it needs more memory than was planned.
 PlanLimits limits_of_matcher(const TilePlan& plan) {
-  const std::size_t beside = partition::bytes_beside_matcher(format_of_tiles(plan));
+  const std::size_t beside = partition::bytes_beside_matcher(format_of_tiles(plan), plan.row_offsets);
   return {plan.tile_memory_bytes > beside ? plan.tile_memory_bytes - beside : 0, plan.configuration};
 }
 
@@ -48,7 +48,10 @@ StereoPair part_of(const StereoPair& pair, const Rectangle& part) {
 }
 
 DisparityMap part_of(const DisparityMap& map, const Rectangle& part) {
-  return {part_of(map.disparity, part), part_of(map.status, part)};
+  return {part_of(map.disparity, part),
+          part_of(map.status, part),
+          {},
+          map.row_offset.empty() ? map.row_offset : part_of(map.row_offset, part)};
 }
 
 // The part that a tile decides, within the map of its surroundings.
@@ -65,23 +68,28 @@ void copy(const View<T>& from, const View<T>& to, const Workers& workers) {
 void copy(const DisparityMap& from, const DisparityMap& to, const Workers& workers) {
   copy(from.disparity, to.disparity, workers);
   copy(from.status, to.status, workers);
+  if (!from.row_offset.empty()) copy(from.row_offset, to.row_offset, workers);
 }
 
-void check_optional_maps(const DisparityMap& map) {
+void check_maps(const DisparityMap& map, Size size, bool row_offsets) {
+  check_view("disparity map", map.disparity, size);
+  check_view("status map", map.status, size);
   if (!map.confidence.empty())
     throw Error(ErrorCategory::argument, "tiles do not report confidence: leave out that map");
-  if (!map.row_offset.empty())
-    throw Error(ErrorCategory::argument, "tiles do not report row offsets: leave out that map");
+  if (row_offsets)
+    check_view("map of row offsets", map.row_offset, size);
+  else if (!map.row_offset.empty())
+    throw Error(ErrorCategory::argument,
+                "the plan has no row offsets: plan with them, or leave out that map");
 }
 
-void check_tile(const Tile& tile, const std::vector<Tile>& tiles, const DisparityMap& inside) {
+void check_tile(const Tile& tile, const std::vector<Tile>& tiles, const DisparityMap& inside,
+                bool row_offsets) {
   const auto number = static_cast<std::size_t>(tile.number);
   if (number >= tiles.size() || tiles[number] != tile)
     throw Error(ErrorCategory::argument,
                 "tile " + std::to_string(tile.number) + " is not in the plan: give one of its tiles");
-  check_view("disparity map", inside.disparity, tile.inside.size);
-  check_view("status map", inside.status, tile.inside.size);
-  check_optional_maps(inside);
+  check_maps(inside, tile.inside.size, row_offsets);
 }
 
 void check_all(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map) {
@@ -98,9 +106,7 @@ void check_all(const TilePlan& plan, const StereoPair& pair, const DisparityMap&
   check("right image", pair.right);
   check_mask("left mask", pair.left_mask, plan.format.size);
   check_mask("right mask", pair.right_mask, plan.format.size);
-  check_view("disparity map", map.disparity, plan.format.size);
-  check_view("status map", map.status, plan.format.size);
-  check_optional_maps(map);
+  check_maps(map, plan.format.size, plan.row_offsets);
 }
 
 }  // namespace
@@ -111,11 +117,12 @@ TileMatcher::TileMatcher(const TilePlan& plan)
       tiles_(plan.tiles),
       threads_(plan.device.threads),
       disparity_(plan.tiles.front().around.size),
-      status_(plan.tiles.front().around.size) {}
+      status_(plan.tiles.front().around.size),
+      row_offset_(plan.row_offsets ? plan.tiles.front().around.size : Size{}) {}
 
 void TileMatcher::run(const Tile& tile, const StereoPair& around, const DisparityMap& inside) {
-  check_tile(tile, tiles_, inside);
-  const DisparityMap map{disparity_.view(), status_.view()};
+  check_tile(tile, tiles_, inside, row_offset_.width() > 0);
+  const DisparityMap map{disparity_.view(), status_.view(), {}, row_offset_.view()};
   matcher_.run(around, map);
   copy(part_of(map, inside_of(tile)), inside, Workers(threads_));
 }
@@ -126,10 +133,11 @@ class TilePool::State {
   State(const TilePlan& plan, const std::vector<Device>& devices)
       : format_(format_of_tiles(plan)),
         tiles_(plan.tiles),
+        row_offsets_(plan.row_offsets),
         pool_(partition::tile_parameters(plan.parameters), devices, limits_of_pool(plan)) {}
 
   std::uint64_t submit(const Tile& tile, const StereoPair& around, const DisparityMap& inside) {
-    check_tile(tile, tiles_, inside);
+    check_tile(tile, tiles_, inside, row_offsets_);
     std::list<Running> running = take(tile, inside);
     const std::uint64_t number = pool_.submit(around, running.front().map());
     const std::lock_guard lock(mutex_);
@@ -163,10 +171,12 @@ class TilePool::State {
 
  private:
   struct Running {
-    explicit Running(Size size) : disparity(size), status(size) {}
-    DisparityMap map() { return {disparity.view(), status.view()}; }
+    Running(Size size, bool row_offsets)
+        : disparity(size), status(size), row_offset(row_offsets ? size : Size{}) {}
+    DisparityMap map() { return {disparity.view(), status.view(), {}, row_offset.view()}; }
     Plane<float> disparity;
     Plane<std::uint8_t> status;
+    Plane<float> row_offset;
     Tile tile;
     DisparityMap inside;
   };
@@ -185,7 +195,7 @@ class TilePool::State {
       const std::lock_guard lock(mutex_);
       if (!free_.empty()) taken.splice(taken.end(), free_, free_.begin());
     }
-    if (taken.empty()) taken.emplace_back(format_.size);
+    if (taken.empty()) taken.emplace_back(format_.size, row_offsets_);
     taken.front().tile = tile;
     taken.front().inside = inside;
     return taken;
@@ -205,6 +215,7 @@ class TilePool::State {
 
   ImageFormat format_;
   std::vector<Tile> tiles_;
+  bool row_offsets_;
   std::mutex mutex_;
   std::condition_variable submitted_;
   std::list<Running> free_;

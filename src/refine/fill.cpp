@@ -3,10 +3,17 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "refine/planes.h"
 #include "refine/refine.h"
 
 namespace parallax {
 namespace refine {
+
+int reach_of(Fill fill) {
+  if (fill == Fill::planes) return plane_reach + fill_reach;
+  return fill == Fill::directions ? fill_reach : 0;
+}
+
 namespace {
 
 // Fills columns [first, last), a whole run of pixels without a value, from its two ends. An end outside the

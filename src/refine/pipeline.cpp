@@ -117,7 +117,7 @@ void Pipeline::run(const StereoPair& pair, const DisparityMap& map, View<const f
       refit(map.disparity, pair, parameters_.refit, refit_, workers);
     clock.finish("refit");
   }
-  if (!map.row_offset.empty()) fill_row_offsets(map, workers);
+  if (!map.row_offset.empty()) fill_row_offsets(map, reach_of(parameters_.fill), workers);
   if (parameters_.is_guided()) take_guide(pair.left, guide(), workers);
   if (parameters_.fill != Fill::none) {
     fill(pair.left, map, workers);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdlib>
 
 #include "refine/refine.h"
 
@@ -22,7 +23,7 @@ bool fill_along(float* offsets, int width) {
 
 }  // namespace
 
-void fill_row_offsets(const DisparityMap& map, const Workers& workers) {
+void fill_row_offsets(const DisparityMap& map, int reach, const Workers& workers) {
   const View<float> offsets = map.row_offset;
   const Size size = offsets.size;
   for_row_ranges(workers, size.height, [&](int first, int last, int) {
@@ -34,12 +35,17 @@ void fill_row_offsets(const DisparityMap& map, const Workers& workers) {
     }
   });
   // A row has values everywhere or nowhere now.
-  const auto fill_from = [&](int y, int other) {
-    if (!has_value(offsets.at(0, y)) && has_value(offsets.at(0, other)))
-      std::copy_n(offsets.row(other), size.width, offsets.row(y));
+  const auto fill_from_rows_before = [&](int first, int step) {
+    int source = -1;  // the last row with values
+    for (int y = first; y >= 0 && y < size.height; y += step) {
+      if (has_value(offsets.at(0, y)))
+        source = y;
+      else if (source >= 0 && std::abs(y - source) <= reach)
+        std::copy_n(offsets.row(source), size.width, offsets.row(y));
+    }
   };
-  for (int y = 1; y < size.height; ++y) fill_from(y, y - 1);
-  for (int y = size.height - 1; y-- > 0;) fill_from(y, y + 1);
+  fill_from_rows_before(0, 1);
+  fill_from_rows_before(size.height - 1, -1);
 }
 
 void clear_row_offsets(const DisparityMap& map, const Workers& workers) {

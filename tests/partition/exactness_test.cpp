@@ -70,6 +70,7 @@ BlockParameters random_block(TiledCase& random) {
   p.prefilter = static_cast<Prefilter>(random.any(0, 1));
   p.prefilter_cap = random.any(1, 63);
   p.texture_threshold = random.any(0, 1) == 0 ? 0 : random.any(1, 2000);
+  p.row_tolerance = random.any(0, 2) == 0 ? random.any(1, 3) : 0;
   return p;
 }
 
@@ -95,7 +96,7 @@ TileOptions small_tiles(TiledCase& random, const MatcherParameters& parameters, 
 
 // Pixels that no tile writes keep the poison, and differ.
 Result match_tiled(const TilePlan& plan, const StereoPair& pair) {
-  Result result(pair.left.format.size, 0x33);
+  Result result(pair.left.format.size, 0x33, false, plan.row_offsets);
   match_in_tiles(plan, pair, result.map());
   return result;
 }
@@ -103,14 +104,18 @@ Result match_tiled(const TilePlan& plan, const StereoPair& pair) {
 void expect_exact(TiledCase& random, const MatcherParameters& parameters, const Device& device,
                   unsigned seed) {
   const ImageFormat format = random.format();
-  const TilePlan plan = plan_tiles(parameters, device, format, {}, small_tiles(random, parameters, format));
+  TileOptions options = small_tiles(random, parameters, format);
+  options.row_offsets = searches_rows(parameters);
+  const TilePlan plan = plan_tiles(parameters, device, format, {}, options);
   EXPECT_TRUE(plan.margins.exact);
-  const Result whole = match(parameters, device, random.pair());
+  const Result whole = match(parameters, device, random.pair(), 0xA5, plan.row_offsets);
   const Result tiled = match_tiled(plan, random.pair());
   EXPECT_TRUE(same_bytes(whole.status, tiled.status))
       << "status, seed " << seed << ", " << plan.tiles.size() << " tiles: " << random.description();
   EXPECT_TRUE(same_bytes(whole.disparity, tiled.disparity))
       << "disparity, seed " << seed << ", " << plan.tiles.size() << " tiles: " << random.description();
+  EXPECT_TRUE(same_bytes(whole.row_offset, tiled.row_offset))
+      << "row offsets, seed " << seed << ", " << plan.tiles.size() << " tiles: " << random.description();
 }
 
 TEST(TileExactness, BlockMatchingOnTheReference) {

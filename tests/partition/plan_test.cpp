@@ -317,6 +317,11 @@ TEST_F(TileMatcherTest, TellsNoConfidenceAndNoRowOffsets) {
   expect_refused([&] { match_in_tiles(plan_, views(), map.map()); }, "confidence");
   Result across_rows({160, 96}, 0, false, true);
   expect_refused([&] { match_in_tiles(plan_, views(), across_rows.map()); }, "row offsets");
+  TilePlan with_rows = plan_;
+  with_rows.row_offsets = true;
+  expect_refused([&] { match_in_tiles(with_rows, views(), map_.map()); }, "map of row offsets");
+  expect_refused([&] { plan_tiles(plan_.parameters, reference, plan_.format, {}, {.row_offsets = true}); },
+                 "row_tolerance");
 }
 
 TEST_F(TileMatcherTest, RefusesDataCostsOfTheCaller) {
@@ -388,7 +393,7 @@ TEST_F(TileMatcherTest, SeveralDevicesGiveTheBytesOfOne) {
 TEST_F(TileMatcherTest, ATileThatFailsOnSeveralDevicesIsNamed) {
   TilePlan plan = plan_;
   plan.tile_memory_bytes = 1;
-  plan.tile_memory_bytes += partition::bytes_beside_matcher({plan.tiles[0].around.size, Depth::bits8});
+  plan.tile_memory_bytes += partition::bytes_beside_matcher({plan.tiles[0].around.size, Depth::bits8}, false);
   expect_error(error_of([&] {
                  match_in_tiles(plan, {cpu(1), cpu(2)}, views(), map_.map());
                }),

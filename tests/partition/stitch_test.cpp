@@ -63,7 +63,9 @@ Result refined(const Result& tiles, const RefineParameters& steps, const ImageVi
 class Store {
  public:
   Store(Result& tiles, const ImageView& left)
-      : tiles_(tiles), left_(left), stitched_(tiles.disparity.size()) {}
+      : tiles_(tiles),
+        left_(left),
+        stitched_(tiles.disparity.size(), 0xA5, false, tiles.row_offset.width() > 0) {}
 
   Strips strips() {
     return {[this](const Tile& tile, int first, const DisparityMap& rows) { read(tile, first, rows); },
@@ -88,6 +90,8 @@ class Store {
       reads_.emplace_back(tile.number, first + y);
       std::copy_n(tiles_.disparity.row(first + y) + tile.inside.x, size.width, rows.disparity.row(y));
       std::copy_n(tiles_.status.row(first + y) + tile.inside.x, size.width, rows.status.row(y));
+      if (!rows.row_offset.empty())
+        std::copy_n(tiles_.row_offset.row(first + y) + tile.inside.x, size.width, rows.row_offset.row(y));
     }
   }
 
@@ -108,6 +112,8 @@ class Store {
     for (int y = 0; y < size.height; ++y) {
       std::copy_n(rows.disparity.row(y), size.width, stitched_.disparity.row(first + y));
       std::copy_n(rows.status.row(y), size.width, stitched_.status.row(first + y));
+      if (!rows.row_offset.empty())
+        std::copy_n(rows.row_offset.row(y), size.width, stitched_.row_offset.row(first + y));
     }
     rows_written_ += size.height;
   }
@@ -158,6 +164,45 @@ TEST(StitchTest, GivesTheBytesOfTheWholeMapForStripsOfAnyHeight) {
           << "map " << i << ", strips of " << rows << ", speckle " << steps.speckle_size << ", median "
           << steps.median << ", weighted " << steps.weighted_median << ", bilateral " << steps.bilateral;
       EXPECT_EQ(store.rows_written(), size.height);
+    }
+  }
+}
+
+// Also where rows without any value take their row offsets from rows of other strips.
+TEST(StitchTest, RowOffsetsAreThoseOfTheWholeMap) {
+  std::mt19937 random(5);
+  const Size size{23, 420};
+  for (const Fill fill : {Fill::none, Fill::row, Fill::directions, Fill::planes}) {
+    BlockParameters parameters;
+    parameters.disparities = 4;
+    parameters.window = 3;
+    parameters.row_tolerance = 1;
+    parameters.refine.fill = fill;
+    parameters.refine.speckle_size = 5;
+    Result tiles(size, 0xA5, false, true);
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        const bool empty = (y >= 20 && y < 60) || (y >= 100 && y < 390) || random_number(random, 0, 9) == 0;
+        tiles.disparity.at(x, y) = empty ? std::numeric_limits<float>::infinity() : 1.5f;
+        tiles.row_offset.at(x, y) = empty ? std::numeric_limits<float>::infinity()
+                                          : static_cast<float>(random_number(random, -4, 4)) / 4;
+        tiles.status.at(x, y) = static_cast<std::uint8_t>(empty ? Status::inconsistent : Status::matched);
+      }
+    const Plane<std::uint8_t> left = random_image(random, size);
+    const TilePlan plan = plan_tiles(parameters, cpu(2), {size, Depth::bits8}, {}, {.row_offsets = true});
+    Store whole(tiles, left.view());
+    stitch(plan, size.height, whole.strips());
+    const Result& expected = whole.stitched();
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x)
+        ASSERT_EQ(std::isfinite(expected.row_offset.at(x, y)), std::isfinite(expected.disparity.at(x, y)));
+    EXPECT_EQ(std::isfinite(expected.row_offset.at(11, 40)),
+              fill == Fill::directions || fill == Fill::planes);
+    for (const int rows : {1, 16, 33, 150}) {
+      Store store(tiles, left.view());
+      stitch(plan, rows, store.strips());
+      EXPECT_TRUE(same_bytes(expected, store.stitched()))
+          << "fill " << static_cast<int>(fill) << ", strips of " << rows;
     }
   }
 }

@@ -195,7 +195,7 @@ TEST(RowOffsetsTest, ArePassedOnAlongRowsThenFromRowToRow) {
   RowOffsets rows({{5, 1, 5, 5, 5, 2, 5}, {5, 5, 5, 5, 5, 5, 5}, {0, 1, 2, 3, 4, 5, 6}});
   DisparityMap views = map.view();
   views.row_offset = rows.plane.view();
-  refine::fill_row_offsets(views, Workers(2));
+  refine::fill_row_offsets(views, 1, Workers(2));
   EXPECT_EQ(rows.values(), (Rows{{1, 1, 1, 1, 2, 2, 2}, {1, 1, 1, 1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6}}));
   refine::clear_row_offsets(views, Workers(2));
   EXPECT_EQ(rows.values()[0], (std::vector<float>{none, 1, none, none, none, 2, none}));
@@ -207,8 +207,18 @@ TEST(RowOffsetsTest, RowsAboveTheFirstOnesTakeThoseBelow) {
   RowOffsets rows({{7}, {7}, {2}, {7}});
   DisparityMap views = map.view();
   views.row_offset = rows.plane.view();
-  refine::fill_row_offsets(views, Workers(1));
+  refine::fill_row_offsets(views, 2, Workers(1));
   EXPECT_EQ(rows.values(), (Rows{{2}, {2}, {2}, {2}}));
+}
+
+TEST(RowOffsetsTest, RowsFartherAwayThanTheReachStayWithout) {
+  Map map({{none}, {none}, {none}, {1}, {none}, {none}, {none}, {none}, {none}, {1}});
+  RowOffsets rows({{7}, {7}, {7}, {2}, {7}, {7}, {7}, {7}, {7}, {3}});
+  DisparityMap views = map.view();
+  views.row_offset = rows.plane.view();
+  refine::fill_row_offsets(views, 2, Workers(1));
+  // Above first, within the reach; else below.
+  EXPECT_EQ(rows.values(), (Rows{{none}, {2}, {2}, {2}, {2}, {2}, {none}, {3}, {3}, {3}}));
 }
 
 TEST(LeftRightCheckTest, BadArgumentsAreRefused) {

@@ -216,6 +216,149 @@ TEST_F(CheckCommand, RefusesWrongUse) {
   EXPECT_FALSE(fs::exists(folder_ / "rows.jpg"));
 }
 
+TEST_F(CheckCommand, ADenseMatchFindsTheSameRows) {
+  save_pair("l.png", "r.png", {.rows = 2.1});
+  const Outcome text = run("check l.png r.png --dense");
+  EXPECT_EQ(text.status, 1) << text.err;
+  for (const char* words :
+       {"\nA dense match agrees with the corners: ", "\ndense match   sgm on cpu, --row-tolerance 3 ",
+        "\n  difference  from the model of the corners: median "})
+    EXPECT_TRUE(contains(text.out, words)) << words << " in: " << text.out;
+  const auto report = nlohmann::json::parse(run("check l.png r.png --dense --json").out);
+  const auto& dense = report["dense"];
+  EXPECT_EQ(dense["method"], "sgm");
+  EXPECT_EQ(dense["device"], "cpu");
+  EXPECT_EQ(dense["row_tolerance"], 3);
+  EXPECT_EQ(dense["disparities"], report["disparities"]["disparities"]);
+  EXPECT_NEAR(dense["rows_off"]["median"], 2.1, 0.15);
+  EXPECT_NEAR(dense["rows_off"]["offsets"]["50"], 2.1, 0.15);
+  EXPECT_NEAR(dense["rows_off"]["model"]["shift"], 2.1, 0.15);
+  EXPECT_NEAR(dense["rows_off"]["model"]["rotation"], 0, 0.1);
+  EXPECT_EQ(dense["agrees"], true);
+  EXPECT_LT(dense["difference"]["median"], 0.2);
+  EXPECT_GT(dense["difference"]["close"], 0.9);
+  EXPECT_FALSE(nlohmann::json::parse(run("check l.png r.png --json").out).contains("dense"));
+}
+
+// The model is compared place by place: a turn hardly changes the middle row offset.
+TEST_F(CheckCommand, ADenseMatchAgreesOnATurnThatItSearches) {
+  save_pair("l.png", "r.png", {.roll = 0.012});
+  const auto dense_of = [&](const std::string& options) {
+    return nlohmann::json::parse(run("check l.png r.png --dense --json" + options).out)["dense"];
+  };
+  for (const char* options : {"", " --method block"}) {
+    const auto dense = dense_of(options);
+    EXPECT_EQ(dense["agrees"], true) << options << dense;
+    EXPECT_NEAR(dense["rows_off"]["model"]["rotation"], 0.012 * size.width / 2, 0.2) << options;
+    EXPECT_NEAR(dense["rows_off"]["model"]["shift"], 0, 0.1) << options;
+  }
+  const auto narrow = dense_of(" --row-tolerance 1");
+  EXPECT_EQ(narrow["row_tolerance"], 1);
+  EXPECT_EQ(narrow["agrees"], false) << narrow;
+  EXPECT_TRUE(
+      contains(narrow["sentence"].get<std::string>(), "A dense match does not agree with the corners: "))
+      << narrow;
+}
+
+TEST_F(CheckCommand, ADenseMatchSearchesTheRangeThatIsFoundOrGiven) {
+  save_pair("l.png", "r.png", {.rows = 0.2});
+  const auto dense_of = [&](const std::string& arguments) {
+    return nlohmann::json::parse(run("check " + arguments + " --dense --json").out)["dense"];
+  };
+  const auto exchanged = dense_of("r.png l.png");
+  EXPECT_LT(exchanged["min_disparity"], -30);
+  EXPECT_EQ(exchanged["agrees"], true) << exchanged;
+  const auto given = dense_of("l.png r.png --min-disparity 2 --disparities 40");
+  EXPECT_EQ(given["min_disparity"], 2);
+  EXPECT_EQ(given["disparities"], 40);
+  EXPECT_EQ(given["agrees"], true) << given;
+  // Corners that say nothing do not agree with anything.
+  const auto alone = dense_of("l.png l.png --disparities 16");
+  EXPECT_EQ(alone["agrees"], nullptr);
+  EXPECT_FALSE(alone.contains("difference"));
+  EXPECT_NEAR(alone["rows_off"]["median"], 0, 0.05);
+}
+
+TEST_F(CheckCommand, ADenseMatchThatCannotBeMadeIsReported) {
+  save_pair("l.png", "r.png", {});
+  const auto error_of = [&](const std::string& arguments) -> std::string {
+    const Outcome outcome = run("check " + arguments + " --dense --json");
+    EXPECT_EQ(outcome.status, 1) << arguments;
+    const auto report = nlohmann::json::parse(outcome.out);
+    return report["dense"]["error"];
+  };
+  const Outcome identical = run("check l.png l.png --dense");
+  EXPECT_EQ(identical.status, 1);
+  EXPECT_TRUE(contains(identical.out, "\nNo dense match: no range of disparities was found: give it with"))
+      << identical.out;
+  EXPECT_TRUE(contains(error_of("l.png l.png"), "--disparities"));
+  EXPECT_TRUE(contains(error_of("l.png r.png --disparities 400"), "320 pixels wide"));
+  EXPECT_TRUE(
+      contains(error_of("l.png r.png --min-disparity 318 --disparities 2"), "pixels have a row offset"));
+  save_pair("low.png", "lowered.png", {.rows = 17});
+  EXPECT_TRUE(contains(error_of("low.png lowered.png --search-rows 0.2"), "--repair"));
+}
+
+TEST_F(CheckCommand, ADenseMatchOfEveryFrameIsThatOfThePair) {
+  save_pair("l0.png", "r0.png", {.rows = 0.3});
+  save_pair("l1.png", "r1.png", {.rows = 0.4});
+  const Outcome text = run("check l%d.png r%d.png --dense");
+  EXPECT_EQ(text.status, 0) << text.out << text.err;
+  EXPECT_TRUE(contains(text.out, "\nA dense match agrees with the corners in 2 of 2 frames.\n")) << text.out;
+  EXPECT_TRUE(contains(text.out, "; dense match: median ")) << text.out;
+  const auto frames = nlohmann::json::parse(run("check l%d.png r%d.png --dense --json").out)["frames"];
+  for (const char* number : {"0", "1"}) {
+    const std::string pair = std::string("l") + number + ".png r" + number + ".png";
+    EXPECT_EQ(frames[std::stoul(number)]["dense"],
+              nlohmann::json::parse(run("check " + pair + " --dense --json").out)["dense"]);
+  }
+  EXPECT_EQ(run("check l%d.png r%d.png --dense --min-disparity 318 --disparities 2").status, 1);
+}
+
+TEST_F(CheckCommand, ADenseMatchIsThatOfTheRectifiedPair) {
+  save_turned_pair("l.png", "r.png");
+  const auto report = nlohmann::json::parse(run("check l.png r.png --rig rig.json --dense --json").out);
+  EXPECT_EQ(report["fit"], true);
+  EXPECT_EQ(report["dense"]["agrees"], true) << report["dense"];
+  EXPECT_NEAR(report["dense"]["rows_off"]["median"], 0, 0.1);
+  // Masks count: of a picture that is mostly masked, few pixels are left.
+  const auto masked = nlohmann::json::parse(
+      run("check l.png r.png --rig rig.json --alpha 1 --zoom 0.5 --dense --json --disparities 32").out);
+  EXPECT_LT(masked["dense"]["rows_off"]["pixels"], 0.3 * size.width * size.height) << masked["dense"];
+}
+
+TEST_F(CheckCommand, APictureIsTintedByTheDenseMatch) {
+  save_pair("l.png", "r.png", {.rows = 1});
+  ASSERT_EQ(run("check l.png r.png --dense --image dense.png").status, 1);
+  ASSERT_EQ(run("check l.png r.png --image dots.png").status, 1);
+  const auto reddish = [&](const char* file) {
+    const Picture drawn = tool::read_picture((folder_ / file).string());
+    int count = 0;
+    for (int y = 0; y < size.height - 24; ++y)
+      for (int x = 0; x < size.width; ++x) count += value_at(drawn, x, y, 0) > value_at(drawn, x, y, 2) + 60;
+    return count;
+  };
+  EXPECT_GT(reddish("dense.png"), reddish("dots.png") + size.width * size.height / 4);
+}
+
+TEST_F(CheckCommand, RefusesWrongUseOfADenseMatch) {
+  const std::string pair = "check none.png none2.png ";
+  const std::pair<std::string, std::string> options[] = {{"--method", "sgm"},
+                                                         {"--row-tolerance", "2"},
+                                                         {"--min-disparity", "1"},
+                                                         {"--disparities", "16"},
+                                                         {"--device", "cpu"}};
+  for (const auto& [option, value] : options)
+    expect_refusal(pair + option + " " + value, 2, {option + " needs --dense"});
+  expect_refusal(pair + "--dense --method tiled-bp", 2, {"tiled-bp", "search rows", "sgm"});
+  expect_refusal(pair + "--dense --method none", 2, {"none", "sgm"});
+  expect_refusal(pair + "--dense --row-tolerance 17", 2, {"--row-tolerance", "16"});
+  expect_refusal(pair + "--dense --min-disparity 3", 2, {"--min-disparity needs --disparities"});
+  expect_refusal(pair + "--dense --disparities 1025", 2, {"disparities is 1025"});
+  expect_refusal(pair + "--dense --device toaster", 2, {"toaster"});
+  expect_refusal(pair + "--dense --repair rig.json", 2, {"--dense and --repair"});
+}
+
 TEST_F(CheckCommand, MatchSearchesTheRangeOfThePair) {
   save_pair("l.png", "r.png", {});
   const Outcome outcome = run("match l.png r.png --method block --disparities auto --json");
@@ -298,6 +441,17 @@ TEST_F(CheckRealPair, NoFalseAlarmAndTheRangeHoldsTheTruth) {
     EXPECT_LE(report.range.disparities, highest + 33) << folder;
   }
   EXPECT_GE(pairs, 18);
+}
+
+TEST_F(CheckRealPair, ADenseMatchAgrees) {
+  for (const char* name : {"middlebury2003/cones", "middlebury2014/Motorcycle", "middlebury2014/Playtable"}) {
+    const fs::path folder = fs::path(data_folder()) / name;
+    const tool::PicturePair pictures = tool::read_pair(folder / "left.png", folder / "right.png");
+    const StereoPair pair{pictures.left.view(), pictures.right.view()};
+    const tool::DenseCheck dense = tool::check_densely(pair, check_pair(pair), {.wanted = true}, 0);
+    EXPECT_TRUE(dense.agrees()) << name << ": " << dense.sentence();
+    EXPECT_LT(dense.difference.rows_off, 0.3) << name;
+  }
 }
 
 }  // namespace

@@ -614,13 +614,65 @@ TEST_F(TilesTest, WhatNeedsTheWholeMapIsRefusedAtTheStartAlsoWhenResuming) {
   expect_refusal(match + "--resume", 1, {"--image needs the whole map"});
 }
 
+TEST_F(TilesTest, RowOffsetsAreThoseOfTheWholeMap) {
+  make_pair_of("420x330");
+  // Lowered by two rows, the upper ones repeated.
+  const Picture right = picture("pair/right.png");
+  save("right.png", make_picture(right.size(), 3, Depth::bits8, [&](int x, int y, int channel) {
+         return value_at(right, x, std::max(0, y - 2), channel);
+       }));
+  const std::string match =
+      "match pair/left.png right.png --method block --disparities 16 --row-tolerance 3 --json ";
+  const Outcome whole = run(match + "-o whole.pfm --rows-off whole_rows.pfm");
+  ASSERT_EQ(whole.status, 0) << whole.err;
+  const json expected = json::parse(whole.out)["rows_off"];
+  EXPECT_NEAR(expected["median"], 2, 0.1);
+  fs::create_directory(folder_ / "elsewhere");
+  fs::create_symlink("elsewhere/target.pfm", folder_ / "link.pfm");
+  const std::pair<std::string, std::string> outputs[] = {
+      {"tiled.pfm", "tiled_rows.pfm"}, {"tiled.png", "elsewhere/rows.pfm"}, {"tiled.tiff", "link.pfm"}};
+  for (const auto& [output, rows] : outputs) {
+    const Outcome tiled = run(match + "--tile-size 240x220 -o " + output + " --rows-off " + rows);
+    ASSERT_EQ(tiled.status, 0) << tiled.err;
+    EXPECT_GT(json::parse(tiled.out)["tiles"]["count"], 3);
+    EXPECT_EQ(json::parse(tiled.out)["rows_off"], expected);
+    EXPECT_EQ(contents(folder_ / rows), contents(folder_ / "whole_rows.pfm")) << rows;
+    EXPECT_FALSE(fs::exists(folder_ / (output + ".tiles")));
+  }
+  EXPECT_EQ(contents(folder_ / "tiled.pfm"), contents(folder_ / "whole.pfm"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link.pfm"));
+  for (const auto& entry : fs::directory_iterator(folder_ / "elsewhere"))
+    EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry.path();
+  // Without the map, the result is the same, and there is no summary.
+  const Outcome without = run(match + "--tile-size 240x220 -o without.pfm");
+  ASSERT_EQ(without.status, 0) << without.err;
+  EXPECT_FALSE(json::parse(without.out).contains("rows_off"));
+  EXPECT_EQ(contents(folder_ / "without.pfm"), contents(folder_ / "whole.pfm"));
+}
+
+TEST_F(TilesTest, AMatchWithRowOffsetsGoesOnAsItBegan) {
+  make_job();
+  const std::string more = "-o d.pfm --row-tolerance 1 ", rows = "--rows-off v.pfm ";
+  ASSERT_EQ(run(words_ + "--row-tolerance 1 -o expected.pfm --rows-off expected_rows.pfm").status, 0);
+  {
+    Background match(folder_, words(more + rows));
+    while (!match.has_ended() && finished_tiles("d.pfm.tiles") < 1) std::this_thread::yield();
+  }
+  ASSERT_GE(finished_tiles("d.pfm.tiles"), 1);
+  expect_refusal(words_ + more + "--resume", 1, {"row_offsets was true, and is false now"});
+  const Outcome outcome = run(words_ + more + rows + "--resume --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_GE(json::parse(outcome.out)["tiles"]["reused"], 1);
+  expect_expected("d.pfm");
+  EXPECT_EQ(contents(folder_ / "v.pfm"), contents(folder_ / "expected_rows.pfm"));
+}
+
 TEST_F(TilesTest, RefusesWhatTilesDoNotHave) {
   make_pair_of("150x110");
   const std::string files = "match pair/left.png pair/right.png --disparities 16 --tile-size 90x60 ";
   const std::string match = files + "--method block ";
   expect_refusal(match, 2, {"give -o"});
   expect_refusal(match + "-o d.pfm --confidence c.pfm", 2, {"--confidence"});
-  expect_refusal(match + "-o d.pfm --row-tolerance 1 --rows-off v.pfm", 2, {"--rows-off"});
   expect_refusal(files + "-o d.pfm --method bp --energy --json", 2, {"--energy"});
   expect_refusal(match + "-o d.pfm --cloud c.ply --calib pair/calib.txt", 2, {"--cloud"});
   expect_refusal(match + "-o d.pfm --repeat 3", 2, {"--repeat"});
@@ -635,6 +687,7 @@ TEST_F(TilesTest, RefusesWhatTilesDoNotHave) {
   const std::string plan = "plan pair/left.png pair/right.png --method block --disparities 16 ";
   expect_refusal(plan + "-o d.pfm --image v.png --plan p.json", 2, {"--image"});
   expect_refusal(plan + "-o d.pfm --json --plan p.json", 2, {"--json"});
+  expect_refusal(plan + "-o d.pfm --row-tolerance 1 --rows-off v.pfm --plan p.json", 2, {"--rows-off"});
   fs::create_directory(folder_ / "p.json.tiles");
   fs::copy(folder_ / "pair/left.png", folder_ / "p.json.tiles/tile-000000.tiff");
   expect_refusal(

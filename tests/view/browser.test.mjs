@@ -2,11 +2,11 @@
 // The page in a browser with the server behind it. PARALLAX_PICTURES=FOLDER also writes the pictures of docs/view.md there.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { disparities, launch, open, pointAt, repository, settled, start } from "./browser.mjs";
+import { colourAt, disparities, launch, open, pointAt, repository, settled, start } from "./browser.mjs";
 
 const command = process.env.PARALLAX_COMMAND ?? join(repository, "build/developer/parallax");
 const pictures = process.env.PARALLAX_PICTURES;
@@ -83,6 +83,51 @@ test("the value under the pointer is that of the file", async () => {
   }
   await picture("wipe");
   assert.deepEqual(page.problems, []);
+});
+
+// A picture of random blocks, and the same 8 columns to the left and one row lower.
+function writeLoweredPair() {
+  const [width, height] = [160, 120];
+  const block = (x, y) => (Math.imul((x >> 1) + 131 * (y >> 1) + 1000, 0x9e3779b1) >>> 24);
+  const write = (name, dx, dy) => {
+    const pixels = Buffer.from(Array.from({ length: width * height }, (_, i) => block((i % width) + dx, Math.floor(i / width) + dy)));
+    writeFileSync(join(folder, name), Buffer.concat([Buffer.from(`P5 ${width} ${height} 255\n`), pixels]));
+  };
+  write("level.pgm", 0, 0);
+  write("lowered.pgm", 8, -1);
+}
+
+test("the warped right picture and the residual follow row offsets", async () => {
+  writeLoweredPair();
+  const options = ["--method", "block", "--device", "cpu", "--row-tolerance", "2", "--sub-pixel", "none"];
+  const lowered = await start(command, { cwd: folder }, "view", "level.pgm", "lowered.pgm", ...options, "--disparities", "16", "--no-open");
+  try {
+    await page?.close();
+    page = await open(browser, lowered.address);
+    await page.keyboard.press("1");
+    const places = [[0.45, 0.3], [0.5, 0.5], [0.55, 0.5], [0.6, 0.7]];
+    const coloursOf = async (layer) => {
+      await page.selectOption("#second-layer", layer);
+      await page.waitForFunction((id) => window.parallax.state.view.second === id, layer);
+      return Promise.all(places.map(([x, y]) => colourAt(page, x, y)));
+    };
+    const left = await coloursOf("left");
+    await page.selectOption("#second-layer", "warped-A");
+    await page.waitForFunction(() => window.parallax.state.pictures.right !== null);
+    assert.deepEqual(await coloursOf("warped-A"), left);
+    // Nothing is left: the darkest colour of the scale, and nearly all pixels in the first bin of its histogram.
+    const rest = await coloursOf("residual-A");
+    assert.ok(rest.every((colour) => Math.max(...colour.slice(0, 3)) < 30), rest.join(" | "));
+    const bins = await page.waitForFunction(() => window.parallax.scales.bars[0]?.bins[0]);
+    const [first, ...others] = Object.values(await bins.jsonValue());
+    assert.equal(first, 1);
+    assert.ok(others.reduce((sum, share) => sum + share, 0) < 0.1, others.join(" "));
+    await pointAt(page, 80, 60);
+    await page.waitForFunction(() => /Row offset1\.00 px/.test(document.querySelector("#readout").textContent));
+    assert.deepEqual(page.problems, []);
+  } finally {
+    await lowered.stop();
+  }
 });
 
 test("the cost curve names its minimum and the rival", async () => {

@@ -48,7 +48,8 @@ const methods = options.methods ? JSON.parse(readFileSync(options.methods)) : [
     { name: "default", values: { ...range, window: 9, uniqueness: 0, weight: 0.04, outside_cost: null, cost: "hamming", left_right_check: true } },
     { name: "fast", values: { ...range, window: 5, uniqueness: 0, weight: 0.04, outside_cost: null, cost: "hamming", left_right_check: false } },
   ]),
-  method("second", [number("noise", "number", 0, 8, { unit: "pixels" })], [{ name: "default", values: { ...range, noise: 1 } }]),
+  method("second", [number("noise", "number", 0, 8, { unit: "pixels" }), number("row_tolerance", "integer", 0, 16, { unit: "pixels" })],
+    [{ name: "default", values: { ...range, noise: 1, row_tolerance: 0 } }]),
 ];
 
 const hash = (x, y) => {
@@ -111,10 +112,16 @@ const found = (settings, x, y, frame) => {
   const out = truthAt(x, y, frame) > settings.values.min_disparity + settings.values.disparities - 1;
   return wrong || out ? NaN : truthAt(x, y, frame) + noise * (hash(x, y * 5) - 0.5);
 };
+// From one row above on the left to one row below on the right.
+const rowAt = (x) => (2 * x) / (width - 1) - 1;
+const rowCoding = { lowest: -1, steps };
 const mapPlanes = (settings, area, frame) => ({
   disparity: plane(area, Uint16Array, 1, (x, y) => code(found(settings, x, y, frame))),
   status: plane(area, Uint8Array, 1, (x, y) => (Number.isFinite(found(settings, x, y, frame)) ? (x < 40 ? 1 : 0) : 4)),
   confidence: plane(area, Uint8Array, 1, (x, y) => 255 * hash(x >> 3, y >> 3)),
+  ...(settings.values.row_tolerance > 0 && {
+    row_offset: plane(area, Uint16Array, 1, (x, y) => (Number.isFinite(found(settings, x, y, frame)) ? code(rowAt(x) + 1) : 0)),
+  }),
 });
 
 class Page {
@@ -159,7 +166,7 @@ class Page {
     const text = `parallax match left.png right.png --method ${settings.method} --disparities ${disparities} -o disparity.pfm`;
     this.send(message({
       kind: "map", slot, request: settings.request, frame: this.frame, size: { width, height }, scale, lowest: 0, steps,
-      range: { lowest: min_disparity, disparities }, milliseconds: time, stages: [["search", 0.7 * time], ["fill", 0.3 * time]],
+      row_offset: rowCoding, range: { lowest: min_disparity, disparities }, milliseconds: time, stages: [["search", 0.7 * time], ["fill", 0.3 * time]],
       device: "cpu", memory_bytes: 12e6, shares: { matched: 0.9, filled: 0.1, valid: 1 }, quantiles: [9, 10, 18, 40, 44],
       errors: { count: width * height, bad1: 0.031, bad2: 0.012, avgerr: 0.21, rms: 0.4 },
       commands: { command_line: text, python: "import parallax_stereo as px", cpp: "parallax::Matcher matcher;" },
@@ -211,12 +218,12 @@ const server = createServer((request, response) => {
   const settings = page.settings[slot];
   if (what === "value") {
     const disparity = found(settings, x, y, page.frame);
-    return json({ disparity: Number.isFinite(disparity) ? disparity : null, depth: (width * 0.1) / disparity, truth: truthAt(x, y, page.frame) });
+    return json({ disparity: Number.isFinite(disparity) ? disparity : null, depth: (width * 0.1) / disparity, truth: truthAt(x, y, page.frame), ...(settings.values.row_tolerance > 0 && { row_offset: rowAt(x) }) });
   }
   if (what === "region") {
     const area = { x, y, scale: 1, width: Number(url.searchParams.get("width")), height: Number(url.searchParams.get("height")) };
     const planes = { ...pictures(area, page.frame, allPictures), ...mapPlanes(settings, area, page.frame) };
-    return response.end(message({ kind: "region", x, y, lowest: 0, steps, truth: { lowest: 0, steps } }, planes));
+    return response.end(message({ kind: "region", x, y, lowest: 0, steps, truth: { lowest: 0, steps }, row_offset: rowCoding }, planes));
   }
   if (what === "export") return response.end("exported");
   if (what === "check") return json({

@@ -82,6 +82,34 @@ test("shows values of the pixel under the pointer, at once and then exactly", as
   assert.match(await readout(), new RegExp(`Disparity\\s*${disparity.toFixed(2).replace(".", "\\.")} px`));
 });
 
+test("shows by how many rows matches are off, where rows are searched", async () => {
+  await visit();
+  const layers = () => page.locator("#second-layer option").allInnerTexts();
+  assert.ok(!(await layers()).includes("Rows off"));
+  await pointAt(page, 100, 200);
+  assert.doesNotMatch(await readout(), /Row offset/);
+  await page.keyboard.press("1");
+  await page.selectOption("#method", "second");
+  await page.locator("summary", { hasText: "Matching" }).first().click();
+  await page.locator("[data-parameter=row_tolerance] input[type=number]").fill("2");
+  await page.waitForFunction(() => window.parallax.state.results.A.map.rowOffset !== null);
+  assert.ok((await layers()).includes("Rows off"));
+  await page.selectOption("#second-layer", "rowOffset-A");
+  await page.waitForFunction(() => /Rows off in px/.test(document.querySelector("#legends").textContent));
+  assert.match(await page.locator("#legends").innerText(), /-2[\s\S]*0[\s\S]*2/);
+  // Blue where matches are higher in the right picture, red where they are lower.
+  const [left, right] = [await colourAt(page, 0.3, 0.9), await colourAt(page, 0.7, 0.9)];
+  assert.ok(left[2] > left[0] + 30, `left ${left}`);
+  assert.ok(right[0] > right[2] + 30, `right ${right}`);
+  await pointAt(page, 100, 200);
+  await page.waitForFunction(() => /Row offset[-−]0.37 px/.test(document.querySelector("#readout").textContent));
+  // The legend of a layer that is gone goes, too.
+  await page.selectOption("#method", "first");
+  await page.waitForFunction(() => window.parallax.state.results.A.map.rowOffset === null);
+  assert.ok(!(await layers()).includes("Rows off"));
+  quiet();
+});
+
 test("a slider sends its newest value, and the map changes", async () => {
   await visit();
   const first = await disparities(page);

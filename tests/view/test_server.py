@@ -317,6 +317,33 @@ def test_a_region_is_a_part_of_the_map(page):
     page.server.json("POST", page.path + "/play", {"frame": "first"}, status=400)
 
 
+def test_row_offsets_come_where_rows_are_searched(serve, folder):
+    texture = np.random.default_rng(1).integers(0, 255, (130, 180)).astype(np.uint8)
+    write_gray(folder / "texture.png", texture[5:125, :160])
+    write_gray(folder / "lowered.png", texture[4:124, 10:170])  # by one row
+    page = Page(serve("texture.png", "lowered.png", "--method", "block", "--device", "cpu", "--disparities", "16"))
+    message, planes = page.match(1)
+    assert "row_offset" not in planes and "row_offset" not in message
+    assert "row_offset" not in page.get("value", slot="A", x=80, y=60)
+    message, planes = page.match(2, row_tolerance=2, fill="none")
+    words = message["commands"]["command_line"].replace("parallax", COMMAND, 1) + " --rows-off rows.pfm"
+    subprocess.run(words, shell=True, cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    exact = read_pfm((folder / "rows.pfm").read_bytes())
+    shown = disparities(message["row_offset"], planes["row_offset"])
+    valid = np.isfinite(exact)
+    assert np.array_equal(np.isfinite(shown), valid) and 0.5 < valid.mean() < 1
+    assert np.abs(shown[valid] - exact[valid]).max() <= 0.5 / message["row_offset"]["steps"]
+    assert np.median(exact[valid]) == pytest.approx(1, abs=0.1)
+    for y, x in np.argwhere(valid)[0], np.argwhere(~valid)[0]:
+        expected = float(exact[y, x]) if valid[y, x] else None
+        assert page.get("value", slot="A", x=x, y=y)["row_offset"] == expected
+    status, content = page.server.ask("GET", f"{page.path}/region?slot=A&x=30&y=20&width=50&height=40")
+    assert status == 200, content
+    region, parts = parse(content[4:])
+    assert np.array_equal(disparities(region["row_offset"], parts["row_offset"]), shown[20:60, 30:80])
+    page.close()
+
+
 def test_the_cost_curve_has_its_minimum_at_the_disparity(page):
     page.match(1, left_right_check=False, fill="none", median=0, speckle_size=0, sub_pixel="none")
     value = page.get("value", slot="A", x=80, y=60)

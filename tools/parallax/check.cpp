@@ -22,6 +22,7 @@ struct CheckRequest {
   std::string image;
   bool json = false;
   RepairRequest repair;  // if it has an output
+  DenseRequest dense;
 };
 
 void add_repair_options(Options& options, RepairRequest& request) {
@@ -42,6 +43,7 @@ void settle_repair(const Options& options, CheckRequest& request) {
     return;
   }
   if (!request.image.empty()) throw UsageError("--image and --repair exclude each other: give one of them");
+  if (request.dense.wanted) throw UsageError("--dense and --repair exclude each other: give one of them");
   for (const char* other : {"--alpha", "--zoom"})
     if (options.given(other))
       throw UsageError(std::string(other) +
@@ -85,6 +87,7 @@ CheckRequest parse_check(const Arguments& arguments) {
       .expert();
   options.add("--threads N", parameters.threads, "Threads; 0 = one per core").range(0, 4096);
   add_rectify_options(options, request.pair);
+  add_dense_options(options, request.dense);
   add_repair_options(options, request.repair);
   options.footer("Exit status: 0 = fit to be matched, 1 = not.");
   options.read(arguments);
@@ -96,6 +99,7 @@ CheckRequest parse_check(const Arguments& arguments) {
                                                : "RIGHT is required; see 'parallax check --help'");
   if (!request.image.empty() && !request.image.ends_with(".png"))
     throw UsageError("--image is " + request.image + ": name it .png");
+  settle_dense_options(options, request.dense);
   settle_repair(options, request);
   CommandFiles files;
   files.reads(request.pair.left);
@@ -107,8 +111,10 @@ CheckRequest parse_check(const Arguments& arguments) {
 }
 
 // Rows off at the ends of the scale of --image.
-double full_scale(const CheckRequest& request, const PairReport& report) {
-  return std::max(2 * request.parameters.max_rows_off, std::ceil(2 * report.rows_off_95) / 2);
+double full_scale(const CheckRequest& request, const PairReport& report,
+                  const std::optional<DenseCheck>& dense) {
+  const double most = std::max(report.rows_off_95, dense ? dense->rows.rows_off_95 : 0);
+  return std::max(2 * request.parameters.max_rows_off, std::ceil(2 * most) / 2);
 }
 
 int check_one_pair(const CheckRequest& request) {
@@ -116,14 +122,18 @@ int check_one_pair(const CheckRequest& request) {
   MatchPlan plan(request.pair);
   const PicturePair pictures =
       plan.rectified(read_one_pair(request.pair), request.pair.left, request.pair.right);
-  const PairReport report = check_pair(plan.pair(pictures), request.parameters);
+  const StereoPair pair = plan.pair(pictures);
+  const PairReport report = check_pair(pair, request.parameters);
+  std::optional<DenseCheck> dense;
+  if (request.dense.wanted) dense = check_densely(pair, report, request.dense, request.parameters.threads);
   if (!request.image.empty())
-    write_output(request.image, draw_rows_off(pictures.left.view(), report, full_scale(request, report)));
+    write_output(request.image,
+                 draw_rows_off(pictures.left.view(), report, full_scale(request, report, dense), dense));
   if (request.json)
-    std::cout << check_json(report, plan.rectified_calibration()).dump(2) << "\n";
+    std::cout << check_json(report, plan.rectified_calibration(), dense).dump(2) << "\n";
   else
-    std::cout << describe_check(report, plan.rectified_calibration());
-  return report.fit() ? done : failed;
+    std::cout << describe_check(report, plan.rectified_calibration(), dense);
+  return report.fit() && (!dense || dense->has_rows()) ? done : failed;
 }
 
 }  // namespace
@@ -135,7 +145,7 @@ int check_command(const Arguments& arguments) {
   if (!frames) return check_one_pair(request);
   if (!request.image.empty()) throw UsageError("--image is for a single pair: give two pictures");
   MatchPlan plan(request.pair);
-  return check_sequence(*frames, plan, request.parameters, request.json);
+  return check_sequence(*frames, plan, request.parameters, request.dense, request.json);
 }
 
 }  // namespace parallax::tool

@@ -74,7 +74,8 @@ Rgb colour_of(double share) {
   return {level(s > 0 ? side : 0), level(std::sqrt(near)), level(s < 0 ? side : 0)};
 }
 
-void draw_background(const ImageView& left, Canvas& canvas) {
+// Dimmed, and tinted where there are row offsets.
+void draw_background(const ImageView& left, View<const float> row_offset, double full, Canvas& canvas) {
   for (int y = 0; y < left.format.size.height; ++y)
     for (int x = 0; x < left.format.size.width; ++x) {
       const auto channel = [&](int c) -> int {
@@ -84,7 +85,13 @@ void draw_background(const ImageView& left, Canvas& canvas) {
                    : static_cast<const std::uint16_t*>(left.row(y))[element] >> 8;
       };
       const auto dimmed = static_cast<std::uint8_t>((channel(0) + 2 * channel(1) + channel(2)) / 6);
-      canvas.set(x, y, {dimmed, dimmed, dimmed});
+      Rgb colour{dimmed, dimmed, dimmed};
+      if (row_offset.data != nullptr && std::isfinite(row_offset.at(x, y))) {
+        const Rgb tint = colour_of(static_cast<double>(row_offset.at(x, y)) / full);
+        for (std::size_t i = 0; i < colour.size(); ++i)
+          colour[i] = static_cast<std::uint8_t>((colour[i] + tint[i]) / 2);
+      }
+      canvas.set(x, y, colour);
     }
 }
 
@@ -103,10 +110,11 @@ void draw_scale(Size size, double full, int pixel, Canvas& canvas) {
 
 }  // namespace
 
-std::vector<std::byte> draw_rows_off(const ImageView& left, const PairReport& report, double full) {
+std::vector<std::byte> draw_rows_off(const ImageView& left, const PairReport& report, double full,
+                                     const std::optional<DenseCheck>& dense) {
   const Size size = left.format.size;
   Canvas canvas(size);
-  draw_background(left, canvas);
+  draw_background(left, dense ? dense->row_offset.view() : View<const float>(), full, canvas);
   const int pixel = std::max(1, size.width / 320);
   for (const CheckedPoint& point : report.points)
     canvas.dot(static_cast<int>(std::lround(point.left_x)), static_cast<int>(std::lround(point.left_y)),

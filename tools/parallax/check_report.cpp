@@ -110,6 +110,28 @@ std::string appearance_lines(const PairReport& report) {
          line("sharpness", with_decimals(report.sharpness, 2) + " (right over left)");
 }
 
+std::string dense_lines(const DenseCheck& dense) {
+  if (!dense.has_rows()) return "";
+  const RowOffsetSummary& rows = dense.rows;
+  const std::string tolerance = get_parameter(dense.parameters, "row_tolerance");
+  DisparityRange range;
+  range.min_disparity = dense.parameters.min_disparity();
+  range.disparities = dense.parameters.disparities();
+  const std::string text =
+      line("dense match", method_name(dense.parameters) + " on " + dense.device + ", --row-tolerance " +
+                              tolerance + " " + range_options(range)) +
+      line("  rows off", "median " + pixels(rows.rows_off) + ", 95 % " + pixels(rows.rows_off_95) + " (" +
+                             std::to_string(rows.pixels) +
+                             " pixels); 5, 50, 95 %: " + rounded(rows.percentile_5, 2) + ", " +
+                             rounded(rows.median, 2) + ", " + pixels(rows.percentile_95)) +
+      line("  model", "shift " + pixels(rows.shift) + ", rotation " + pixels(rows.rotation) + ", scale " +
+                          pixels(rows.scale));
+  if (!dense.is_compared()) return text;
+  return text +
+         line("  difference", "from the model of the corners: median " + pixels(dense.difference.rows_off) +
+                                  ", 95 % " + pixels(dense.difference.rows_off_95));
+}
+
 }  // namespace
 
 std::string range_options(const DisparityRange& range) {
@@ -148,21 +170,26 @@ void add_depths(const Calibration* calibration, const DisparityRange& range, ord
                      {"search_farthest", depth(range.min_disparity)}};
 }
 
-std::string describe_check(const PairReport& report, const Calibration* calibration) {
+std::string describe_check(const PairReport& report, const Calibration* calibration,
+                           const std::optional<DenseCheck>& dense) {
   std::string text = report.sentence + "\n";
   for (const std::string& remark : report.remarks) text += remark + "\n";
+  if (dense) text += dense->sentence() + "\n";
   if (!report.points.empty())
     text += "\n" + rows_lines(report) + model_lines(report.model) + range_lines(report.range) +
             appearance_lines(report);
+  if (dense) text += dense_lines(*dense);
   return text + depth_lines(calibration, report.range) +
          line("corners", std::to_string(report.left_corners) + " and " +
                              std::to_string(report.right_corners) + ", " + std::to_string(report.matched) +
                              " matched, " + std::to_string(report.points.size()) + " agree");
 }
 
-ordered_json check_json(const PairReport& report, const Calibration* calibration) {
+ordered_json check_json(const PairReport& report, const Calibration* calibration,
+                        const std::optional<DenseCheck>& dense) {
   ordered_json json = ordered_json::parse(to_json(report));
   add_depths(calibration, report.range, json);
+  if (dense) json["dense"] = dense_json(*dense);
   return json;
 }
 

@@ -19,8 +19,9 @@ constexpr double steady = 0.25;
 
 struct CheckedFrame {
   std::string name;
-  PairReport report;  // without its points
-  std::string error;  // why the frame was not checked
+  PairReport report;                // without its points
+  std::optional<DenseCheck> dense;  // without its map
+  std::string error;                // why the frame was not checked
 };
 
 class SequenceReport {
@@ -30,13 +31,19 @@ class SequenceReport {
 
   void add(CheckedFrame frame) {
     frame.report.points.clear();
+    if (frame.dense) frame.dense->row_offset = {};
     frames_.push_back(std::move(frame));
   }
 
   bool fit() const { return count(Verdict::fit) == frames_.size() && is_steady(); }
+  // Whether every dense match that was wanted was made.
+  bool is_complete() const {
+    return std::all_of(frames_.begin(), frames_.end(),
+                       [](const CheckedFrame& frame) { return !frame.dense || frame.dense->has_rows(); });
+  }
 
   std::string text() const {
-    std::string text = sentence() + "\n\n";
+    std::string text = sentence() + "\n" + dense_sentence() + "\n";
     for (const CheckedFrame& frame : frames_) text += line_of(frame) + "\n";
     if (const DisparityRange range = common_range(); range.disparities > 0)
       text += "\nsearch        " + range_options(range) + "\n" + depth_lines(calibration_, range);
@@ -51,7 +58,7 @@ class SequenceReport {
       if (!frame.error.empty())
         entry["error"] = frame.error;
       else
-        entry.update(check_json(frame.report, calibration_));
+        entry.update(check_json(frame.report, calibration_, frame.dense));
       frames.push_back(entry);
     }
     ordered_json report = {
@@ -100,16 +107,40 @@ class SequenceReport {
            " px from frame to frame: synchronise the cameras, and fix them to each other.";
   }
 
+  std::string dense_sentence() const {
+    std::size_t wanted = 0, agree = 0;
+    for (const CheckedFrame& frame : frames_) {
+      wanted += frame.dense.has_value();
+      agree += frame.dense && frame.dense->agrees();
+    }
+    if (wanted == 0) return "";
+    return "A dense match agrees with the corners in " + std::to_string(agree) + " of " +
+           std::to_string(wanted) + " frames.\n";
+  }
+
   static std::string line_of(const CheckedFrame& frame) {
+    if (!frame.error.empty()) return frame.name + "  " + frame.error;
+    return frame.name + "  " + name(frame.report.verdict) + rows_of(frame) + dense_of(frame);
+  }
+
+  static std::string rows_of(const CheckedFrame& frame) {
+    if (!has_rows(frame)) return "";
     const PairReport& report = frame.report;
-    std::string text = frame.name + "  ";
-    if (!frame.error.empty()) return text + frame.error;
-    text += name(report.verdict);
-    if (!has_rows(frame)) return text;
-    return text + ", rows off median " + with_decimals(report.rows_off, 2) + " px, 95 % " +
+    return ", rows off median " + with_decimals(report.rows_off, 2) + " px, 95 % " +
            with_decimals(report.rows_off_95, 2) + " px, shift " + with_decimals(report.model.shift.value, 2) +
            " px, disparities " + with_decimals(report.range.lowest, 1) + " to " +
            with_decimals(report.range.highest, 1);
+  }
+
+  static std::string dense_of(const CheckedFrame& frame) {
+    if (!frame.dense) return "";
+    if (!frame.dense->has_rows()) return "; " + frame.dense->sentence();
+    const RowOffsetSummary& rows = frame.dense->rows;
+    return "; dense match: median " + with_decimals(rows.rows_off, 2) + " px, 95 % " +
+           with_decimals(rows.rows_off_95, 2) + " px, shift " + with_decimals(rows.shift, 2) + " px" +
+           (!frame.dense->is_compared() ? ""
+            : frame.dense->agrees()     ? ", agrees"
+                                        : ", does not agree");
   }
 
   DisparityRange common_range() const {
@@ -137,13 +168,15 @@ class SequenceReport {
 };
 
 CheckedFrame check_frame(const FrameSource& source, Frame& frame, MatchPlan& plan,
-                         const CheckParameters& parameters) {
-  CheckedFrame checked{frame.stem, {}, frame.error};
+                         const CheckParameters& parameters, const DenseRequest& dense) {
+  CheckedFrame checked{frame.stem, {}, {}, frame.error};
   if (!checked.error.empty()) return checked;
   try {
     source.decode(frame);
     const PicturePair pictures = plan.rectified(std::move(frame.pictures), frame.left, frame.right);
-    checked.report = check_pair(plan.pair(pictures), parameters);
+    const StereoPair pair = plan.pair(pictures);
+    checked.report = check_pair(pair, parameters);
+    if (dense.wanted) checked.dense = check_densely(pair, checked.report, dense, parameters.threads);
   } catch (const Error& error) {
     checked.error = error.what();
   }
@@ -152,12 +185,13 @@ CheckedFrame check_frame(const FrameSource& source, Frame& frame, MatchPlan& pla
 
 }  // namespace
 
-int check_sequence(FrameSource& source, MatchPlan& plan, const CheckParameters& parameters, bool json) {
+int check_sequence(FrameSource& source, MatchPlan& plan, const CheckParameters& parameters,
+                   const DenseRequest& dense, bool json) {
   SequenceReport report(plan.rectified_calibration());
   const auto all = static_cast<double>(source.count());
   double checked = 0;
   for (Frame frame; source.next(frame); frame = {}) {
-    report.add(check_frame(source, frame, plan, parameters));
+    report.add(check_frame(source, frame, plan, parameters, dense));
     ++checked;
     show_progress("frame " + frame.stem, all > 0 ? std::optional(checked / all) : std::nullopt);
   }
@@ -166,7 +200,7 @@ int check_sequence(FrameSource& source, MatchPlan& plan, const CheckParameters& 
     std::cout << report.json().dump(2) << "\n";
   else
     std::cout << report.text();
-  return report.fit() ? done : failed;
+  return report.fit() && report.is_complete() ? done : failed;
 }
 
 }  // namespace parallax::tool

@@ -4,12 +4,14 @@
 
 #include "parallax/check.h"
 
+#include "tools/parallax/dense_check.h"
 #include "tools/parallax/frames.h"
 #include "tools/parallax/match_plan.h"
 
 namespace parallax::tool {
 
 // Prints the verdicts and the common range of disparities; returns the exit status. The plan rectifies the frames.
-int check_sequence(FrameSource& source, MatchPlan& plan, const CheckParameters& parameters, bool json);
+int check_sequence(FrameSource& source, MatchPlan& plan, const CheckParameters& parameters,
+                   const DenseRequest& dense, bool json);
 
 }  // namespace parallax::tool

@@ -2,12 +2,10 @@
 #include "tools/parallax/row_offsets.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iomanip>
 #include <sstream>
 #include <utility>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -16,26 +14,7 @@ namespace {
 
 constexpr double most_samples = 100'000;
 
-struct Sample {
-  std::array<double, 3> terms;  // of shift, rotation and scale
-  double rows;
-};
-
-std::vector<Sample> samples_of(View<const float> disparity, View<const float> row_offset) {
-  const auto [width, height] = row_offset.size;
-  const double pixels = static_cast<double>(width) * height;
-  const int step = static_cast<int>(std::ceil(std::sqrt(std::max(1.0, pixels / most_samples))));
-  const double half_width = width / 2.0;
-  std::vector<Sample> samples;
-  for (int y = step / 2; y < height; y += step)
-    for (int x = step / 2; x < width; x += step) {
-      const double d = disparity.at(x, y), rows = row_offset.at(x, y);
-      if (!std::isfinite(d) || !std::isfinite(rows)) continue;
-      samples.push_back(
-          {{1, (x - d - (width - 1) / 2.0) / half_width, (y - (height - 1) / 2.0) / half_width}, rows});
-    }
-  return samples;
-}
+using Sample = RowOffsetSampler::Sample;
 
 double quantile(std::vector<double>& values, double share) {
   const auto place =
@@ -93,15 +72,34 @@ Coefficients fit(const std::vector<Sample>& samples) {
 
 }  // namespace
 
-RowOffsetSummary summarise_row_offsets(View<const float> disparity, View<const float> row_offset) {
+RowOffsetSampler::RowOffsetSampler(Size map)
+    : map_(map),
+      step_(static_cast<int>(
+          std::ceil(std::sqrt(std::max(1.0, static_cast<double>(map.pixels()) / most_samples))))) {}
+
+void RowOffsetSampler::add(int first_row, View<const float> disparity, View<const float> row_offset) {
+  const auto [width, height] = map_;
+  const double half_width = width / 2.0;
+  for (int row = 0; row < row_offset.size.height; ++row) {
+    for (int x = 0; x < width; ++x) pixels_ += std::isfinite(row_offset.at(x, row));
+    const int y = first_row + row;
+    if (y % step_ != step_ / 2) continue;
+    for (int x = step_ / 2; x < width; x += step_) {
+      const double d = disparity.at(x, row), rows = row_offset.at(x, row);
+      if (!std::isfinite(d) || !std::isfinite(rows)) continue;
+      samples_.push_back(
+          {{1, (x - d - (width - 1) / 2.0) / half_width, (y - (height - 1) / 2.0) / half_width}, rows});
+    }
+  }
+}
+
+RowOffsetSummary RowOffsetSampler::summary() const {
   RowOffsetSummary summary;
-  for (int y = 0; y < row_offset.size.height; ++y)
-    for (int x = 0; x < row_offset.size.width; ++x) summary.pixels += std::isfinite(row_offset.at(x, y));
-  const std::vector<Sample> samples = samples_of(disparity, row_offset);
-  if (samples.empty()) return summary;
+  summary.pixels = pixels_;
+  if (samples_.empty()) return summary;
   std::vector<double> rows, off;
-  for (const Sample& sample : samples) {
-    summary.mean += sample.rows / static_cast<double>(samples.size());
+  for (const Sample& sample : samples_) {
+    summary.mean += sample.rows / static_cast<double>(samples_.size());
     rows.push_back(sample.rows);
     off.push_back(std::abs(sample.rows));
   }
@@ -110,11 +108,17 @@ RowOffsetSummary summarise_row_offsets(View<const float> disparity, View<const f
   summary.percentile_95 = quantile(rows, 0.95);
   summary.rows_off = quantile(off, 0.5);
   summary.rows_off_95 = quantile(off, 0.95);
-  const Coefficients model = fit(samples);
+  const Coefficients model = fit(samples_);
   summary.shift = model[0];
   summary.rotation = model[1];
   summary.scale = model[2];
   return summary;
+}
+
+RowOffsetSummary summarise_row_offsets(View<const float> disparity, View<const float> row_offset) {
+  RowOffsetSampler sampler(row_offset.size);
+  sampler.add(0, disparity, row_offset);
+  return sampler.summary();
 }
 
 std::string describe_row_offsets(const RowOffsetSummary& summary) {

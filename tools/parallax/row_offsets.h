@@ -2,8 +2,10 @@
 // What a map of row offsets says about a pair, in the words of 'parallax check'.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -20,7 +22,26 @@ struct RowOffsetSummary {
   double shift = 0, rotation = 0, scale = 0;
 };
 
-// Of at most some 100,000 pixels, spread evenly.
+// Samples at most some 100,000 pixels, spread evenly, of a map that comes in parts of full rows.
+class RowOffsetSampler {
+ public:
+  explicit RowOffsetSampler(Size map);
+  void add(int first_row, View<const float> disparity, View<const float> row_offset);
+  RowOffsetSummary summary() const;
+
+  struct Sample {
+    std::array<double, 3> terms;  // of shift, rotation and scale
+    double rows;
+  };
+
+ private:
+  Size map_;
+  int step_;
+  std::size_t pixels_ = 0;
+  std::vector<Sample> samples_;
+};
+
+// Of a whole map.
 RowOffsetSummary summarise_row_offsets(View<const float> disparity, View<const float> row_offset);
 
 // Lines for people.

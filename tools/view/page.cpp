@@ -102,6 +102,7 @@ std::string map_message(const Scene& scene, int slot, const ViewedMap& map) {
   message.add("status", sample(map.result.status.view(), whole, scale), scaled(size, scale));
   if (map.result.confidence.width() > 0)
     message.add("confidence", sample_shares(map.result.confidence.view(), whole, scale), scaled(size, scale));
+  add_row_offsets(map, whole, scale, message);
   message.set("errors", errors.get());
   return message.bytes();
 }
@@ -113,6 +114,14 @@ bool plans_alike(const Settings& one, const Settings& other) {
 }
 
 }  // namespace
+
+void add_row_offsets(const ViewedMap& map, const Rectangle& region, int scale, Message& message) {
+  const View<const float> row_offset = map.result.row_offset.view();
+  if (row_offset.size.width == 0) return;
+  const DisparityCode code = code_for(row_offset);
+  message.add("row_offset", sample_disparities(row_offset, code, region, scale), scaled(region.size, scale));
+  message.set("row_offset", {{"lowest", code.lowest}, {"steps", code.steps}});
+}
 
 Page::Page(Scene& scene)
     : scene_(scene), reader_(scene), slots_(slots), playing_(scene.is_live()), thread_([this] { work(); }) {}
@@ -314,12 +323,12 @@ std::shared_ptr<const ViewedMap> Page::match(Slot& slot, const Settings& setting
   map->settings = settings;
   map->frame = frame;
   tool::MatchResult& result = map->result;
-  result = {Plane<float>(size),
-            Plane<std::uint8_t>(size),
+  result = {Plane<float>(size), Plane<std::uint8_t>(size),
             Plane<float>(slot.matcher->has_confidence() ? size : Size{}),
-            {}};
+            Plane<float>(slot.matcher->has_row_offsets() ? size : Size{})};
   DisparityMap views{result.disparity.view(), result.status.view()};
   if (result.confidence.width() > 0) views.confidence = result.confidence.view();
+  if (result.row_offset.width() > 0) views.row_offset = result.row_offset.view();
   slot.matcher->run(scene_.pair(*frame), views);
   map->stages = slot.matcher->stage_times();
   map->memory_bytes = slot.matcher->memory_bytes();

@@ -26,6 +26,11 @@ struct ViewedMap {
   std::size_t memory_bytes = 0;
 };
 
+class Message;
+
+// Adds the plane of row offsets, where the matcher searched rows.
+void add_row_offsets(const ViewedMap& map, const Rectangle& region, int scale, Message& message);
+
 // Matches in a thread of its own. Only the newest settings of a slot and the newest message of a kind wait: whatever
 // they replace is dropped. All members may be called by several threads at once.
 class Page {

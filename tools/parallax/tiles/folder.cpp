@@ -85,10 +85,14 @@ class Checksum {
 };
 
 // The pictures of a result.
-constexpr int disparities = 0, statuses = 1;
+constexpr int disparities = 0, statuses = 1, row_offsets = 2;
+
+int pictures_of(const PairJob& job) {
+  return job.plan().row_offsets ? 3 : 2;
+}
 
 TiffFormat format_of(int picture, Size size) {
-  return {size, 1, picture == disparities ? 32 : 8};
+  return {size, 1, picture == statuses ? 8 : 32};
 }
 
 std::size_t row_bytes_of(const TiffFormat& format) {
@@ -242,22 +246,25 @@ TileState state_of(const PairJob& job, const Tile& tile, bool pixels) {
   if (!fs::exists(status)) return TileState::missing;
   // Opening a pipe would block.
   if (!fs::is_regular_file(status)) return TileState::damaged;
-  for (const int picture : {disparities, statuses}) {
+  for (int picture = 0; picture < pictures_of(job); ++picture) {
     const TileState state = state_of_picture(job, tile, picture, pixels);
     if (state != TileState::done) return state;
   }
   return TileState::done;
 }
 
-void write_tile(const PairJob& job, const Tile& tile, View<const float> disparity,
-                View<const std::uint8_t> status) {
+void write_tile(const PairJob& job, const Tile& tile, const DisparityMap& map) {
   const std::string path = tile_path(job, tile);
   // Several processes may match the same tile: each writes its own file.
   TemporaryFile part(path + "." + process_name() + ".part");
   const std::string description = description_of(job, tile);
-  TiffWriter file(part.path(), tile.inside.size.pixels() * 5);
-  write_picture(file, disparities, description, tile.inside.size, disparity.data, disparity.stride_bytes);
-  write_picture(file, statuses, description, tile.inside.size, status.data, status.stride_bytes);
+  TiffWriter file(part.path(), tile.inside.size.pixels() * (job.plan().row_offsets ? 9 : 5));
+  const auto write = [&](int picture, const auto& view) {
+    write_picture(file, picture, description, tile.inside.size, view.data, view.stride_bytes);
+  };
+  write(disparities, map.disparity);
+  write(statuses, map.status);
+  if (job.plan().row_offsets) write(row_offsets, map.row_offset);
   file.close();
   part.rename_to(path);
 }
@@ -266,6 +273,8 @@ void read_tile(const PairJob& job, const Tile& tile, int first_row, const Dispar
   const Rectangle region{0, first_row - tile.inside.y, rows.disparity.size};
   read_picture_rows(job, tile, disparities, region, rows.disparity.data, rows.disparity.stride_bytes);
   read_picture_rows(job, tile, statuses, region, rows.status.data, rows.status.stride_bytes);
+  if (job.plan().row_offsets)
+    read_picture_rows(job, tile, row_offsets, region, rows.row_offset.data, rows.row_offset.stride_bytes);
   check_statuses(tile_path(job, tile), rows.status);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The folder of the results of a job: its lock, its contents, and the results of tiles. A result is a file of two
-// pictures, disparities and statuses, with a checksum of their pixels.
+// pictures, disparities and statuses, or of three, with row offsets, where the plan has them, with a checksum of their pixels.
 #pragma once
 
 #include <string>
@@ -58,8 +58,7 @@ std::string tile_path(const PairJob& job, const Tile& tile);
 TileState state_of(const PairJob& job, const Tile& tile, bool pixels = true);
 
 // Writes the file completely or not at all; replaces an existing one. \throws Error (file)
-void write_tile(const PairJob& job, const Tile& tile, View<const float> disparity,
-                View<const std::uint8_t> status);
+void write_tile(const PairJob& job, const Tile& tile, const DisparityMap& map);
 
 // Fills `rows` with rows of the tile's map, from `first_row` of the full image on.
 // \throws Error (file)

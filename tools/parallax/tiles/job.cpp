@@ -183,6 +183,7 @@ ordered_json json_of(const PairCut& cut) {
                     {"process_memory_bytes", cut.process_bytes}};
   if (cut.untiled) return json;
   json["tile_memory_bytes"] = plan.tile_memory_bytes;
+  json["row_offsets"] = plan.row_offsets;
   json["margins"] = json_of(plan.margins);
   const std::size_t columns = static_cast<std::size_t>(std::count_if(
       plan.tiles.begin(), plan.tiles.end(), [](const Tile& tile) { return tile.inside.y == 0; }));
@@ -214,6 +215,7 @@ PairCut read_cut(const ordered_json& json, const JobHead& head) {
     return cut;
   }
   plan.tile_memory_bytes = read_number<std::size_t>(json.at("tile_memory_bytes"));
+  plan.row_offsets = json.value("row_offsets", false);
   plan.margins = read_margins(json.at("margins"));
   plan.tiles = tiles_of(read_spans(json.at("columns"), size.width), read_spans(json.at("rows"), size.height));
   return cut;
@@ -278,11 +280,12 @@ std::string fingerprint_of(const ordered_json& head, std::string_view rest) {
 }
 
 // What a match of one pair was asked for; the request has its pictures and range.
-ordered_json asked(const MatchRequest& request, const ImageFormat& format) {
+ordered_json asked(const MatchRequest& request, const ImageFormat& format, bool row_offsets) {
   ordered_json json = json_of(request);
   json["device"] = Device::parse(request.device).text();
   json["size"] = json_of(format.size);
   json["bits"] = static_cast<int>(format.depth);
+  json["row_offsets"] = row_offsets;
   for (const auto& [key, path] : {std::pair{"left", &request.left},
                                   {"right", &request.right},
                                   {"left_mask", &request.left_mask},
@@ -537,7 +540,8 @@ void check_same_job(const JobFile& file, const MatchRequest& request, const Imag
   before.left_mask = there.left_mask.path;
   before.right_mask = there.right_mask.path;
   before.output = there.output;
-  const std::string what = difference(asked(before, there.plan().format), asked(request, format));
+  const std::string what = difference(asked(before, there.plan().format, there.plan().row_offsets),
+                                      asked(request, format, !request.rows_off.empty()));
   if (!what.empty())
     throw Error(ErrorCategory::file, file.head().path + ": " + what +
                                          ": repeat the same command, or remove the folder " +

@@ -106,13 +106,14 @@ void match_tiles(const std::shared_ptr<const PairJob>& pair, const std::vector<D
   show_progress("");
 }
 
-TileReport match_and_stitch(const std::shared_ptr<const PairJob>& job, const std::vector<Device>& devices) {
+TileReport match_and_stitch(const std::shared_ptr<const PairJob>& job, const std::vector<Device>& devices,
+                            const std::string& rows_off) {
   TileReport report;
   auto begin = Clock::now();
   match_tiles(job, devices, report);
   report.match_milliseconds = milliseconds_since(begin);
   begin = Clock::now();
-  report.map = stitch_tiles(*job);
+  report.map = stitch_tiles(*job, rows_off);
   report.stitch_milliseconds = milliseconds_since(begin);
   return report;
 }
@@ -160,6 +161,7 @@ void tell(const PairJob& job, const std::vector<Device>& devices, const TileRepo
             << (report.match_milliseconds + report.stitch_milliseconds) / 1000 << " s and "
             << memory_text(peak_memory_bytes()) << ", " << 100 * report.map.shares.valid
             << " % of pixels have a disparity\n";
+  if (report.map.rows) std::cerr << describe_row_offsets(*report.map.rows);
 }
 
 }  // namespace
@@ -174,6 +176,7 @@ int match_by_tiles(const MatchRequest& request) {
   check_in_tiles(settled);
   // Errors are found now rather than at the end.
   check_output(request.image);
+  check_output(request.rows_off);
   read_truth(request, settled.inputs.format.size);
   OutputFolders folders;
   folders.make(folder_of_tiles(settled));
@@ -181,11 +184,12 @@ int match_by_tiles(const MatchRequest& request) {
   check_nothing_foreign(folder_of_tiles(settled));
   const JobFile file = open_job(settled);
   const auto job = std::make_shared<const PairJob>(file.pair(0));
-  const TileReport report = match_and_stitch(job, request.devices);
+  const TileReport report = match_and_stitch(job, request.devices, request.rows_off);
   const ordered_json finished = finish(settled.match, report.map);
   remove_tile_folder(job->head->folder);
   if (request.json) {
     ordered_json json = job_json(*job, request.devices, report);
+    if (report.map.rows) json["rows_off"] = row_offsets_json(*report.map.rows);
     json.update(finished);
     std::cout << json.dump(2) << "\n";
   } else {

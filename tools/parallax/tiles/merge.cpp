@@ -36,7 +36,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-// A disparity map that is written row by row.
+// A map that is written row by row.
 class MapWriter {
  public:
   virtual ~MapWriter() = default;
@@ -127,10 +127,16 @@ int rows_of_strips(const PairJob& job, std::size_t held_for_left) {
 
 class MapStitcher {
  public:
-  MapStitcher(const PairJob& job, const std::string& path)
-      : job_(job), map_(write_map(path, job.plan().format.size)) {}
+  // Of row offsets only where the plan has them.
+  MapStitcher(const PairJob& job, const std::string& path, const std::string& rows_off)
+      : job_(job), map_(write_map(path, size())) {
+    if (!job.plan().row_offsets) return;
+    rows_off_ = write_map(rows_off, size());
+    sampler_.emplace(size());
+  }
 
-  PixelShares run() {
+  // Of `path`.
+  StitchedMap run(const std::string& path) {
     Strips strips;
     strips.read_tile = [&](const Tile& tile, int first_row, const DisparityMap& rows) {
       read_tile(job_, tile, first_row, rows);
@@ -143,6 +149,10 @@ class MapStitcher {
       const std::future<void> counted =
           std::async(std::launch::async, [&] { counter_.add(rows.disparity, rows.status); });
       map_->write_rows(first_row, rows.disparity);
+      if (rows_off_) {
+        rows_off_->write_rows(first_row, rows.row_offset);
+        sampler_->add(first_row, rows.disparity, rows.row_offset);
+      }
       counted.wait();
       const int done = first_row + rows.disparity.size.height;
       show_progress("row " + std::to_string(done) + " of " + std::to_string(size().height) + " merged",
@@ -152,8 +162,9 @@ class MapStitcher {
     if (job_.plan().parameters.refine().is_guided()) open_left();
     stitch(job_.plan(), rows_of_strips(job_, left_ ? left_->memory().held : 0), strips);
     map_->close();
+    if (rows_off_) rows_off_->close();
     show_progress("");
-    return counter_.shares();
+    return {path, counter_.shares(), sampler_ ? std::optional(sampler_->summary()) : std::nullopt};
   }
 
  private:
@@ -165,7 +176,8 @@ class MapStitcher {
   }
 
   const PairJob& job_;
-  std::unique_ptr<MapWriter> map_;
+  std::unique_ptr<MapWriter> map_, rows_off_;
+  std::optional<RowOffsetSampler> sampler_;
   std::optional<PictureParts> left_;
   Picture left_rows_;
   PixelCounter counter_;
@@ -259,31 +271,56 @@ class Merge {
 };
 
 // Two processes may merge the same tiles: each writes its own file. In the folder of the tiles where that is the output's own;
-// other folders may lie on another disk, from which a file cannot be renamed.
-std::string temporary_map(const PairJob& job, const std::string& output) {
-  const fs::path folder(job.head->folder);
-  if (folder == output + ".tiles") return (folder / ("map." + process_name())).string();
-  return (fs::path(output).parent_path() / (".parallax-" + process_name())).string();
+// other folders may lie on another disk, from which a file cannot be renamed. `target`: the output, or a map beside it.
+std::string temporary_map(const PairJob& job, const std::string& output, const std::string& target,
+                          const std::string& name) {
+  const fs::path folder(job.head->folder), there = fs::path(target).parent_path();
+  if (folder == output + ".tiles" && there == fs::path(output).parent_path())
+    return (folder / ("map." + name + process_name())).string();
+  return (there / (".parallax-" + name + process_name())).string();
 }
+
+// A map of row offsets that is written beside the disparities; nothing without a target.
+class RowsOffFile {
+ public:
+  RowsOffFile(const PairJob& job, const std::string& output, const std::string& target) {
+    if (target.empty()) return;
+    target_ = behind_links(fs::absolute(target).lexically_normal().string());
+    temporary_.emplace(temporary_map(job, output, target_, "rows.") + fs::path(target_).extension().string());
+  }
+  std::string path() const { return temporary_ ? temporary_->path() : ""; }
+  void finish() {
+    if (!temporary_) return;
+    pass_permissions_on(target_, temporary_->path());
+    temporary_->rename_to(target_);
+  }
+
+ private:
+  std::string target_;
+  std::optional<TemporaryFile> temporary_;
+};
 
 }  // namespace
 
-StitchedMap stitch_tiles(const PairJob& job) {
+StitchedMap stitch_tiles(const PairJob& job, const std::string& rows_off) {
   // The target of a link is replaced, not the link.
   const std::string output = behind_links(job.output);
   const bool is_written_by_rows = has_extension(output, {".pfm", ".tif", ".tiff"});
   const std::string extension = is_written_by_rows ? fs::path(output).extension().string() : ".tiff";
-  const std::string map = temporary_map(job, output) + extension;
+  const std::string map = temporary_map(job, output, output, "") + extension;
   TemporaryFile temporary(map);
-  const PixelShares shares = MapStitcher(job, map).run();
+  RowsOffFile rows(job, output, rows_off);
+  StitchedMap stitched = MapStitcher(job, map, rows.path()).run(map);
+  rows.finish();
   if (!is_written_by_rows) {
     write_output(output, encode_disparity(output, read_disparity(map).view()));
     temporary.forget();
-    return {map, shares};
+    return stitched;
   }
   pass_permissions_on(output, map);
   temporary.rename_to(output);
-  return {job.output, shares};
+  stitched.path = job.output;
+  return stitched;
 }
 
 int merge_command(const Arguments& arguments) {

@@ -2,7 +2,11 @@
 // Merges the results of all tiles of a pair into its map.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "tools/parallax/match_report.h"
+#include "tools/parallax/row_offsets.h"
 #include "tools/parallax/tiles/job.h"
 
 namespace parallax::tool {
@@ -11,9 +15,11 @@ struct StitchedMap {
   // A file of its disparities, not rounded as in a PNG; it may be in the folder of the tiles.
   std::string path;
   PixelShares shares;
+  std::optional<RowOffsetSummary> rows;  // where the plan has row offsets
 };
 
-// Merges the map strip by strip and writes the pair's output, completely or not at all. \throws Error (file)
-StitchedMap stitch_tiles(const PairJob& job);
+// Merges the map strip by strip and writes the pair's output, and, where the plan has them, the row offsets, each
+// completely or not at all. \throws Error (file)
+StitchedMap stitch_tiles(const PairJob& job, const std::string& rows_off = "");
 
 }  // namespace parallax::tool

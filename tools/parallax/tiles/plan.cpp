@@ -44,7 +44,7 @@ class Budget {
  private:
   TilePlan plan(std::size_t tile_bytes) const {
     return plan_tiles(request_.parameters, device_, inputs_.format, {tile_bytes, request_.configuration},
-                      {request_.padding, request_.largest_tile});
+                      {request_.padding, request_.largest_tile, !request_.rows_off.empty()});
   }
 
   std::optional<TilePlan> plan_within(std::size_t tile_bytes) const {
@@ -235,7 +235,6 @@ std::string obstacle_to_jobs(const MatchRequest& request) {
                                                   {!request.rig.empty(), "--rig"},
                                                   {request.repair, "--repair"},
                                                   {!request.confidence.empty(), "--confidence"},
-                                                  {!request.rows_off.empty(), "--rows-off"},
                                                   {request.energy, "--energy"},
                                                   {!request.cost_file.empty(), "--cost-file"},
                                                   {!request.depth.empty(), "--depth"},
@@ -510,8 +509,8 @@ int plan_command(const Arguments& arguments) {
     throw UsageError(
         "--image and --truth need a finished map: leave them out, and run 'parallax eval' after 'parallax "
         "merge'");
-  if (!request.video.empty() || request.json)
-    throw UsageError("--video and --json are for 'parallax match': leave them out");
+  if (!request.video.empty() || !request.rows_off.empty() || request.json)
+    throw UsageError("--video, --rows-off and --json are for 'parallax match': leave them out");
   const std::string obstacle = obstacle_to_jobs(request);
   if (!obstacle.empty()) throw UsageError("cannot make a plan: " + obstacle);
   check_output(request.plan);

@@ -64,14 +64,17 @@ struct TileRunner::Item {
   Picture left, right, left_mask, right_mask;
   Plane<float> disparity;  // of any tile
   Plane<std::uint8_t> status;
+  Plane<float> row_offset;  // empty unless the plan has them
 
   const PairCut& cut() const { return *outcome.job->cut; }
   StereoPair pair() const { return {left.view(), right.view(), mask_of(left_mask), mask_of(right_mask)}; }
   // As large as what the tile decides.
   DisparityMap map() {
     const Size size = outcome.tile->inside.size;
-    return {{disparity.row(0), size, disparity.view().stride_bytes},
-            {status.row(0), size, status.view().stride_bytes}};
+    DisparityMap map{{disparity.row(0), size, disparity.view().stride_bytes},
+                     {status.row(0), size, status.view().stride_bytes}};
+    if (cut().plan.row_offsets) map.row_offset = {row_offset.row(0), size, row_offset.view().stride_bytes};
+    return map;
   }
 };
 
@@ -229,6 +232,7 @@ void TileRunner::match(Item& item, Engine& engine) {
   if (item.disparity.size() != size) {
     item.disparity = Plane<float>(size);
     item.status = Plane<std::uint8_t>(size);
+    item.row_offset = Plane<float>(item.cut().plan.row_offsets ? size : Size{});
   }
   if (run_.devices.size() > 1)
     match_in_pool(item);
@@ -259,7 +263,7 @@ TilePool& TileRunner::pool_of(const PairJob& job) {
 void TileRunner::write(Item& item) {
   const PairJob& job = *item.outcome.job;
   const DisparityMap map = item.map();
-  if (!item.cut().untiled) return write_tile(job, *item.outcome.tile, map.disparity, map.status);
+  if (!item.cut().untiled) return write_tile(job, *item.outcome.tile, map);
   const std::vector<std::byte> bytes = encode_disparity(job.output, map.disparity);
   make_folder_of(job.output);
   write_output(job.output, bytes);

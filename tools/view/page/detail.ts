@@ -2,6 +2,7 @@
 // Tiles at full resolution of pairs that are too large to be sent whole: fetched where the view is close enough, and
 // forgotten when others are needed more.
 import type { Message, Server } from "./protocol";
+import { mapPlanes } from "./protocol";
 import { PlaneSet } from "./planes";
 import { comparing } from "./layers";
 import { state } from "./state";
@@ -92,13 +93,10 @@ export class DetailTiles {
     const set = new PlaneSet(this.gl);
     messages.forEach((message, index) => {
       const plane = (name: string) => message.planes.get(name) ?? null;
-      const coding = { lowest: message.lowest ?? 0, steps: message.steps ?? 1 };
       const truth = plane("truth");
       if (index === 0)
         set.setPictures(plane("left"), plane("right"), truth && { plane: truth, lowest: 0, steps: 1, ...message.truth });
-      const [disparity, status] = [plane("disparity"), plane("status")];
-      if (disparity && status)
-        set.setMap(index === 0 ? "A" : "B", { ...coding, disparity, status, confidence: plane("confidence") });
+      if (plane("disparity") && plane("status")) set.setMap(index === 0 ? "A" : "B", mapPlanes(message));
     });
     return set;
   }

@@ -11,16 +11,18 @@ function decoder(coding: { lowest: number; steps: number }): (code: number) => n
 }
 
 // As the shader has it: the mean over the channels of what is left of the left pixel i.
-function residual(left: Plane, right: Plane, i: number, shift: number): number {
-  const { width, channels } = left;
-  const x = (i % width) - shift;
-  if (!(x >= 0 && x <= width - 1)) return NaN;
-  const here = channels * (i - (i % width) + Math.floor(x));
-  const next = channels * (i - (i % width) + Math.min(Math.floor(x) + 1, width - 1));
-  const share = x - Math.floor(x);
+function residual(left: Plane, right: Plane, i: number, shift: number, rows: number): number {
+  const { width, height, channels } = left;
+  const [x, y] = [(i % width) - shift, Math.floor(i / width) + rows];
+  if (!(x >= 0 && x <= width - 1 && y >= 0 && y <= height - 1)) return NaN;
+  const [column, row] = [Math.floor(x), Math.floor(y)];
+  const at = (dx: number, dy: number) => channels * (Math.min(row + dy, height - 1) * width + Math.min(column + dx, width - 1));
+  const corners = [at(0, 0), at(1, 0), at(0, 1), at(1, 1)] as const;
+  const share = { x: x - column, y: y - row };
   let sum = 0;
   for (let c = 0; c < channels; ++c) {
-    const found = right.data[here + c]! * (1 - share) + right.data[next + c]! * share;
+    const [here, next, below, belowNext] = corners.map((corner) => right.data[corner + c]!) as [number, number, number, number];
+    const found = (here * (1 - share.x) + next * share.x) * (1 - share.y) + (below * (1 - share.x) + belowNext * share.x) * share.y;
     sum += Math.abs(left.data[channels * i + c]! - found);
   }
   return sum / channels;
@@ -42,13 +44,17 @@ export function valuesOf(layer: Layer): { count: number; at: (i: number) => numb
   const codes = map.disparity.data;
   if (layer.kind === "disparity") return of(map.disparity, (i) => decode(codes[i]!));
   if (layer.kind === "confidence") return of(map.confidence, (i) => map.confidence!.data[i]! / 255);
+  const rows = map.rowOffset;
+  const decodeRows = decoder(rows ?? map);
+  if (layer.kind === "rowOffset") return of(rows?.plane, (i) => decodeRows(rows!.plane.data[i]!));
   if (layer.kind === "error" && truth && truth.plane.data.length === codes.length) {
     const expected = decoder(truth);
     return of(map.disparity, (i) => Math.abs(decode(codes[i]!) - expected(truth.plane.data[i]!)));
   }
   if (layer.kind === "residual" && pictures?.right && pictures.left.data.length === pictures.right.data.length) {
     const { left, right } = pictures;
-    return of(map.disparity, (i) => residual(left, right, i, decode(codes[i]!) / map.scale));
+    const rowsAt = (i: number) => (rows ? decodeRows(rows.plane.data[i]!) / map.scale : 0);
+    return of(map.disparity, (i) => residual(left, right, i, decode(codes[i]!) / map.scale, rowsAt(i)));
   }
   const other = results.B.map;
   if (layer.kind === "difference" && other && other.disparity.data.length === codes.length) {

@@ -11,6 +11,7 @@ export type Kind =
   | "disparity"
   | "status"
   | "confidence"
+  | "rowOffset"
   | "error"
   | "warped"
   | "residual"
@@ -30,6 +31,7 @@ const ofResults: [Kind, string, string?][] = [
   ["disparity", "Disparity"],
   ["confidence", "Confidence"],
   ["status", "Status"],
+  ["rowOffset", "Rows off", "By how many rows the match is lower in the right picture"],
   ["error", "Error", "Distance from the ground truth"],
   ["warped", "Warped right", "The right picture, warped by the map; of a large pair not at full resolution"],
   ["residual", "Residual", "Left minus warped right picture; of a large pair not at full resolution"],
@@ -39,6 +41,7 @@ export const comparing = (): boolean => state.results.B.settings !== null;
 
 function available(kind: Kind, slot: Slot): boolean {
   if (kind === "error" || kind === "truth") return state.pictures?.truth != null || state.server?.truth === true;
+  if (kind === "rowOffset") return state.results[slot].map?.rowOffset != null;
   if (kind === "confidence") return state.results[slot].map?.confidence !== null;
   return true;
 }
@@ -93,6 +96,11 @@ function disparityScale(slot: Slot): { low: number; high: number } {
   return map?.range ? { low: map.range.lowest, high: map.range.lowest + map.range.disparities - 1 } : { low: 0, high: 63 };
 }
 
+// Rows searched above and below; both results have the same colours.
+function rowTolerance(): number {
+  return Math.max(1, ...slots.map((slot) => Number(state.results[slot].settings?.values["row_tolerance"] ?? 0)));
+}
+
 // Which values have the first and the last colour of the layer's table; null for pictures and statuses.
 export function scaleOf(shown: Layer): Scale | null {
   switch (shown.kind) {
@@ -102,6 +110,8 @@ export function scaleOf(shown: Layer): Scale | null {
       return { ...disparityScale("A"), table: state.view.colours, unit: "px" };
     case "confidence":
       return { low: 0, high: 1, table: state.view.colours, unit: "" };
+    case "rowOffset":
+      return { low: -rowTolerance(), high: rowTolerance(), table: "diverging", unit: "px" };
     case "error":
       return { low: 0, high: state.view.errorLimit, table: "heat", unit: "px" };
     case "residual":

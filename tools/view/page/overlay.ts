@@ -4,6 +4,7 @@ import { find, make } from "./dom";
 import { layer } from "./layers";
 import type { Pane, PictureView } from "./picture_view";
 import { setCursor } from "./picture_view";
+import { approximate } from "./readout";
 import { on, state, tell } from "./state";
 
 // A row off is drawn this many times as long.
@@ -11,12 +12,12 @@ const rowsOffFactor = 40;
 // Up to a quarter of a pixel, up to half a pixel, more.
 const rowsOffColours = ["#37d67a", "#ffd23f", "#ff4d4f"];
 
-function decodeAt(x: number, y: number): number | null {
-  const map = state.results.A.map;
+// Where the right picture shows a pixel of the left one, by the map.
+function pairedWith(x: number, y: number): { x: number; y: number } | null {
+  const { map } = state.results.A;
   if (map === null) return null;
-  const { width, data } = map.disparity;
-  const code = data[Math.floor(y / map.scale) * width + Math.floor(x / map.scale)] ?? 0;
-  return code === 0 ? null : map.lowest + (code - 1) / map.steps;
+  const { disparity = null, row_offset: rows = null } = approximate(map, x, y);
+  return disparity === null ? null : { x: x - disparity, y: y + (rows ?? 0) };
 }
 
 export class Overlay {
@@ -58,10 +59,9 @@ export class Overlay {
     if (state.cursor === null) return;
     const { x, y } = state.cursor;
     const shownAlone = pane.layers.length === 1 && pane.layers[0]!.kind === "right";
-    const disparity = shownAlone ? decodeAt(x, y) : null;
-    this.drawCross(context, x, y, disparity === null ? 1 : 0.45);
-    // In the right picture, the pixel that the map pairs with that of the left one.
-    if (disparity !== null) this.drawCross(context, x - disparity, y, 1);
+    const paired = shownAlone ? pairedWith(x, y) : null;
+    this.drawCross(context, x, y, paired === null ? 1 : 0.45);
+    if (paired !== null) this.drawCross(context, paired.x, paired.y, 1);
   }
 
   private drawCross(context: CanvasRenderingContext2D, x: number, y: number, alpha: number): void {

@@ -242,9 +242,12 @@ export class PictureView {
     gl.scissor(left, canvas.height - bottom, right - left, bottom - top);
     planes.bind(program, lod > 0.5);
     const { A, B, truth } = planes.codings;
+    const { A: rowsA, B: rowsB } = planes.rowCodings;
     gl.uniform2f(program.at("codingA"), A.lowest, A.steps);
     gl.uniform2f(program.at("codingB"), B.lowest, B.steps);
     gl.uniform2f(program.at("codingTruth"), truth.lowest, truth.steps);
+    gl.uniform2f(program.at("codingRowsA"), rowsA.lowest, rowsA.steps);
+    gl.uniform2f(program.at("codingRowsB"), rowsB.lowest, rowsB.steps);
     gl.uniform4fv(program.at("region"), region);
     gl.uniform1f(program.at("planeScale"), scale);
     gl.uniform1f(program.at("lod"), lod);

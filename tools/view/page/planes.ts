@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Planes as textures.
 import type { Program } from "./programs";
-import type { Coding, Plane, Slot } from "./protocol";
+import type { CodedPlane, Coding, MapPlanes, Plane, Slot } from "./protocol";
 
 interface Format {
   internal: number;
@@ -84,9 +84,11 @@ const textureNames = [
   "disparityA",
   "statusA",
   "confidenceA",
+  "rowOffsetA",
   "disparityB",
   "statusB",
   "confidenceB",
+  "rowOffsetB",
   "truthMap",
 ] as const;
 
@@ -94,12 +96,13 @@ export type TextureName = (typeof textureNames)[number];
 
 function kindOf(name: TextureName): "picture" | "u16" | "u8" {
   if (name.endsWith("Picture")) return "picture";
-  return name.startsWith("disparity") || name === "truthMap" ? "u16" : "u8";
+  return /^(disparity|rowOffset|truthMap)/.test(name) ? "u16" : "u8";
 }
 
 // All planes of one part of the picture.
 export class PlaneSet {
   readonly codings = { A: noCoding(), B: noCoding(), truth: noCoding() };
+  readonly rowCodings = { A: noCoding(), B: noCoding() };
   private truthGiven = false;
   private readonly textures: Record<TextureName, PlaneTexture>;
 
@@ -108,7 +111,7 @@ export class PlaneSet {
     this.textures = Object.fromEntries(made) as Record<TextureName, PlaneTexture>;
   }
 
-  setPictures(left: Plane | null, right: Plane | null, truth: (Coding & { plane: Plane }) | null): void {
+  setPictures(left: Plane | null, right: Plane | null, truth: CodedPlane | null): void {
     this.textures.leftPicture.set(left);
     this.textures.rightPicture.set(right);
     this.textures.truthMap.set(truth?.plane ?? null);
@@ -116,10 +119,12 @@ export class PlaneSet {
     if (truth) this.codings.truth = { lowest: truth.lowest, steps: truth.steps };
   }
 
-  setMap(slot: Slot, map: (Coding & { disparity: Plane; status: Plane; confidence: Plane | null }) | null): void {
+  setMap(slot: Slot, map: MapPlanes | null): void {
     this.textures[`disparity${slot}`].set(map?.disparity ?? null);
     this.textures[`status${slot}`].set(map?.status ?? null);
     this.textures[`confidence${slot}`].set(map?.confidence ?? null);
+    this.textures[`rowOffset${slot}`].set(map?.rowOffset?.plane ?? null);
+    if (map?.rowOffset) this.rowCodings[slot] = map.rowOffset;
     if (map) this.codings[slot] = { lowest: map.lowest, steps: map.steps };
   }
 

@@ -71,10 +71,36 @@ export interface Size {
   height: number;
 }
 
-// Codes of disparities: 0 = none, else lowest + (code − 1) / steps.
+// Codes of disparities and row offsets: 0 = none, else lowest + (code − 1) / steps.
 export interface Coding {
   lowest: number;
   steps: number;
+}
+
+export interface CodedPlane extends Coding {
+  plane: Plane;
+}
+
+// What planes say of a part of a map.
+export interface MapPlanes extends Coding {
+  disparity: Plane;
+  status: Plane;
+  confidence: Plane | null;
+  // Only of matchers that search rows.
+  rowOffset: CodedPlane | null;
+}
+
+export function mapPlanes(message: Message): MapPlanes {
+  const plane = (name: string) => message.planes.get(name) ?? null;
+  const rows = plane("row_offset");
+  return {
+    lowest: message.lowest ?? 0,
+    steps: message.steps ?? 1,
+    disparity: plane("disparity")!,
+    status: plane("status")!,
+    confidence: plane("confidence"),
+    rowOffset: rows && message.row_offset ? { plane: rows, ...message.row_offset } : null,
+  };
 }
 
 export type Errors = Record<string, number>;
@@ -92,6 +118,7 @@ export interface Message {
   lowest?: number;
   steps?: number;
   truth?: Coding | null;
+  row_offset?: Coding;
   range?: { lowest: number; disparities: number };
   milliseconds?: number;
   stages?: [string, number][];
@@ -113,6 +140,7 @@ export interface PixelValue {
   depth_uncertainty?: number | null;
   status?: string | null;
   confidence?: number | null;
+  row_offset?: number | null;
   truth?: number | null;
   error?: number | null;
   left?: number[];

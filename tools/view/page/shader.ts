@@ -14,8 +14,8 @@ precision highp int;
 precision highp usampler2D;
 
 uniform sampler2D leftPicture, rightPicture, tables;
-uniform usampler2D disparityA, statusA, confidenceA, disparityB, statusB, confidenceB, truthMap;
-uniform vec2 codingA, codingB, codingTruth;  // lowest disparity, steps for a pixel
+uniform usampler2D disparityA, statusA, confidenceA, rowOffsetA, disparityB, statusB, confidenceB, rowOffsetB, truthMap;
+uniform vec2 codingA, codingB, codingTruth, codingRowsA, codingRowsB;  // lowest value, steps for a pixel
 
 uniform vec2 corner;      // of the pane, in pixels of the canvas from its top
 uniform float canvasHeight;
@@ -46,14 +46,19 @@ vec4 shade(float value, float low, float high, int row) {
   return texelFetch(tables, ivec2(int(index + 0.5), row), 0);
 }
 
-// The right picture where the disparity of the left pixel says it is seen; alpha 0 = nowhere.
-vec4 warped(float d, ivec2 at) {
-  float x = float(at.x) - d / planeScale;
-  int width = textureSize(rightPicture, 0).x;
-  if (d == none || x < 0.0 || x > float(width - 1)) return vec4(0.0);
-  vec3 here = texelFetch(rightPicture, ivec2(int(x), at.y), 0).rgb;
-  vec3 next = texelFetch(rightPicture, ivec2(min(int(x) + 1, width - 1), at.y), 0).rgb;
-  return vec4(mix(here, next, fract(x)), 1.0);
+vec3 onRow(float x, int y, ivec2 last) {
+  vec3 here = texelFetch(rightPicture, ivec2(int(x), y), 0).rgb;
+  vec3 next = texelFetch(rightPicture, ivec2(min(int(x) + 1, last.x), y), 0).rgb;
+  return mix(here, next, fract(x));
+}
+
+// The right picture where the disparity and the row offset of the left pixel say it is seen; alpha 0 = nowhere. A map
+// without row offsets has them on the same row.
+vec4 warped(float d, float v, ivec2 at) {
+  vec2 p = vec2(at) + vec2(-d, v == none ? 0.0 : v) / planeScale;
+  ivec2 last = textureSize(rightPicture, 0) - 1;
+  if (d == none || p.x < 0.0 || p.y < 0.0 || p.x > float(last.x) || p.y > float(last.y)) return vec4(0.0);
+  return vec4(mix(onRow(p.x, int(p.y), last), onRow(p.x, min(int(p.y) + 1, last.y), last), fract(p.y)), 1.0);
 }
 
 vec4 scaled(float value, int i) { return shade(value, low[i], high[i], row[i]); }
@@ -67,6 +72,8 @@ const picture = (name: string, smooth: boolean): string =>
     : `return vec4(texelFetch(${name}, at, 0).rgb, 1.0);`;
 
 const disparity = (slot: string): string => `decode(texelFetch(disparity${slot}, at, 0).r, coding${slot})`;
+const rowOffset = (slot: string): string => `decode(texelFetch(rowOffset${slot}, at, 0).r, codingRows${slot})`;
+const warped = (slot: string): string => `warped(${disparity(slot)}, ${rowOffset(slot)}, at)`;
 const truth = "decode(texelFetch(truthMap, at, 0).r, codingTruth)";
 
 // The colour of a layer at the point p of the full picture, which is the texel `at`.
@@ -77,14 +84,15 @@ const layers: Record<Kind, (slot: string, i: number, smooth: boolean) => string>
   truth: (_, i) => `return scaled(${truth}, ${i});`,
   status: (slot, i) => `return texelFetch(tables, ivec2(int(texelFetch(status${slot}, at, 0).r), row[${i}]), 0);`,
   confidence: (slot, i) => `return scaled(float(texelFetch(confidence${slot}, at, 0).r) / 255.0, ${i});`,
+  rowOffset: (slot, i) => `return scaled(${rowOffset(slot)}, ${i});`,
   error: (slot, i) => `
   float d = ${disparity(slot)}, t = ${truth};
   return scaled(d == none || t == none ? none : abs(d - t), ${i});`,
   warped: (slot) => `
-  vec4 found = warped(${disparity(slot)}, at);
+  vec4 found = ${warped(slot)};
   return found.a == 0.0 ? empty() : found;`,
   residual: (slot, i) => `
-  vec4 found = warped(${disparity(slot)}, at);
+  vec4 found = ${warped(slot)};
   vec3 apart = 255.0 * abs(texelFetch(leftPicture, at, 0).rgb - found.rgb);
   return scaled(found.a == 0.0 ? none : (apart.r + apart.g + apart.b) / 3.0, ${i});`,
   difference: (_, i) => `

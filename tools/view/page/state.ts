@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page knows and shows, in one place. Whoever changes it says so with tell(); whoever shows it listens with on().
-import type { CheckReport, Coding, Errors, Message, Plane, ServerState, Settings, Size, Slot } from "./protocol";
+import type { CheckReport, CodedPlane, Errors, MapPlanes, Message, Plane, ServerState, Settings, Size, Slot } from "./protocol";
+import { mapPlanes } from "./protocol";
 
 export const slots: readonly Slot[] = ["A", "B"];
 
@@ -12,17 +13,14 @@ export interface Pictures {
   left: Plane;
   // These come once a layer needs them.
   right: Plane | null;
-  truth: (Coding & { plane: Plane }) | null;
+  truth: CodedPlane | null;
 }
 
-export interface DisparityMap extends Coding {
+export interface DisparityMap extends MapPlanes {
   request: number;
   frame: number;
   size: Size;
   scale: number;
-  disparity: Plane;
-  status: Plane;
-  confidence: Plane | null;
   // A map that was made elsewhere has neither range, nor times, nor commands.
   range: { lowest: number; disparities: number } | null;
   milliseconds: number | null;
@@ -135,15 +133,11 @@ function takeMap(message: Message): void {
   if (result.settings === null) return;  // emptied meanwhile
   result.error = "";
   result.map = {
+    ...mapPlanes(message),
     request: message.request ?? 0,
     frame: message.frame ?? 0,
     size: message.size!,
     scale: message.scale ?? 1,
-    lowest: message.lowest ?? 0,
-    steps: message.steps ?? 1,
-    disparity: message.planes.get("disparity")!,
-    status: message.planes.get("status")!,
-    confidence: message.planes.get("confidence") ?? null,
     range: message.range ?? null,
     milliseconds: message.milliseconds ?? null,
     stages: message.stages ?? [],
