@@ -43,7 +43,7 @@ struct Tile {
     __syncthreads();
   }
 
-  // Calls each(value, weight of the gray level, place) for the window of this thread's pixel.
+  // Calls each(value, weight of the gray level, row, column) for the window of this thread's pixel.
   template <class Each>
   __device__ __forceinline__ void for_window(const Each& each) const {
     const int here = levels[threadIdx.y + radius][threadIdx.x + radius];
@@ -53,7 +53,7 @@ struct Tile {
       for (int column = 0; column < WINDOW; ++column) {
         const float value = values[threadIdx.y + row][threadIdx.x + column];
         const int level = levels[threadIdx.y + row][threadIdx.x + column];
-        each(value, gray[abs(level - here)], row * WINDOW + column);
+        each(value, gray[abs(level - here)], row, column);
       }
     }
   }
@@ -71,10 +71,10 @@ __device__ __forceinline__ int nearest_quotient(int sum, int weights) {
 __device__ __forceinline__ float filtered(const Tile& tile, float here, float step) {
   constexpr float shift_unit = 256;
   int sum = 0, all = 0;
-  tile.for_window([&](float value, int gray_weight, int place) {
+  tile.for_window([&](float value, int gray_weight, int row, int column) {
     const float difference = value - here;
     if (!(fabsf(difference) <= step)) return;
-    const int weight = gray_weight * tile.distance[place] >> 8;
+    const int weight = gray_weight * tile.distance[row * WINDOW + column] >> 8;
     sum += weight * __float2int_rn(difference * shift_unit);
     all += weight;
   });
@@ -87,12 +87,44 @@ struct Bounds {
   float low, high;
 };
 
-// By bisection, as weighted_median.cpp does it. Weights are looked up again for each pivot: a window of them
-// does not fit in registers.
+// The weights of the window of each thread's pixel, by row and in words of four; kept for all pivots where they fit.
+struct Weights {
+  static constexpr int row_words = (WINDOW + 3) / 4;
+  static constexpr bool kept = sizeof(uint32) * WINDOW * row_words * block_threads <= 36 << 10;
+
+  uint32 words[kept ? WINDOW * row_words : 1][block_threads];
+};
+
+// Calls each(value, weight) for the window of this thread's pixel, with weights that have been kept.
+template <class Each>
+__device__ __forceinline__ void for_kept(const Tile& tile, const Weights& weights, const Each& each) {
+  const int thread = threadIdx.y * lanes + threadIdx.x;
+#pragma unroll 1
+  for (int row = 0; row < WINDOW; ++row) {
+    uint32 words[Weights::row_words];
+#pragma unroll
+    for (int k = 0; k < Weights::row_words; ++k) words[k] = weights.words[row * Weights::row_words + k][thread];
+#pragma unroll
+    for (int column = 0; column < WINDOW; ++column)
+      each(tile.values[threadIdx.y + row][threadIdx.x + column],
+           static_cast<int>(words[column / 4] >> column % 4 * 8 & 0xFF));
+  }
+}
+
+// By bisection, as weighted_median.cpp does it.
 __device__ __forceinline__ float filtered(const Tile& tile, float, float) {
+  __shared__ Weights weights;
   int all = 0;
   Bounds bounds{no_value, -no_value};
-  tile.for_window([&](float value, int weight, int) {
+  uint32 word = 0;
+  tile.for_window([&](float value, int weight, int row, int column) {
+    if constexpr (Weights::kept) {
+      word |= static_cast<uint32>(weight) << column % 4 * 8;
+      if (column % 4 == 3 || column == WINDOW - 1) {
+        weights.words[row * Weights::row_words + column / 4][threadIdx.y * lanes + threadIdx.x] = word;
+        word = 0;
+      }
+    }
     if (!has_value(value)) return;
     all += weight;
     bounds.low = fminf(bounds.low, value);
@@ -103,12 +135,18 @@ __device__ __forceinline__ float filtered(const Tile& tile, float, float) {
     const float pivot = middle >= bounds.low && middle < bounds.high ? middle : bounds.low;
     int sum = 0;
     Bounds beside{no_value, -no_value};
-    tile.for_window([&](float value, int weight, int) {
-      const bool up_to = value <= pivot;
-      sum += up_to ? weight : 0;
-      beside.high = up_to ? fmaxf(beside.high, value) : beside.high;
-      beside.low = up_to ? beside.low : fminf(beside.low, value);
-    });
+    const auto add = [&](float value, int weight) {
+      if (value <= pivot) {
+        sum += weight;
+        beside.high = fmaxf(beside.high, value);
+      } else {
+        beside.low = fminf(beside.low, value);
+      }
+    };
+    if constexpr (Weights::kept)
+      for_kept(tile, weights, add);
+    else
+      tile.for_window([&](float value, int weight, int, int) { add(value, weight); });
     if (2 * sum >= all)
       bounds.high = beside.high;
     else

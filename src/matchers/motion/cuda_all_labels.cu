@@ -87,7 +87,7 @@ class OverLanes {
 
  private:
   static constexpr int rounds = (count + warp_lanes - 1) / warp_lanes, most_kept = 32;
-  const Compute& compute_;
+  Compute compute_;
   T kept_[rounds <= most_kept ? rounds : 1];
 };
 
@@ -605,29 +605,36 @@ namespace {
 
 class PixelBeliefs {
  public:
+  // A lane has the labels of a piece of a row.
   __device__ __forceinline__ PixelBeliefs(const Incoming& messages, const Stored* data) {
-    for_words([&](int k, int i) {
-      words_[k] = reinterpret_cast<const uint32*>(data)[i] | beyond(i);
+    for_parts([&](int k, int part) {
+      const int end = COLUMNS - first_column(part);
+      load_part(data, part, words_[k]);
 #pragma unroll
-      for (int direction = 0; direction < directions; ++direction)
-        if (messages.from[direction] != nullptr)
-          words_[k] += reinterpret_cast<const uint32*>(messages.from[direction])[i] & ~beyond(i);
+      for (int direction = 0; direction < directions; ++direction) {
+        if (messages.from[direction] == nullptr) continue;
+        uint32 message[part_words];
+        load_part(messages.from[direction], part, message);
+#pragma unroll
+        for (int word = 0; word < part_words; ++word) words_[k][word] += message[word];
+      }
+#pragma unroll
+      for (int word = 0; word < part_words; ++word) words_[k][word] |= ~bytes_below(end - 4 * word);
     });
   }
 
   __device__ __forceinline__ Value least() const {
     uint32 least = ~0u;
-    for_words([&](int k, int) { least = __vminu4(least, words_[k]); });
+    for_words([&](int, int, uint32 word) { least = __vminu4(least, word); });
     return least_byte(least);
   }
 
   // The first label of this belief.
   __device__ __forceinline__ int number_of(Value belief) const {
     int number = labels;
-    for_words([&](int k, int i) {
-      const uint32 equal = __vcmpeq4(words_[k], belief * 0x01010101u);
-      const Label first = label_at(4 * i);
-      if (equal != 0) number = min(number, first.number() + (__ffs(static_cast<int>(equal)) - 1) / 8);
+    for_words([&](int column, int row, uint32 word) {
+      const uint32 equal = __vcmpeq4(word, belief * 0x01010101u);
+      if (equal != 0) number = min(number, row * COLUMNS + column + (__ffs(static_cast<int>(equal)) - 1) / 8);
     });
     return least_of_warp(number);
   }
@@ -635,36 +642,46 @@ class PixelBeliefs {
   // The least of labels more than one away from another.
   __device__ __forceinline__ Value least_beyond(int column, int row) const {
     uint32 least = ~0u;
-    for_words([&](int k, int i) {
-      const Label first = label_at(4 * i);
-      const uint32 near = abs(first.row - row) > 1
-                              ? 0
-                              : bytes_below(column + 2 - first.column) & ~bytes_below(column - 1 - first.column);
-      least = __vminu4(least, words_[k] | near);
+    for_words([&](int first, int of_row, uint32 word) {
+      const uint32 near =
+          abs(of_row - row) > 1 ? 0 : bytes_below(column + 2 - first) & ~bytes_below(column - 1 - first);
+      least = __vminu4(least, word | near);
     });
     const Value value = least_byte(least);
     return value == 0xFF ? no_limit : value;
   }
 
  private:
-  static constexpr int count = elements / 4, rounds = (count + warp_lanes - 1) / warp_lanes;
+  static constexpr int parts = pieces * ROWS, rounds = (parts + warp_lanes - 1) / warp_lanes, part_words = 4;
 
+  __device__ __forceinline__ static int first_column(int part) { return part / ROWS * piece_columns; }
+  __device__ __forceinline__ static void load_part(const Stored* values, int part, uint32 (&words)[part_words]) {
+    const uint4 loaded = *reinterpret_cast<const uint4*>(values + part * piece_columns);
+    words[0] = loaded.x, words[1] = loaded.y, words[2] = loaded.z, words[3] = loaded.w;
+  }
+
+  // Calls action(round, part).
   template <class Action>
-  __device__ __forceinline__ static void for_words(const Action& action) {
+  __device__ __forceinline__ static void for_parts(const Action& action) {
 #pragma unroll
     for (int k = 0; k < rounds; ++k) {
-      const int i = k * warp_lanes + threadIdx.x % warp_lanes;
-      if (i < count) action(k, i);
+      const int part = k * warp_lanes + threadIdx.x % warp_lanes;
+      if (part < parts) action(k, part);
     }
+  }
+  // Calls action(first column, row, beliefs of four labels).
+  template <class Action>
+  __device__ __forceinline__ void for_words(const Action& action) const {
+    for_parts([&](int k, int part) {
+#pragma unroll
+      for (int word = 0; word < part_words; ++word)
+        action(first_column(part) + 4 * word, part % ROWS, words_[k][word]);
+    });
   }
 
   // All bits of the first `bytes` bytes.
   __device__ __forceinline__ static uint32 bytes_below(int bytes) {
     return bytes <= 0 ? 0 : bytes >= 4 ? ~0u : (1u << 8 * bytes) - 1;
-  }
-  // Those of a word that are not of a label.
-  __device__ __forceinline__ static uint32 beyond(int i) {
-    return COLUMNS % piece_columns == 0 ? 0 : ~bytes_below(COLUMNS - label_at(4 * i).column);
   }
   __device__ __forceinline__ static Value least_byte(uint32 word) {
 #pragma unroll
@@ -673,14 +690,15 @@ class PixelBeliefs {
     return static_cast<Value>(min(word & 0xFF, word >> 8 & 0xFF));
   }
 
-  uint32 words_[rounds];
+  // Where there is no label, all bits are set.
+  uint32 words_[rounds][part_words];
 };
 
 #else
 
 class PixelBeliefs {
  public:
-  __device__ __forceinline__ PixelBeliefs(const Incoming& messages, const Stored* data) : compute_{messages, data}, all_(compute_) {}
+  __device__ __forceinline__ PixelBeliefs(const Incoming& messages, const Stored* data) : all_(Compute{messages, data}) {}
 
   __device__ __forceinline__ Value least() {
     Value least = no_limit;
@@ -709,11 +727,10 @@ class PixelBeliefs {
 
  private:
   struct Compute {
-    const Incoming& messages;
+    Incoming messages;
     const Stored* data;
     __device__ __forceinline__ Value operator()(int i) const { return belief(messages, data, i); }
   };
-  Compute compute_;
   OverLanes<labels, Value, Compute> all_;
 };
 

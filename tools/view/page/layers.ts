@@ -96,9 +96,13 @@ function disparityScale(slot: Slot): { low: number; high: number } {
   return map?.range ? { low: map.range.lowest, high: map.range.lowest + map.range.disparities - 1 } : { low: 0, high: 63 };
 }
 
-// Rows searched above and below; both results have the same colours.
-function rowTolerance(): number {
-  return Math.max(1, ...slots.map((slot) => Number(state.results[slot].settings?.values["row_tolerance"] ?? 0)));
+// The most rows that are searched above and below, or else found; both results have the same colours.
+function longestRowOffset(): number {
+  const longest = slots.map((slot) => {
+    const { settings, map } = state.results[slot];
+    return Number(settings?.values["row_tolerance"] ?? map?.rowOffset?.longest ?? 0);
+  });
+  return Math.max(1, ...longest);
 }
 
 // Which values have the first and the last colour of the layer's table; null for pictures and statuses.
@@ -111,7 +115,7 @@ export function scaleOf(shown: Layer): Scale | null {
     case "confidence":
       return { low: 0, high: 1, table: state.view.colours, unit: "" };
     case "rowOffset":
-      return { low: -rowTolerance(), high: rowTolerance(), table: "diverging", unit: "px" };
+      return { low: -longestRowOffset(), high: longestRowOffset(), table: "diverging", unit: "px" };
     case "error":
       return { low: 0, high: state.view.errorLimit, table: "heat", unit: "px" };
     case "residual":

@@ -86,20 +86,27 @@ export interface MapPlanes extends Coding {
   disparity: Plane;
   status: Plane;
   confidence: Plane | null;
-  // Only of matchers that search rows.
-  rowOffset: CodedPlane | null;
+  // Only of matchers that search rows; with the longest one.
+  rowOffset: (CodedPlane & { longest: number }) | null;
+}
+
+function longestOf({ plane, lowest, steps }: CodedPlane): number {
+  let longest = 0;
+  for (const code of plane.data) if (code > 0) longest = Math.max(longest, Math.abs(lowest + (code - 1) / steps));
+  return longest;
 }
 
 export function mapPlanes(message: Message): MapPlanes {
   const plane = (name: string) => message.planes.get(name) ?? null;
-  const rows = plane("row_offset");
+  const ofRows = plane("row_offset");
+  const rows = ofRows && message.row_offset ? { plane: ofRows, ...message.row_offset } : null;
   return {
     lowest: message.lowest ?? 0,
     steps: message.steps ?? 1,
     disparity: plane("disparity")!,
     status: plane("status")!,
     confidence: plane("confidence"),
-    rowOffset: rows && message.row_offset ? { plane: rows, ...message.row_offset } : null,
+    rowOffset: rows && { ...rows, longest: longestOf(rows) },
   };
 }
 
