@@ -216,7 +216,7 @@ class Cuda final : public cuda::Plan {
                {define("PACKED", is_packed()), define("LANES", static_cast<int>(lanes())),
                 define("BLOCK", static_cast<int>(block_threads)),
                 define("LEAST_BLOCKS",
-                       least_blocks_ > 0 ? least_blocks_ : usual_least_blocks(context().architecture()))});
+                       least_blocks_ > 0 ? least_blocks_ : usual_least_blocks(context()->architecture()))});
     all_labels_.program = cuda::Program(context(), cuda::motion_all_labels_cu, all);
     const cuda::Program& program = all_labels_.program;
     all_labels_.find_status = program.kernel("find_status");
