@@ -38,10 +38,7 @@ constexpr std::size_t most_bytes_at_once = std::size_t{2} << 30;
 
 // Tunables.
 constexpr const char *both_at_once = "both_matches_at_once", *least_blocks = "blocks_per_multiprocessor";
-// Older GPUs have no instruction for a minimum after an addition, need more registers, and would spill.
-constexpr int usual_least_blocks(int architecture) {
-  return architecture >= 90 ? 6 : 4;
-}
+constexpr int usual_least_blocks = 6;  // on GPUs since compute capability 9.0
 
 enum Way { forward, backward };
 
@@ -214,9 +211,7 @@ class Cuda final : public cuda::Plan {
     cuda::Options all = options(last().labels.extent);
     all.insert(all.end(),
                {define("PACKED", is_packed()), define("LANES", static_cast<int>(lanes())),
-                define("BLOCK", static_cast<int>(block_threads)),
-                define("LEAST_BLOCKS",
-                       least_blocks_ > 0 ? least_blocks_ : usual_least_blocks(context()->architecture()))});
+                define("BLOCK", static_cast<int>(block_threads)), define("LEAST_BLOCKS", least_blocks_)});
     all_labels_.program = cuda::Program(context(), cuda::motion_all_labels_cu, all);
     const cuda::Program& program = all_labels_.program;
     all_labels_.find_status = program.kernel("find_status");
@@ -400,7 +395,7 @@ class Cuda final : public cuda::Plan {
   }
 
   Model model_;
-  int least_blocks_;  // of messages of all labels, that must fit on a multiprocessor; 0 = the usual number
+  int least_blocks_;  // of messages of all labels, that must fit on a multiprocessor; 0 = as many as usual
   bool at_once_ = false;
   std::vector<Scale> scales_[2];                      // by way; their sizes are the same
   std::vector<Size> all_sizes_;                       // of the levels of the last scale
@@ -439,7 +434,7 @@ detail::TuningSpace cuda_tuning_space(const MotionParameters& parameters, const 
        {},
        {0, 1}}};
   space.footprint = [](const detail::Configuration& configuration) {
-    return cuda::footprint(configuration.value(least_blocks, usual_least_blocks(90)), block_threads, 0);
+    return cuda::footprint(configuration.value(least_blocks, usual_least_blocks), block_threads, 0);
   };
   return space;
 }

@@ -9,7 +9,8 @@
 //   packed   [piece of 16 columns][row][column of the piece]
 //   else     [row][column], where a warp computes a message
 //
-// Specialised by PACKED, LANES, BLOCK (threads of a packed update), LEAST_BLOCKS of it that must fit on a multiprocessor;
+// Specialised by PACKED, LANES, BLOCK (threads of a packed update), LEAST_BLOCKS of it that must fit on a multiprocessor (0: as
+// many as usual);
 // and by the macros of cuda_common.h. Other kernels have a warp for each pixel: grid.x = rows, grid.y = blocks of a row of
 // one colour, grid.z = colours.
 #include "devices/cuda/lanes.h"
@@ -328,6 +329,14 @@ PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) start(CudaLevel level
 namespace {
 
 static_assert(STORED == 8 && ROWS <= LANES && COLUMNS <= 32);
+#if LEAST_BLOCKS > 0
+constexpr int least_blocks = LEAST_BLOCKS;
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+// Without an instruction for the minimum after an addition, an update needs more registers, and would spill.
+constexpr int least_blocks = 4;
+#else
+constexpr int least_blocks = 6;
+#endif
 constexpr int block_pixels = BLOCK / LANES, columns_a_lane = (COLUMNS + LANES - 1) / LANES;
 // Rows begin in different banks, and so do neighbouring pixels of a warp.
 constexpr int row_words = COLUMNS | 1;
@@ -454,7 +463,7 @@ __device__ __forceinline__ void store_row(const CudaLevel& level, const Pixel& p
 
 // One half-sweep: the messages of one colour. `starts`: it is the first one of the level, and `coarser` the level before it,
 // if there is one. grid.x = rows, grid.y = blocks of a row of one colour.
-PARALLAX_KERNEL __launch_bounds__(BLOCK, LEAST_BLOCKS)
+PARALLAX_KERNEL __launch_bounds__(BLOCK, least_blocks)
     update(CudaLevel level, CudaLevel coarser, const Value* edges, int colour, int starts) {
   __shared__ uint32 shared[block_pixels][pixel_words];
   wait_for_previous();
