@@ -73,7 +73,7 @@ class SceneMaker {
   // The background first.
   std::vector<Layer> make() {
     std::vector<Layer> layers{textured({})};
-    Similarity& background = layers.front().motion;
+    Similarity background = layers.front().motion;
     background.middle = {0.5 * (parameters_.size.width - 1), 0.5 * (parameters_.size.height - 1)};
     // Farther from the middle than any pixel.
     const double reach = 0.5 * (parameters_.size.width + parameters_.size.height);
@@ -100,6 +100,7 @@ class SceneMaker {
         for (int i = 0; i < 8; ++i) layers.push_back(strip(background.shift));
         break;
     }
+    layers.front().motion = background;
     return layers;
   }
 
