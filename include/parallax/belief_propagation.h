@@ -70,15 +70,15 @@ struct BeliefPropagationParameters {
   /// not perfectly rectified. Only on reference and cpu, not in tiles, and not with DataCost::volume.
   bool align_rows = false;
 
-  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is
-  /// a disparity and a row offset then, DisparityMap::row_offset. Only on reference and cpu, and neither with
+  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is then
+  /// a disparity and a row offset (DisparityMap::row_offset). Only on reference and cpu, and neither with
   /// `align_rows` or refit, nor with DataCost::volume.
   int row_tolerance = 0;
   /// Neighbours whose row offsets differ by k cost row_weight·k more, and T at most in all, whatever the edges;
   /// 0…1024.
   float row_weight = 4;
-  /// The pair as a whole tells by how many rows it is off, as a plane over the image; row offsets that are k away from that
-  /// cost a pixel row_prior·k more, on all levels but the finest, and those with candidates; 0…1024.
+  /// A plane of row offsets is fitted to the whole pair; a row offset k away from it costs row_prior·k more for each pixel of
+  /// the image. Applies with row_tolerance, on every level that considers all labels, except the finest; 0 = no plane; 0…1024.
   float row_prior = 0.1f;
 
   /// T: neighbours that differ by k labels cost min(k, T); 0 = disparities / 7.5; 0…1024.

@@ -48,8 +48,9 @@ struct BlockParameters {
   /// A pixel becomes `textureless` when the absolute Sobel responses (clipped at prefilter_cap) in its left
   /// window sum to less than this; 0 = accept all; 0 or more.
   int texture_threshold = 0;
-  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is a
-  /// disparity and a row offset then, and the cheapest of all labels wins. Only on reference and cpu.
+  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is then
+  /// a disparity and a row offset (DisparityMap::row_offset). Each pixel takes the row offset that its neighbourhood prefers, and
+  /// in that row the cheapest disparity. Only on reference and cpu.
   int row_tolerance = 0;
   SubPixel sub_pixel = SubPixel::parabola;  ///< how costs are interpolated between integer disparities
   RefineParameters refine;                  ///< steps after the match

@@ -65,8 +65,8 @@ struct CensusParameters {
   /// A pixel becomes `ambiguous` when a searched disparity more than 1 away from the best costs at most this
   /// many per cent more; 0 = accept all; 0…100.
   int uniqueness = 0;
-  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is a
-  /// disparity and a row offset then, DisparityMap::row_offset. Only on reference and cpu, and not with refit.
+  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is then
+  /// a disparity and a row offset (DisparityMap::row_offset). Only on reference and cpu, and not with refit.
   int row_tolerance = 0;
   SubPixel sub_pixel = SubPixel::v_shape;  ///< how costs are interpolated between integer disparities
   RefineParameters refine;                 ///< steps after the match

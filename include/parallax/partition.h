@@ -66,7 +66,8 @@ struct TilePlan {
   /// and without its margins. Does not include what stitch() needs afterwards.
   std::size_t tile_memory_bytes = 0;
   TunedValues configuration = {};  ///< PlanLimits::configuration of the matcher
-  bool row_offsets = false;        ///< TileOptions::row_offsets: then all maps of tiles and strips have them
+  bool row_offsets =
+      false;  ///< TileOptions::row_offsets; if true, the maps of all tiles and strips have row offsets
 };
 
 /// Cuts a pair into the tiles that take the least total work, margins included, within the limits and

@@ -74,8 +74,8 @@ struct SemiGlobalParameters {
   float edge_contrast = 14;
   float edge_floor = 0.05f;  ///< share of P2 that remains at any edge; 0…1
 
-  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is a
-  /// disparity and a row offset then, DisparityMap::row_offset. Only on reference and cpu, and neither with refit nor
+  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is then
+  /// a disparity and a row offset (DisparityMap::row_offset). Only on reference and cpu, and neither with refit nor
   /// with DataCost::volume.
   int row_tolerance = 0;
   /// P3: cost of any change of the row offset from one pixel of a path to the next, in units, whatever the edges; 1…8191.

@@ -6,6 +6,7 @@
 
 #include "core/checks.h"
 #include "core/fields.h"
+#include "data_cost/data_cost.h"
 
 namespace parallax::data_cost {
 
@@ -28,7 +29,7 @@ void add_cost_fields(detail::Fields& fields, Parameters& p, detail::Names<DataCo
 
 // Matches are searched in as many rows above and below.
 inline void add_row_tolerance_field(detail::Fields& fields, int& row_tolerance) {
-  fields.add("row_tolerance", row_tolerance, detail::range(0, 16),
+  fields.add("row_tolerance", row_tolerance, detail::range(0, most_row_tolerance),
              {"Rows above and below in which matches are searched, too: for pairs whose rows do not line up",
               "rows"});
 }

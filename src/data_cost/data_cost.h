@@ -89,6 +89,9 @@ inline int volume_labels(DataCost cost, int labels) {
 // \throws Error (argument) when every label leads out of the image at every pixel
 void check_reachable(const CostModel& model, Size size);
 
+// Rows that are searched above and below, at most.
+inline constexpr int most_row_tolerance = 16;
+
 // \throws Error (device) naming row_tolerance, for devices whose kernels compare pixels of one row only
 void check_one_row(const CostModel& model, const char* device);
 void check_one_row(int row_tolerance, const char* device);

@@ -10,7 +10,7 @@
 
 namespace parallax {
 
-// Counts errors beyond the limits that all metrics have, and adds up.
+// Counts an error beyond each limit that all metrics have, and adds it to the sums.
 template <class Metrics>
 void add_error(double error, Metrics& metrics, Quantiles& errors) {
   errors.add(static_cast<float>(error));

@@ -326,7 +326,8 @@ TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, c
   check_range("largest tile width", options.largest.width, 0, 1'000'000);
   check_range("largest tile height", options.largest.height, 0, 1'000'000);
   if (options.row_offsets && !searches_rows(parameters))
-    throw Error(ErrorCategory::argument, "row_offsets is true: set row_tolerance, or leave them out");
+    throw Error(ErrorCategory::argument,
+                "row_offsets is true: set row_tolerance, or leave row_offsets false");
   TilePlan plan{
       parameters,           with_threads(device), format, margins(parameters, format, options.padding), {}, 0,
       limits.configuration, options.row_offsets};

@@ -79,8 +79,9 @@ void check_maps(const DisparityMap& map, Size size, bool row_offsets) {
   if (row_offsets)
     check_view("map of row offsets", map.row_offset, size);
   else if (!map.row_offset.empty())
-    throw Error(ErrorCategory::argument,
-                "the plan has no row offsets: plan with them, or leave out that map");
+    throw Error(
+        ErrorCategory::argument,
+        "the plan has no row offsets: set TileOptions::row_offsets when planning, or leave out that map");
 }
 
 void check_tile(const Tile& tile, const std::vector<Tile>& tiles, const DisparityMap& inside,

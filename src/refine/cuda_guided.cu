@@ -90,7 +90,8 @@ struct Bounds {
 // The weights of the window of each thread's pixel, by row and in words of four; kept for all pivots where they fit.
 struct Weights {
   static constexpr int row_words = (WINDOW + 3) / 4;
-  static constexpr bool kept = sizeof(uint32) * WINDOW * row_words * block_threads <= 36 << 10;
+  // Beside a tile, in the shared memory that a block has without asking for more.
+  static constexpr bool kept = sizeof(uint32) * WINDOW * row_words * block_threads + sizeof(Tile) <= 48 << 10;
 
   uint32 words[kept ? WINDOW * row_words : 1][block_threads];
 };

@@ -659,7 +659,9 @@ TEST_F(TilesTest, AMatchWithRowOffsetsGoesOnAsItBegan) {
     while (!match.has_ended() && finished_tiles("d.pfm.tiles") < 1) std::this_thread::yield();
   }
   ASSERT_GE(finished_tiles("d.pfm.tiles"), 1);
-  expect_refusal(words_ + more + "--resume", 1, {"row_offsets was true, and is false now"});
+  expect_refusal(words_ + more + "--resume", 1, {"rows_off was true, and is false now"});
+  expect_refusal("merge d.pfm.tiles/plan.json", 2,
+                 {"d.pfm.tiles have row offsets", "--rows-off", "--resume"});
   const Outcome outcome = run(words_ + more + rows + "--resume --json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_GE(json::parse(outcome.out)["tiles"]["reused"], 1);

@@ -128,8 +128,9 @@ void match_rows(const StereoPair& pair, const PairReport& report, const DenseReq
 
 void add_dense_options(Options& options, DenseRequest& request) {
   options.group("Second opinion");
-  options.add_flag("--dense", request.wanted, "Also find the rows off by a dense match");
-  options.add("--method", request.method, "Its method: " + join(methods_with_rows()))
+  options.add_flag("--dense", request.wanted,
+                   "Also match the pair densely, and compare its row offsets with the corners");
+  options.add("--method", request.method, "Method of the dense match: " + join(methods_with_rows()))
       .offer(methods_with_rows());
   options
       .add("--row-tolerance N", request.row_tolerance,
@@ -140,7 +141,7 @@ void add_dense_options(Options& options, DenseRequest& request) {
       .add("--disparities N", request.disparities,
            "Number of disparities to search; 0 = the range that the check recommends")
       .range(0, 1'000'000);
-  options.add("--device", request.device, "Its device").offer({"cpu", "reference"});
+  options.add("--device", request.device, "Device of the dense match").offer({"cpu", "reference"});
 }
 
 void settle_dense_options(const Options& options, const DenseRequest& request) {
@@ -166,11 +167,10 @@ bool DenseCheck::agrees() const {
 
 std::string DenseCheck::sentence() const {
   if (!has_rows()) return "No dense match: " + error + ".";
-  if (!is_compared()) return "The corners give no rows that a dense match could agree with.";
+  if (!is_compared()) return "The corners give no model of the rows to compare the dense match with.";
   return std::string("A dense match ") + (agrees() ? "agrees" : "does not agree") +
          " with the corners: " + with_decimals(100 * share_close, 0) + " % of its row offsets lie within " +
-         with_decimals(near_model, 1) + " px of their model" +
-         (agrees() ? "." : ", less than " + with_decimals(100 * agreeing_share, 0) + " %.");
+         with_decimals(near_model, 1) + " px of the corners' model.";
 }
 
 DenseCheck check_densely(const StereoPair& pair, const PairReport& report, const DenseRequest& request,

@@ -16,6 +16,8 @@
 
 namespace parallax::view {
 
+class Message;
+
 // A map, with the pictures and the settings that it came from.
 struct ViewedMap {
   Settings settings;
@@ -25,8 +27,6 @@ struct ViewedMap {
   std::vector<StageTime> stages;
   std::size_t memory_bytes = 0;
 };
-
-class Message;
 
 // Adds the plane of row offsets, where the matcher searched rows.
 void add_row_offsets(const ViewedMap& map, const Rectangle& region, int scale, Message& message);

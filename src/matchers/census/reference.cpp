@@ -272,7 +272,8 @@ class Reference final : public host::Plan, public CensusPlan {
       for (int x = 0; x < size.width; ++x) {
         for (int v = -rows; v <= rows; ++v)
           cheapest(level, side, x, y, v) = cheapest_of(level, side, x, y, v);
-        for (int v = -rows; v <= rows && has_votes(level, side, x, y); ++v)
+        if (!has_votes(level, side, x, y)) continue;
+        for (int v = -rows; v <= rows; ++v)
           votes.own(x / votes.side, y / votes.side)[v + rows] += cheapest(level, side, x, y, v).cost;
       }
     for (int row = 0; row < votes.squares().height; ++row) votes.settle(row);

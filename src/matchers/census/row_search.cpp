@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/round_up.h"
+#include "data_cost/data_cost.h"
 #include "refine/confidence.h"
 #include "refine/refine.h"
 
@@ -17,7 +18,7 @@ using refine::no_value;
 
 constexpr int side = refine::RowVotes::side;
 constexpr int no_row = std::numeric_limits<int>::min();
-constexpr int most_offsets = 2 * 16 + 1;
+constexpr int most_offsets = 2 * data_cost::most_row_tolerance + 1;
 
 }  // namespace
 
@@ -60,16 +61,16 @@ void RowSearch::count_votes_of_square(int level, int column, int row) const {
   std::int64_t* sums = votes(level).own(column, row);
   std::fill_n(sums, votes(level).offsets(), 0);
   for (int y = row * side; y < std::min((row + 1) * side, own.size.height); ++y) {
-    std::uint16_t votes[side];  // all bits of those pixels that have candidates in all rows
-    std::fill_n(votes, count, std::uint16_t{0xFFFF});
+    std::uint16_t counted[side];  // all bits of those pixels that have candidates in all rows
+    std::fill_n(counted, count, std::uint16_t{0xFFFF});
     for (int v = -own.rows; v <= own.rows; ++v) {
       const std::uint16_t* costs = memory_.costs + place(level, v, y) + x;
-      for (int i = 0; i < count; ++i) votes[i] = costs[i] != no_cost ? votes[i] : 0;
+      for (int i = 0; i < count; ++i) counted[i] = costs[i] != no_cost ? counted[i] : 0;
     }
     for (int v = -own.rows; v <= own.rows; ++v) {
       const std::uint16_t* costs = memory_.costs + place(level, v, y) + x;
       std::uint32_t sum = 0;
-      for (int i = 0; i < count; ++i) sum += costs[i] & votes[i];
+      for (int i = 0; i < count; ++i) sum += costs[i] & counted[i];
       sums[v + own.rows] += sum;
     }
   }
@@ -79,28 +80,28 @@ void RowSearch::settle_votes(int level) const {
   for (int y = 0; y < squares(level); ++y) votes(level).settle(y);
 }
 
-int RowSearch::order_rows(int level, int column, int row, int* rows) const {
+void RowSearch::order_rows(int level, int column, int row, int* rows) const {
   const std::int8_t* order = votes(level).preferred(column, row);
   const int count = votes(level).offsets();
   if (level + 1 == static_cast<int>(levels_.size())) {
     std::copy_n(order, count, rows);
-    return count;
+    return;
   }
   const int above = votes(level + 1).preferred(column / 2, row / 2)[0];
   int placed = 0;
   for (const bool near : {true, false})
     for (int i = 0; i < count; ++i)
       if (near_above(order[i], above) == near) rows[placed++] = order[i];
-  return count;
 }
 
 template <class Each>
 void RowSearch::for_chosen(int level, int y, const Each& each) const {
-  const int width = level_of(level).size.width;
+  const int width = level_of(level).size.width, count = votes(level).offsets();
   int rows[most_offsets];
   const std::uint16_t* costs[most_offsets];
   for (int x = 0; x < width;) {
-    const int count = order_rows(level, x / side, y / side, rows), end = std::min(x + side, width);
+    const int end = std::min(x + side, width);
+    order_rows(level, x / side, y / side, rows);
     for (int i = 0; i < count; ++i) costs[i] = memory_.costs + place(level, rows[i], y);
     for (; x < end; ++x) {
       int i = 0;

@@ -43,8 +43,8 @@ class RowSearch {
     return (row_offset + level_of(level).rows) * plane_ + y * memory_.stride;
   }
   void count_votes_of_square(int level, int column, int row) const;
-  // Writes the row offsets of a square, the preferred one first, and returns how many there are.
-  int order_rows(int level, int column, int row, int* rows) const;
+  // Writes all row offsets of a square, the preferred one first.
+  void order_rows(int level, int column, int row, int* rows) const;
 
   // Calls each(x, row offset) for the pixels of a row; `no_row` where there is no candidate.
   template <class Each>

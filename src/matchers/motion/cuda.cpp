@@ -38,7 +38,7 @@ constexpr std::size_t most_bytes_at_once = std::size_t{2} << 30;
 
 // Tunables.
 constexpr const char *both_at_once = "both_matches_at_once", *least_blocks = "blocks_per_multiprocessor";
-constexpr int usual_least_blocks = 6;  // on GPUs since compute capability 9.0
+constexpr int usual_least_blocks = 6;  // as in the kernel, on GPUs since compute capability 9.0
 
 enum Way { forward, backward };
 
@@ -420,12 +420,13 @@ std::unique_ptr<detail::Plan> make_cuda(const MotionParameters& parameters, cons
 }
 
 detail::TuningSpace cuda_tuning_space(const MotionParameters& parameters, const Device&, const ImageFormat&) {
+  const bool fixed8 = parameters.arithmetic == Arithmetic::fixed8;
   detail::TuningSpace space;
   space.variant = detail::name_of(parameters.arithmetic) + (parameters.active_window > 0 ? ", windows" : "");
   space.tunables = {
       {least_blocks,
        "Smallest number of blocks to fit on a multiprocessor, where all labels are considered",
-       {3, 4, 5, 6, 8},
+       fixed8 ? std::vector{3, 4, 5, 6, 8} : std::vector<int>(),
        {},
        detail::whole_numbers(1, 12)},
       {both_at_once,

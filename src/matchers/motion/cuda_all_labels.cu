@@ -9,10 +9,9 @@
 //   packed   [piece of 16 columns][row][column of the piece]
 //   else     [row][column], where a warp computes a message
 //
-// Specialised by PACKED, LANES, BLOCK (threads of a packed update), LEAST_BLOCKS of it that must fit on a multiprocessor (0: as
-// many as usual);
-// and by the macros of cuda_common.h. Other kernels have a warp for each pixel: grid.x = rows, grid.y = blocks of a row of
-// one colour, grid.z = colours.
+// Specialised by PACKED, LANES, BLOCK (threads of a packed update), LEAST_BLOCKS of it that must fit on a multiprocessor
+// (0: as many as usual), and by the macros of cuda_common.h. Other kernels have a warp for each pixel: grid.x = rows,
+// grid.y = blocks of a row of one colour, grid.z = colours.
 #include "devices/cuda/lanes.h"
 #include "matchers/motion/cuda_common.h"
 
@@ -173,12 +172,13 @@ __device__ __forceinline__ void find_costs_by_bits(const CudaLevel& level, const
 #pragma unroll
     for (int k = 0; k < row_pairs; ++k) {
       const int row = 2 * k + lane / half_lanes;
-      const bool valid = (__shfl_sync(all_lanes, valid_row, row % warp_lanes) >> (COLUMNS - 1 - column) & 1) != 0;
+      const bool exists = column < COLUMNS && row < ROWS;
+      const uint32 valid = __shfl_sync(all_lanes, valid_row, row % warp_lanes);
       int cost = static_cast<int>(costs.outside);
-      if (valid && column < COLUMNS && row < ROWS)
+      if (exists && (valid >> (COLUMNS - 1 - column) & 1) != 0)
         cost = units[__popcll(place.feature ^ row_of(right, costs.samples, first_y + row)[first_x - column])];
       if (!place.valid) cost = 0;
-      if (column < COLUMNS && row < ROWS) least = min(least, cost);
+      if (exists) least = min(least, cost);
       found[piece][k] = cost;
     }
   }

@@ -285,7 +285,7 @@ ordered_json asked(const MatchRequest& request, const ImageFormat& format, bool 
   json["device"] = Device::parse(request.device).text();
   json["size"] = json_of(format.size);
   json["bits"] = static_cast<int>(format.depth);
-  json["row_offsets"] = row_offsets;
+  json["rows_off"] = row_offsets;
   for (const auto& [key, path] : {std::pair{"left", &request.left},
                                   {"right", &request.right},
                                   {"left_mask", &request.left_mask},

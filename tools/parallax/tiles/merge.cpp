@@ -127,7 +127,7 @@ int rows_of_strips(const PairJob& job, std::size_t held_for_left) {
 
 class MapStitcher {
  public:
-  // Of row offsets only where the plan has them.
+  // Writes row offsets only where the plan has them.
   MapStitcher(const PairJob& job, const std::string& path, const std::string& rows_off)
       : job_(job), map_(write_map(path, size())) {
     if (!job.plan().row_offsets) return;
@@ -135,7 +135,7 @@ class MapStitcher {
     sampler_.emplace(size());
   }
 
-  // Of `path`.
+  // `path`: that of the map.
   StitchedMap run(const std::string& path) {
     Strips strips;
     strips.read_tile = [&](const Tile& tile, int first_row, const DisparityMap& rows) {
@@ -225,6 +225,12 @@ class Merge {
       return;
     }
     job.check_names();
+    if (job.plan().row_offsets)
+      throw Error(
+          ErrorCategory::argument,
+          "the tiles in " + job.head->folder +
+              " have row offsets, which this command does not write: finish with 'parallax match', the "
+              "same options, --rows-off FILE and --resume");
     check_all_done(job);
     make_folder_of(job.output);
     const std::string start = time_text();

@@ -229,10 +229,11 @@ void TileRunner::read(Item& item) {
 
 void TileRunner::match(Item& item, Engine& engine) {
   const Size size = item.outcome.tile->around.size;
-  if (item.disparity.size() != size) {
+  const Size row_offset_size = item.cut().plan.row_offsets ? size : Size{};
+  if (item.disparity.size() != size || item.row_offset.size() != row_offset_size) {
     item.disparity = Plane<float>(size);
     item.status = Plane<std::uint8_t>(size);
-    item.row_offset = Plane<float>(item.cut().plan.row_offsets ? size : Size{});
+    item.row_offset = Plane<float>(row_offset_size);
   }
   if (run_.devices.size() > 1)
     match_in_pool(item);
