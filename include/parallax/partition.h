@@ -66,8 +66,8 @@ struct TilePlan {
   /// and without its margins. Does not include what stitch() needs afterwards.
   std::size_t tile_memory_bytes = 0;
   TunedValues configuration = {};  ///< PlanLimits::configuration of the matcher
-  bool row_offsets =
-      false;  ///< TileOptions::row_offsets; if true, the maps of all tiles and strips have row offsets
+  /// TileOptions::row_offsets; if true, the maps of all tiles and strips have row offsets.
+  bool row_offsets = false;
 };
 
 /// Cuts a pair into the tiles that take the least total work, margins included, within the limits and
@@ -155,8 +155,9 @@ struct Halo {
 Halo halo(const MatcherParameters& parameters);
 
 /// Runs the steps after the left-right check over a strip with its halo, in place, for callers that distribute
-/// strips themselves; stitch() does this strip by strip. The strip's own rows become those of the untiled map; the rows
-/// of the halo do not. `left` has the same rows of the left image, and is read only if a step is guided by it.
+/// strips themselves; stitch() does this strip by strip. The strip's own rows become those of the untiled map, row offsets
+/// included where the strip has them; the rows of the halo do not. `left` has the same rows of the left image, and is read
+/// only if a step is guided by it.
 /// \throws Error (argument) as halo() does, for views of other sizes, and for a strip with more pixels than the
 /// speckle filter supports.
 void refine_strip(const MatcherParameters& parameters, const ImageView& left, const DisparityMap& strip,

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 
 #include "matchers/motion/all_labels.h"
 #include "matchers/motion/all_labels_kernels.h"
+#include "matchers/motion_case.h"
 #include "support.h"
 
 namespace parallax::motion {
@@ -87,23 +87,8 @@ struct Case {
     }
   }
 
-  StereoPair pair() const {
-    StereoPair pair{images[0].view(), images[1].view()};
-    if (masks[0].width() > 0) pair.left_mask = masks[0].view();
-    if (masks[1].width() > 0) pair.right_mask = masks[1].view();
-    return pair;
-  }
-
-  std::string description() const {
-    std::ostringstream out;
-    const MotionParameters& p = parameters;
-    out << size.width << "x" << size.height << ", labels " << p.min_disparity << "+" << p.disparities << ", "
-        << p.min_row_offset << "+" << p.row_offsets << ", levels " << p.levels << ", iterations "
-        << p.iterations << ", " << p.finest_iterations << ", arithmetic " << static_cast<int>(p.arithmetic)
-        << ", cost " << static_cast<int>(p.cost) << ", weight " << p.data_weight << ", outside "
-        << p.outside_cost;
-    return out.str();
-  }
+  StereoPair pair() const { return test::masked({images[0].view(), images[1].view()}, masks); }
+  std::string description() const { return test::describe(size, parameters); }
 };
 
 // All that the reference decides where a pixel is neither masked nor without right pixels.

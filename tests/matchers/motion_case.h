@@ -12,6 +12,24 @@
 
 namespace parallax::test {
 
+inline std::string describe(Size size, const MotionParameters& p) {
+  std::ostringstream out;
+  out << size.width << "x" << size.height << ", labels " << p.min_disparity << "+" << p.disparities << ", "
+      << p.min_row_offset << "+" << p.row_offsets << ", window " << p.active_window << ", levels " << p.levels
+      << ", iterations " << p.iterations << ", " << p.finest_iterations << ", arithmetic "
+      << static_cast<int>(p.arithmetic) << ", cost " << static_cast<int>(p.cost) << ", weight "
+      << p.data_weight << ", outside " << p.outside_cost << ", truncation " << p.discontinuity_truncation
+      << ", check " << p.refine.left_right_check;
+  return out.str();
+}
+
+// The frames with those of the masks that are not empty.
+inline StereoPair masked(StereoPair pair, const Plane<std::uint8_t> (&masks)[2]) {
+  if (masks[0].width() > 0) pair.left_mask = masks[0].view();
+  if (masks[1].width() > 0) pair.right_mask = masks[1].view();
+  return pair;
+}
+
 // Frames of random patches that move, with noise in some places.
 struct MotionCase {
   Size size;
@@ -107,24 +125,12 @@ struct MotionCase {
   ImageFormat format() const { return {size, deep ? Depth::bits16 : Depth::bits8}; }
 
   StereoPair pair() const {
-    StereoPair pair =
-        deep ? StereoPair{images[0].view(), images[1].view()} : StereoPair{bytes[0].view(), bytes[1].view()};
-    if (masks[0].width() > 0) pair.left_mask = masks[0].view();
-    if (masks[1].width() > 0) pair.right_mask = masks[1].view();
-    return pair;
+    return masked(
+        deep ? StereoPair{images[0].view(), images[1].view()} : StereoPair{bytes[0].view(), bytes[1].view()},
+        masks);
   }
 
-  std::string description() const {
-    std::ostringstream out;
-    const MotionParameters& p = parameters;
-    out << size.width << "x" << size.height << ", labels " << p.min_disparity << "+" << p.disparities << ", "
-        << p.min_row_offset << "+" << p.row_offsets << ", window " << p.active_window << ", iterations "
-        << p.iterations << ", " << p.finest_iterations << ", arithmetic " << static_cast<int>(p.arithmetic)
-        << ", cost " << static_cast<int>(p.cost) << ", weight " << p.data_weight << ", outside "
-        << p.outside_cost << ", truncation " << p.discontinuity_truncation << ", check "
-        << p.refine.left_right_check << ", masks " << masks[0].width() << ", " << masks[1].width();
-    return out.str();
-  }
+  std::string description() const { return describe(size, parameters); }
 };
 
 }  // namespace parallax::test

@@ -384,7 +384,7 @@ TEST(RowVotesTest, NeighbourhoodsPreferTheLeastSum) {
   EXPECT_EQ(votes.fraction(0, 0, 1, SubPixel::v_shape), 0);  // the last has one neighbour only
 }
 
-// Costs of squares whose row offsets lie in a plane.
+// Costs of squares whose row offsets lie in a plane; rows that are farther off do not fit at all, as in pictures.
 std::vector<std::int64_t> costs_of(const data_cost::RowPlane& plane, Size image) {
   constexpr int side = data_cost::RowOffsetCosts::side;
   std::vector<std::int64_t> costs;
@@ -392,8 +392,9 @@ std::vector<std::int64_t> costs_of(const data_cost::RowPlane& plane, Size image)
   for (int y = 0; y < squares.height; ++y)
     for (int x = 0; x < squares.width; ++x)
       for (int v = -plane.rows; v <= plane.rows; ++v)
-        costs.push_back(std::lround(
-            1000 * std::abs(v - plane.at((x + 0.5) * side / image.width, (y + 0.5) * side / image.height))));
+        costs.push_back(
+            std::lround(1000 * std::min(1.0, std::abs(v - plane.at((x + 0.5) * side / image.width,
+                                                                   (y + 0.5) * side / image.height)))));
   return costs;
 }
 
@@ -432,29 +433,50 @@ TEST(RowPlaneTest, FewSquaresDecide) {
   EXPECT_EQ(data_cost::fit_row_plane({image, 2, costs.data()}).at(0.2, 0.7), 0);
 }
 
-// A pair that is lowered by a row, but for faint noise on stripes from top to bottom, in the middle.
-TEST(RowToleranceTest, ThePairAsAWholeTellsRowOffsetsOfPlacesThatHardlyDo) {
-  SynthPair pair = lowered(synthesize({.size = {256, 128}, .disparities = 12}), 1);
+// Columns [first, last) of both pictures become stripes from top to bottom with faint noise, in the same row.
+void blur_rows(SynthPair& pair, int first, int last) {
   std::uint32_t state = 1;
-  for (int y = 0; y < 128; ++y) {
-    for (int x = 90; x < 170; ++x) {
+  for (int y = 0; y < pair.size().height; ++y) {
+    for (int x = first; x < last; ++x) {
       state = state * 1664525u + 1013904223u;
       const auto value = static_cast<std::uint8_t>(100 + x / 3 * 37 % 41 + (state >> 30));
       std::fill_n(&pair.left.at(3 * x, y), 3, value);
       std::fill_n(&pair.right.at(3 * (x - 4), y), 3, value);
     }
   }
-  const auto share_of = [&](const char* prior, float offset) {
-    MatcherParameters parameters = across_rows("bp", 2);
-    set_parameter(parameters, "row_prior", prior);
-    const Result result = match(parameters, cpu(2), views(pair), 0xA5, true);
-    int count = 0, found = 0;
-    for (int y = 8; y < 120; ++y)
-      for (int x = 110; x < 155; ++x, ++count) found += std::abs(result.row_offset.at(x, y) - offset) < 0.5f;
-    return static_cast<double>(found) / count;
-  };
-  EXPECT_GT(share_of("0", 0), 0.9);
-  EXPECT_GT(share_of("1", 1), 0.9);
+}
+
+// The share of pixels in columns [first, last) whose row offset lies within [lowest, highest].
+double share_between(const SynthPair& pair, const char* prior, int first, int last, float lowest,
+                     float highest) {
+  MatcherParameters parameters = across_rows("bp", 2);
+  set_parameter(parameters, "row_prior", prior);
+  const Result result = match(parameters, cpu(2), views(pair), 0xA5, true);
+  int count = 0, found = 0;
+  for (int y = 8; y < pair.size().height - 8; ++y)
+    for (int x = first; x < last; ++x, ++count)
+      found += result.row_offset.at(x, y) >= lowest && result.row_offset.at(x, y) <= highest;
+  return static_cast<double>(found) / count;
+}
+
+TEST(RowToleranceTest, ThePairAsAWholeTellsRowOffsetsOfPlacesThatHardlyDo) {
+  SynthPair pair = lowered(synthesize({.size = {256, 128}, .disparities = 12}), 1);
+  blur_rows(pair, 90, 170);
+  EXPECT_GT(share_between(pair, "0", 110, 155, -0.5f, 0.5f), 0.9);
+  EXPECT_GT(share_between(pair, "1", 110, 155, 0.5f, 1.5f), 0.9);
+}
+
+// Rows are off by −2 at the left border, by 2 at the right one.
+TEST(RowToleranceTest, ThePairAsAWholeTellsRowOffsetsThatChangeOverTheImage) {
+  const SynthPair level = synthesize({.size = {512, 128}, .disparities = 12});
+  SynthPair pair = lowered(level, 0);
+  for (int y = 0; y < 128; ++y)
+    for (int x = 0; x < 512; ++x)
+      std::copy_n(&level.right.at(3 * x, std::clamp(y - (x + 64) / 128 + 2, 0, 127)), 3,
+                  &pair.right.at(3 * x, y));
+  blur_rows(pair, 395, 445);
+  EXPECT_GT(share_between(pair, "0", 410, 430, -0.5f, 0.5f), 0.9);
+  EXPECT_GT(share_between(pair, "1", 410, 430, 0.5f, 2), 0.9);
 }
 
 TEST(RowToleranceTest, AlignedRowsAreRefused) {

@@ -236,7 +236,7 @@ TEST_F(CheckCommand, ADenseMatchFindsTheSameRows) {
   EXPECT_NEAR(dense["rows_off"]["model"]["rotation"], 0, 0.1);
   EXPECT_EQ(dense["agrees"], true);
   EXPECT_LT(dense["difference"]["median"], 0.2);
-  EXPECT_GT(dense["difference"]["close"], 0.9);
+  EXPECT_GT(dense["difference"]["within_half_pixel"], 0.9);
   EXPECT_FALSE(nlohmann::json::parse(run("check l.png r.png --json").out).contains("dense"));
 }
 

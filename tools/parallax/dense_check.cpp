@@ -69,10 +69,7 @@ void settle_range_of(const DenseRequest& request, const PairReport& report, Matc
     parameters.disparities() = report.range.disparities;
   }
   parameters.validate();
-  MatchRequest range;
-  range.parameters = parameters;
-  range.range_given = true;
-  settle_range(range, report.size);
+  check_range_fits(parameters, report.size);
 }
 
 // Row offsets less those of the corners' model.
@@ -197,7 +194,7 @@ nlohmann::ordered_json dense_json(const DenseCheck& dense) {
   if (dense.is_compared())
     json["difference"] = {{"median", dense.difference.rows_off},
                           {"95", dense.difference.rows_off_95},
-                          {"close", dense.share_close}};
+                          {"within_half_pixel", dense.share_close}};
   return json;
 }
 

@@ -12,20 +12,6 @@
 namespace parallax::tool {
 namespace {
 
-// Every label must be usable at some pixel; otherwise the range is probably a mistake. Labels of a cost file
-// may mean anything.
-void check_range_fits(const MatchRequest& request, Size size) {
-  const int lowest = request.parameters.min_disparity(),
-            highest = lowest + request.parameters.disparities() - 1;
-  if (searches_full_rows(request.parameters) || !request.cost_file.empty() ||
-      (lowest > -size.width && highest < size.width))
-    return;
-  throw UsageError("--disparities " + std::to_string(request.parameters.disparities()) + " from " +
-                   std::to_string(lowest) + " reach to " + std::to_string(highest) + ": the images are " +
-                   std::to_string(size.width) + " pixels wide, keep them between " +
-                   std::to_string(1 - size.width) + " and " + std::to_string(size.width - 1));
-}
-
 void check_calibration_fits(const Calibration& calibration, const std::string& path, Size size) {
   const Size described{calibration.width, calibration.height};
   if (described.width == 0 || described.height == 0 || described == size) return;
@@ -60,10 +46,20 @@ void settle_range(MatchRequest& request, const Calibration& calibration, Size si
     request.parameters.disparities() =
         std::min(request.parameters.disparities(), std::max(reachable, fewest));
   }
-  check_range_fits(request, size);
+  // Labels of a cost file may mean anything.
+  if (request.cost_file.empty()) check_range_fits(request.parameters, size);
 }
 
 }  // namespace
+
+void check_range_fits(const MatcherParameters& parameters, Size size) {
+  const int lowest = parameters.min_disparity(), highest = lowest + parameters.disparities() - 1;
+  if (searches_full_rows(parameters) || (lowest > -size.width && highest < size.width)) return;
+  throw UsageError("--disparities " + std::to_string(parameters.disparities()) + " from " +
+                   std::to_string(lowest) + " reach to " + std::to_string(highest) + ": the images are " +
+                   std::to_string(size.width) + " pixels wide, keep them between " +
+                   std::to_string(1 - size.width) + " and " + std::to_string(size.width - 1));
+}
 
 void settle_range(MatchRequest& request, Size size) {
   Calibration calibration;

@@ -21,6 +21,9 @@ struct MatchResult {
   Plane<float> row_offset;  // empty unless the matcher searches rows
 };
 
+// Every label must be usable at some pixel; otherwise the range is probably a mistake. \throws UsageError
+void check_range_fits(const MatcherParameters& parameters, Size size);
+
 // Without a search range from the user, takes that of the calibration, clipped to images of this size.
 // \throws UsageError for a range beyond the image, Error (file)
 void settle_range(MatchRequest& request, Size size);

@@ -219,7 +219,7 @@ class Cpu final : public host::Plan {
 
   bool has_candidates() const { return candidate_levels_ > 0; }
   // The finest level whose data costs and messages are kept.
-  std::size_t first_stored() const { return std::max<std::size_t>(1, candidate_levels_); }
+  std::size_t first_stored() const { return prior_.first_level(); }
 
   // The part of a thread's window that usually fits in the caches.
   static constexpr int usual_window_kib = 10240;

@@ -35,6 +35,7 @@ class RowPrior {
   bool exists() const {
     return model_.row_offsets > 1 && model_.parameters.row_prior > 0 && first_ < levels_;
   }
+  // The first that stores its data costs.
   std::size_t first_level() const { return first_; }
 
   // Called twice, as Arena says.
