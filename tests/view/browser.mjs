@@ -107,6 +107,21 @@ export const colourAt = (page, right, down) =>
     [right, down],
   );
 
+// The colour that the view draws for a pixel of the full picture, which moves when figures appear below it.
+export const colourOfPixel = (page, x, y) =>
+  page.evaluate(
+    ([px, py]) => {
+      const { view } = window.parallax;
+      view.drawNow();
+      const at = view.viewport.toPane(px + 0.5, py + 0.5);
+      const [column, row] = [at.x, at.y].map((place) => Math.floor(place * view.density));
+      const pixel = new Uint8Array(4);
+      view.gl.readPixels(column, view.canvas.height - 1 - row, 1, 1, view.gl.RGBA, view.gl.UNSIGNED_BYTE, pixel);
+      return [...pixel];
+    },
+    [x, y],
+  );
+
 // The bytes of the newest disparities.
 export const disparities = (page, slot = "A") =>
   page.evaluate((which) => {

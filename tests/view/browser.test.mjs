@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { colourAt, disparities, launch, open, pointAt, repository, settled, start } from "./browser.mjs";
+import { colourOfPixel, disparities, launch, open, pointAt, repository, settled, start } from "./browser.mjs";
 
 const command = process.env.PARALLAX_COMMAND ?? join(repository, "build/developer/parallax");
 const pictures = process.env.PARALLAX_PICTURES;
@@ -105,11 +105,11 @@ test("the warped right picture and the residual follow row offsets", async () =>
     await page?.close();
     page = await open(browser, lowered.address);
     await page.keyboard.press("1");
-    const places = [[0.45, 0.3], [0.5, 0.5], [0.55, 0.5], [0.6, 0.7]];
+    const pixels = [[70, 36], [80, 60], [91, 60], [101, 84]];
     const coloursOf = async (layer) => {
       await page.selectOption("#second-layer", layer);
       await page.waitForFunction((id) => window.parallax.state.view.second === id, layer);
-      return Promise.all(places.map(([x, y]) => colourAt(page, x, y)));
+      return Promise.all(pixels.map(([x, y]) => colourOfPixel(page, x, y)));
     };
     const left = await coloursOf("left");
     await page.selectOption("#second-layer", "warped-A");
