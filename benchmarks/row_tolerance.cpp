@@ -71,16 +71,19 @@ struct Warp {
   const char* name;
   // Rows that (x, y) moves down, and columns that it moves to the right; both from −1 to 1 in either direction.
   double down_by_x, down_by_y, down, right_by_x, right_by_y;
+  double down_by_x_squared = 0;
 };
 
 constexpr double rows_off = 2;
 
-// A turn moves columns, too, by as much in proportion to the height; so does scaling, to the width.
+// A turn moves columns, too, by as much in proportion to the height; so does scaling, to the width. Bent rows do not lie in a
+// plane.
 constexpr Warp warps[] = {{"lowered by 2 rows", 0, 0, 1, 0, 0},
                           {"lowered by 1.5 rows", 0, 0, 0.75, 0, 0},
                           {"turned", 1, 0, 0, 0, -1},
                           {"sheared", 1, 0, 0, 0, 0},
-                          {"scaled", 0, 1, 0, 1, 0}};
+                          {"scaled", 0, 1, 0, 1, 0},
+                          {"bent", 0, 0, -1, 0, 0, 2}};
 
 Position moved(const Warp& warp, Size size, Position p) {
   const double half_width = (size.width - 1) / 2.0, half_height = (size.height - 1) / 2.0;
@@ -88,7 +91,8 @@ Position moved(const Warp& warp, Size size, Position p) {
   // The same angle, or factor, in both directions.
   const double aspect = half_height / half_width;
   return {p.x + rows_off * (warp.right_by_x * x / aspect + warp.right_by_y * y * aspect),
-          p.y + rows_off * (warp.down_by_x * x + warp.down_by_y * y + warp.down)};
+          p.y + rows_off *
+                    (warp.down_by_x * x + warp.down_by_y * y + warp.down + warp.down_by_x_squared * x * x)};
 }
 
 // The position that is moved to p.

@@ -52,6 +52,9 @@ struct BlockParameters {
   /// a disparity and a row offset (DisparityMap::row_offset). Each pixel takes the row offset that its neighbourhood prefers, and
   /// in that row the cheapest disparity. Only on reference and cpu.
   int row_tolerance = 0;
+  /// A smooth surface of row offsets is fitted to the whole pair; a row offset k away from it costs row_prior·k times the mean
+  /// cost more. Applies with row_tolerance; 0 = no surface, with which tiles equal the untiled map; 0…1024.
+  float row_prior = 0.1f;
   SubPixel sub_pixel = SubPixel::parabola;  ///< how costs are interpolated between integer disparities
   RefineParameters refine;                  ///< steps after the match
 

@@ -16,7 +16,8 @@ struct Margins {
   /// of the pyramid of the image.
   int alignment = 1;
   /// Whether a tile with these margins equals its part of the untiled map, byte for byte. Belief propagation
-  /// is never exact: distant pixels have an influence, which decreases with the padding.
+  /// is never exact: distant pixels have an influence, which decreases with the padding. Nor is a match across rows with
+  /// row_prior: a tile has a surface of row offsets of its own.
   bool exact = true;
 };
 

@@ -8,7 +8,15 @@
 //
 //   M(v) = Σ m(v)   over the pixels of the square and the eight around it that have candidates of all row offsets
 //
-// A pixel takes the row offset of least M of those of which it has candidates; ties go to the lowest |v|, then to the
+// Repetitive texture also votes for wrong row offsets, and what has no texture for any. So those that are off a surface v̂
+// fitted to the votes of the whole image (data_cost/row_surface.h) cost more:
+//
+//   M'(v) = M(v) + row_prior·n·c·|v − v̂|
+//
+// where n is the number of these squares, nine away from the border, c the mean over all squares and all v of Σ m(v) over a
+// square's own pixels, and v̂ that at the centre of the square.
+//
+// A pixel takes the row offset of least M' of those of which it has candidates; ties go to the lowest |v|, then to the
 // lowest v.
 #pragma once
 
@@ -17,21 +25,24 @@
 #include <cstdlib>
 
 #include "core/arena.h"
-#include "core/round_up.h"
+#include "data_cost/row_surface.h"
 #include "refine/sub_pixel.h"
 
 namespace parallax::refine {
 
 class RowVotes {
  public:
-  static constexpr int side = 32;
+  static constexpr int side = data_cost::RowOffsetCosts::side;
   // Pixels that decide a pixel's row offset are at most so far away.
   static constexpr int reach = 2 * side - 1;
 
   RowVotes() = default;
   // `rows`: searched up and down.
-  RowVotes(Size image, int rows)
-      : squares_{divide_round_up(image.width, side), divide_round_up(image.height, side)}, rows_(rows) {}
+  RowVotes(Size image, int rows, double row_prior)
+      : image_(image),
+        squares_(data_cost::RowOffsetCosts::squares(image)),
+        rows_(rows),
+        row_prior_(row_prior) {}
 
   // Called twice, as Arena says.
   void reserve(Arena& arena) {
@@ -47,17 +58,8 @@ class RowVotes {
   // Σ m(v) of the square's own pixels, for v = −rows … rows; to be set before settle().
   std::int64_t* own(int x, int y) const { return own_ + at(x, y); }
 
-  // Computes M, and the order of preference, of the squares in a row of them.
-  void settle(int y) const {
-    for (int x = 0; x < squares_.width; ++x) {
-      std::int64_t* sums = sums_ + at(x, y);
-      for (int i = 0; i < offsets(); ++i) sums[i] = 0;
-      for (int v = y == 0 ? 0 : y - 1; v <= y + 1 && v < squares_.height; ++v)
-        for (int u = x == 0 ? 0 : x - 1; u <= x + 1 && u < squares_.width; ++u)
-          for (int i = 0; i < offsets(); ++i) sums[i] += own(u, v)[i];
-      order(sums, order_ + at(x, y));
-    }
-  }
+  // Computes M, and the order of preference, of all squares.
+  void settle() const;
 
   // The row offsets of a square's pixels, the preferred one first.
   const std::int8_t* preferred(int x, int y) const { return order_ + at(x, y); }
@@ -76,19 +78,16 @@ class RowVotes {
     return (static_cast<std::ptrdiff_t>(y) * squares_.width + x) * offsets();
   }
 
-  // By insertion, of 0, −1, 1, −2, 2 …
-  void order(const std::int64_t* sums, std::int8_t* order) const {
-    for (int i = 0; i < offsets(); ++i) {
-      const int v = i % 2 == 0 ? i / 2 : -(i + 1) / 2;
-      int place = i;
-      for (; place > 0 && sums[order[place - 1] + rows_] > sums[v + rows_]; --place)
-        order[place] = order[place - 1];
-      order[place] = static_cast<std::int8_t>(v);
-    }
-  }
+  // Adds up M of a square, and returns the number of squares that it is of.
+  int add_up(int x, int y) const;
+  // Puts the row offsets in the order of M'.
+  void order(const std::int64_t* sums, std::int8_t* order) const;
+  double mean_of_squares() const;
 
+  Size image_{0, 0};
   Size squares_{0, 0};
   int rows_ = 0;
+  double row_prior_ = 0;
   std::int64_t* own_ = nullptr;
   std::int64_t* sums_ = nullptr;
   std::int8_t* order_ = nullptr;

@@ -57,6 +57,7 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"bp.edge_contrast", {"0", "0", "1.5", "10", "256"}},
       {"bp.edge_floor", {"0", "0.05", "0.2", "1"}},
       {"bp.row_weight", {"0", "0.3", "1", "2", "4", "1024"}},
+      {"row_prior", {"0", "0.03", "0.1", "0.1", "0.5", "1024"}},
       {"bp.row_prior", {"0", "0.01", "0.1", "0.1", "1", "1024"}},
       {"motion.min_row_offset", {"-3", "0", "-9..9", "-9..9"}},
       {"motion.row_offsets", {"1..3", "7", "1..25"}},

@@ -17,7 +17,7 @@
 #include "parallax/parallax.h"
 
 #include "core/plan.h"
-#include "data_cost/row_plane.h"
+#include "data_cost/row_surface.h"
 #include "matchers/registry.h"
 #include "refine/row_votes.h"
 #include "support.h"
@@ -301,6 +301,7 @@ TEST(RowToleranceTest, TilesOfCensusMatchingOnSeveralLevelsGiveTheUntiledMap) {
   const SynthPair pair = sheared(synthesize({.size = {700, 640}, .disparities = 12}));
   CensusParameters parameters = *across_rows("census", 2).get_if<CensusParameters>();
   parameters.pyramid_levels = 2;
+  parameters.row_prior = 0;
   const Margins around = margins(parameters, views(pair).left.format);
   const Size largest{around.left + around.right + 2 * around.alignment,
                      around.top + around.bottom + 2 * around.alignment};
@@ -354,7 +355,7 @@ TEST_P(RowTolerance, WhatHasNoMeaningAcrossRowsIsRefused) {
 // Squares of 32×32 pixels, of which one has three columns.
 TEST(RowVotesTest, NeighbourhoodsPreferTheLeastSum) {
   Arena arena;
-  refine::RowVotes votes({35, 20}, 1);
+  refine::RowVotes votes({35, 20}, 1, 0);
   votes.reserve(arena);
   arena.allocate();
   votes.reserve(arena);
@@ -368,69 +369,102 @@ TEST(RowVotesTest, NeighbourhoodsPreferTheLeastSum) {
   };
   vote(0, {10, 20, 30});
   vote(1, {9, 0, 0});
-  votes.settle(0);
+  votes.settle();
   EXPECT_EQ(order(0), (std::vector<int>{-1, 0, 1}));
   EXPECT_EQ(order(1), order(0));  // each is the other's neighbour
   // Ties go to the lowest |v|, then to the lowest v.
   vote(0, {5, 5, 5});
   vote(1, {0, 0, 0});
-  votes.settle(0);
+  votes.settle();
   EXPECT_EQ(order(0), (std::vector<int>{0, -1, 1}));
   EXPECT_EQ(votes.fraction(0, 0, 0, SubPixel::parabola), 0);
   vote(0, {9, 5, 7});
-  votes.settle(0);
+  votes.settle();
   EXPECT_EQ(votes.fraction(0, 0, 0, SubPixel::v_shape), 0.25f);
   EXPECT_EQ(votes.fraction(0, 0, 0, SubPixel::none), 0);
   EXPECT_EQ(votes.fraction(0, 0, 1, SubPixel::v_shape), 0);  // the last has one neighbour only
 }
 
-// Costs of squares whose row offsets lie in a plane; rows that are farther off do not fit at all, as in pictures.
-std::vector<std::int64_t> costs_of(const data_cost::RowPlane& plane, Size image) {
+// A surface that the pair as a whole has puts the others last, the more so the further they are from it.
+TEST(RowVotesTest, ThePairAsAWholeDecidesWhereVotesHardlyDiffer) {
+  constexpr Size image{320, 32};
+  const auto first_of = [&](int square, double row_prior) {
+    Arena arena;
+    refine::RowVotes votes(image, 2, row_prior);
+    votes.reserve(arena);
+    arena.allocate();
+    votes.reserve(arena);
+    for (int x = 0; x < 10; ++x) {
+      const bool wrong = x > 3 && x < 7;
+      const std::array<int, 5> sums =
+          wrong ? std::array{98, 100, 100, 100, 100} : std::array{300, 300, 200, 100, 200};
+      std::copy(sums.begin(), sums.end(), votes.own(x, 0));
+    }
+    votes.settle();
+    return static_cast<int>(votes.preferred(square, 0)[0]);
+  };
+  EXPECT_EQ(first_of(1, 0), 1);
+  EXPECT_EQ(first_of(5, 0), -2);
+  // A row more costs 0.01 times the mean of a square, which is 183.
+  EXPECT_EQ(first_of(5, 0.001), -2);
+  EXPECT_EQ(first_of(5, 0.01), 1);
+  EXPECT_EQ(first_of(1, 0.01), 1);
+}
+
+// Costs of squares whose row offsets lie on a surface; rows that are farther off do not fit at all, as in pictures.
+std::vector<std::int64_t> costs_of(const data_cost::RowSurface& surface, Size image) {
   constexpr int side = data_cost::RowOffsetCosts::side;
   std::vector<std::int64_t> costs;
-  const Size squares = data_cost::RowOffsetCosts::squares(image);
-  for (int y = 0; y < squares.height; ++y)
-    for (int x = 0; x < squares.width; ++x)
-      for (int v = -plane.rows; v <= plane.rows; ++v)
-        costs.push_back(
-            std::lround(1000 * std::min(1.0, std::abs(v - plane.at((x + 0.5) * side / image.width,
-                                                                   (y + 0.5) * side / image.height)))));
+  for (int y = 0; y < image.height; y += side) {
+    for (int x = 0; x < image.width; x += side) {
+      const double expected =
+          surface.at(data_cost::position(x, std::min(x + side, image.width), image.width),
+                     data_cost::position(y, std::min(y + side, image.height), image.height));
+      for (int v = -surface.rows; v <= surface.rows; ++v)
+        costs.push_back(std::lround(1000 * std::min(1.0, std::abs(v - expected))));
+    }
+  }
   return costs;
 }
 
-TEST(RowPlaneTest, IsTheOneOfTheCosts) {
-  constexpr Size image{640, 352};
-  for (const data_cost::RowPlane& plane : {data_cost::RowPlane{2, 0, 0, 0},
-                                           {2, -1, 0, 0},
-                                           {2, 0, 4, 0},
-                                           {2, 0.5, -1, 2},
-                                           {7, -3, 5, -6},
-                                           {1, 1, 0, 0}}) {
-    const std::vector<std::int64_t> costs = costs_of(plane, image);
-    const data_cost::RowPlane found = data_cost::fit_row_plane({image, plane.rows, costs.data()});
-    for (const double x : {0.05, 0.4, 0.95})
-      for (const double y : {0.05, 0.6, 0.95})
-        EXPECT_NEAR(found.at(x, y), plane.at(x, y), 0.25)
-            << plane.middle << ", " << plane.by_width << ", " << plane.by_height << " at " << x << ", " << y;
+// Also of images with more squares than the fit has cells.
+TEST(RowSurfaceTest, IsTheOneOfTheCosts) {
+  for (const Size image : {Size{640, 352}, Size{1930, 700}}) {
+    for (const data_cost::RowSurface& surface : {data_cost::RowSurface{2, {}},
+                                                 {2, {-1}},
+                                                 {2, {0, 2}},
+                                                 {2, {0.5, -0.5, 1}},
+                                                 {2, {-0.6, 0, 0, 3}},
+                                                 {2, {0, 0.5, 0, 0, 0, -2}},
+                                                 {2, {0, 0, 0.2, 0, 2}},
+                                                 {7, {-3, 2.5, -3}},
+                                                 {1, {1}}}) {
+      const std::vector<std::int64_t> costs = costs_of(surface, image);
+      const data_cost::RowSurface found = data_cost::fit_row_surface({image, surface.rows, costs.data()});
+      for (const double x : {-0.9, -0.2, 0.9})
+        for (const double y : {-0.9, 0.2, 0.9})
+          EXPECT_NEAR(found.at(x, y), surface.at(x, y), 0.25)
+              << image.width << "x" << image.height << ", " << testing::PrintToString(surface.c) << " at "
+              << x << ", " << y;
+    }
   }
 }
 
 // Squares without texture say nothing, and those that are wrong are outvoted.
-TEST(RowPlaneTest, FewSquaresDecide) {
+TEST(RowSurfaceTest, FewSquaresDecide) {
   constexpr Size image{320, 320};
-  const data_cost::RowPlane plane{2, 0, 4, 0};
-  std::vector<std::int64_t> costs = costs_of(plane, image);
+  std::vector<std::int64_t> costs = costs_of({2, {0, 2}}, image);
   for (std::size_t square = 0; square < costs.size() / 5; ++square) {
     std::int64_t* const of_square = &costs[5 * square];
     if (square % 5 < 2) std::fill_n(of_square, 5, 500);
     if (square % 10 == 7) std::reverse(of_square, of_square + 5);
   }
-  const data_cost::RowPlane found = data_cost::fit_row_plane({image, 2, costs.data()});
-  EXPECT_NEAR(found.at(0.1, 0.5), -1.6, 0.3);
-  EXPECT_NEAR(found.at(0.5, 0.5), 0, 0.3);
-  EXPECT_NEAR(found.at(0.9, 0.1), 1.6, 0.3);
+  const data_cost::RowSurface found = data_cost::fit_row_surface({image, 2, costs.data()});
+  EXPECT_NEAR(found.at(-0.8, 0), -1.6, 0.3);
+  EXPECT_NEAR(found.at(0, 0), 0, 0.3);
+  EXPECT_NEAR(found.at(0.8, -0.8), 1.6, 0.3);
   std::fill(costs.begin(), costs.end(), 7);
-  EXPECT_EQ(data_cost::fit_row_plane({image, 2, costs.data()}).at(0.2, 0.7), 0);
+  EXPECT_EQ(data_cost::fit_row_surface({image, 2, costs.data()}).at(-0.6, 0.4), 0);
 }
 
 // Columns [first, last) of both pictures become stripes from top to bottom with faint noise, in the same row.
@@ -447,9 +481,9 @@ void blur_rows(SynthPair& pair, int first, int last) {
 }
 
 // The share of pixels in columns [first, last) whose row offset lies within [lowest, highest].
-double share_between(const SynthPair& pair, const char* prior, int first, int last, float lowest,
-                     float highest) {
-  MatcherParameters parameters = across_rows("bp", 2);
+double share_between(const SynthPair& pair, const std::string& method, const char* prior, int first, int last,
+                     float lowest, float highest) {
+  MatcherParameters parameters = on_one_level(across_rows(method, 2));
   set_parameter(parameters, "row_prior", prior);
   const Result result = match(parameters, cpu(2), views(pair), 0xA5, true);
   int count = 0, found = 0;
@@ -459,24 +493,32 @@ double share_between(const SynthPair& pair, const char* prior, int first, int la
   return static_cast<double>(found) / count;
 }
 
-TEST(RowToleranceTest, ThePairAsAWholeTellsRowOffsetsOfPlacesThatHardlyDo) {
-  SynthPair pair = lowered(synthesize({.size = {256, 128}, .disparities = 12}), 1);
-  blur_rows(pair, 90, 170);
-  EXPECT_GT(share_between(pair, "0", 110, 155, -0.5f, 0.5f), 0.9);
-  EXPECT_GT(share_between(pair, "1", 110, 155, 0.5f, 1.5f), 0.9);
+bool has_row_prior(const std::string& method) {
+  const std::vector<ParameterInfo> all = list_parameters(method);
+  return std::any_of(all.begin(), all.end(),
+                     [](const ParameterInfo& parameter) { return parameter.name == "row_prior"; });
+}
+
+TEST_P(RowTolerance, ThePairAsAWholeTellsRowOffsetsOfPlacesThatHardlyDo) {
+  if (!has_row_prior(GetParam())) return;
+  SynthPair pair = lowered(synthesize({.size = {512, 128}, .disparities = 12}), 1);
+  blur_rows(pair, 188, 324);
+  EXPECT_GT(share_between(pair, GetParam(), "0", 240, 272, -0.5f, 0.5f), 0.9);
+  EXPECT_GT(share_between(pair, GetParam(), "1", 240, 272, 0.5f, 1.5f), 0.9);
 }
 
 // Rows are off by −2 at the left border, by 2 at the right one.
-TEST(RowToleranceTest, ThePairAsAWholeTellsRowOffsetsThatChangeOverTheImage) {
-  const SynthPair level = synthesize({.size = {512, 128}, .disparities = 12});
+TEST_P(RowTolerance, ThePairAsAWholeTellsRowOffsetsThatChangeOverTheImage) {
+  if (!has_row_prior(GetParam())) return;
+  const SynthPair level = synthesize({.size = {1024, 128}, .disparities = 12});
   SynthPair pair = lowered(level, 0);
   for (int y = 0; y < 128; ++y)
-    for (int x = 0; x < 512; ++x)
-      std::copy_n(&level.right.at(3 * x, std::clamp(y - (x + 64) / 128 + 2, 0, 127)), 3,
+    for (int x = 0; x < 1024; ++x)
+      std::copy_n(&level.right.at(3 * x, std::clamp(y - (x + 128) / 256 + 2, 0, 127)), 3,
                   &pair.right.at(3 * x, y));
-  blur_rows(pair, 395, 445);
-  EXPECT_GT(share_between(pair, "0", 410, 430, -0.5f, 0.5f), 0.9);
-  EXPECT_GT(share_between(pair, "1", 410, 430, 0.5f, 2), 0.9);
+  blur_rows(pair, 760, 920);
+  EXPECT_GT(share_between(pair, GetParam(), "0", 830, 850, -0.5f, 0.5f), 0.9);
+  EXPECT_GT(share_between(pair, GetParam(), "1", 830, 850, 0.5f, 2), 0.9);
 }
 
 TEST(RowToleranceTest, AlignedRowsAreRefused) {

@@ -71,6 +71,7 @@ BlockParameters random_block(TiledCase& random) {
   p.prefilter_cap = random.any(1, 63);
   p.texture_threshold = random.any(0, 1) == 0 ? 0 : random.any(1, 2000);
   p.row_tolerance = random.any(0, 2) == 0 ? random.any(1, 3) : 0;
+  p.row_prior = 0;  // no surface, which a tile would have of its own
   return p;
 }
 

@@ -30,7 +30,7 @@
 // where row offsets do not depend on the edges in the picture: rows lie where they lie. So a message is a forward and a
 // backward pass over the disparities of each row offset, the minimum with the least h of that row offset + w·T, a forward
 // and a backward pass over the row offsets of each disparity, and the minimum with min h + T. On coarse levels, row offsets
-// also cost the more, the further they are from those of a plane that fits the whole pair (row_prior.h).
+// also cost the more, the further they are from those of a surface that fits the whole pair (row_prior.h).
 //
 // On the finest levels, pixels may consider candidate labels only (candidates.h). Other labels are infinitely
 // costly to them. The messages that they send have the bound of their edge at those labels: at row offsets that they

@@ -47,10 +47,10 @@ Fields fields(BeliefPropagationParameters& p) {
   data_cost::add_row_tolerance_field(fields, p.row_tolerance);
   fields.add("row_weight", p.row_weight, detail::range(0, 1024),
              {"Cost of a change of the row offset by one", "labels", Audience::experts});
-  fields.add(
-      "row_prior", p.row_prior, detail::range(0, 1024),
-      {"Cost per pixel of each row between a row offset and the plane fitted to the whole pair; 0 = no plane",
-       "labels", Audience::experts});
+  fields.add("row_prior", p.row_prior, detail::range(0, 1024),
+             {"Cost per pixel of each row between a row offset and the surface fitted to the whole pair; 0 = "
+              "no surface",
+              "labels", Audience::experts});
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields
       .add("min_confidence", p.min_confidence, detail::range(0, 1),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The row offsets that a pair has by its data costs in the large, where rows are searched, and what other ones cost. On
 // the first level that stores its data costs, the finest but one, or the first above those with candidates, the costs of a
-// square for row offset v are the sum of its pixels' min_d D(d, v). The plane v̂ fits them (data_cost/row_plane.h). On this
+// square for row offset v are the sum of its pixels' min_d D(d, v). The surface v̂ fits them (data_cost/row_surface.h). On this
 // level and the coarser ones, a pixel's data costs grow by
 //
 //   row_prior·4^level·|v − v̂|
@@ -17,7 +17,7 @@
 
 #include "core/arena.h"
 #include "core/round_up.h"
-#include "data_cost/row_plane.h"
+#include "data_cost/row_surface.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 
 namespace parallax::belief_propagation {
@@ -54,12 +54,13 @@ class RowPrior {
     costs_[(square_of(y) * squares_.width + square_of(x)) * model_.row_offsets + row] +=
         std::llround(fine * static_cast<double>(least));
   }
-  void fit() { plane_ = data_cost::fit_row_plane({image_, model_.row_offsets / 2, costs_}); }
+  void fit() { surface_ = data_cost::fit_row_surface({image_, model_.row_offsets / 2, costs_}); }
 
   // What pixel (x, y) of a level pays at the row offset of index `row`; in units.
   float cost(std::size_t level, int x, int y, int row) const {
-    const double side = static_cast<double>(1 << level);
-    const double expected = plane_.at((x + 0.5) * side / image_.width, (y + 0.5) * side / image_.height);
+    const int side = 1 << level;
+    const double expected = surface_.at(data_cost::position(x * side, (x + 1) * side, image_.width),
+                                        data_cost::position(y * side, (y + 1) * side, image_.height));
     const double rows = std::abs(model_.min_row_offset + row - expected);
     return model_.rounded(static_cast<float>(rows * side * side * model_.row_prior));
   }
@@ -72,7 +73,7 @@ class RowPrior {
   Size image_, squares_;
   std::size_t levels_, first_;
   std::int64_t* costs_ = nullptr;
-  data_cost::RowPlane plane_;
+  data_cost::RowSurface surface_;
 };
 
 }  // namespace parallax::belief_propagation

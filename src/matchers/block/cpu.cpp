@@ -233,7 +233,7 @@ class Cpu final : public host::Plan {
     rows_.disparities = arena.reserve<float>(rows * pitch);
     rows_.rivals = reserve_costs(rows * pitch);
     for (auto& votes : rows_.votes) {
-      votes = refine::RowVotes(size_, search_.rows);
+      votes = refine::RowVotes(size_, search_.rows, parameters_.row_prior);
       votes.reserve(arena);
     }
     if (!checks_left_right_) return;
@@ -312,8 +312,7 @@ class Cpu final : public host::Plan {
     for (; sweep.rows.pass < sweep.rows.passes; ++sweep.rows.pass) sweep_bands(sweep);
     const int squares = sweep.rows.votes[0].squares().height;
     for_row_ranges(workers_, squares, [&](int first, int last, int) { count_row_votes(sweep, first, last); });
-    for (const refine::RowVotes& votes : sweep.rows.votes)
-      for (int y = 0; y < squares; ++y) votes.settle(y);
+    for (const refine::RowVotes& votes : sweep.rows.votes) votes.settle();
     for_row_ranges(workers_, size_.height,
                    [&](int first, int last, int) { choose_rows(sweep, first, last); });
   }

@@ -28,6 +28,7 @@ Fields fields(BlockParameters& p) {
       .add("texture_threshold", p.texture_threshold, detail::not_negative(),
            {"Reject windows with less texture; 0 = none", "gray levels"});
   data_cost::add_row_tolerance_field(fields, p.row_tolerance);
+  data_cost::add_row_prior_field(fields, p.row_prior);
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   refine::add_fields(fields, p.refine);
   return fields;

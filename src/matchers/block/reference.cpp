@@ -44,7 +44,8 @@ class Reference final : public host::Plan {
       : host::Plan(parameters.refine, format.size),
         parameters_(parameters),
         search_(plan_search(parameters, format)),
-        votes_{{format.size, search_.rows}, {format.size, search_.rows}} {
+        votes_{{format.size, search_.rows, parameters.row_prior},
+               {format.size, search_.rows, parameters.row_prior}} {
     plan_memory(parameters.row_tolerance > 0);
   }
 
@@ -187,7 +188,7 @@ class Reference final : public host::Plan {
         for (int v = -search_.rows; v <= search_.rows; ++v)
           votes.own(x / votes.side, y / votes.side)[v + search_.rows] += cheapest(side, x, y, v).cost;
       }
-    for (int square_y = 0; square_y < votes.squares().height; ++square_y) votes.settle(square_y);
+    votes.settle();
   }
 
   // The label of a pixel; empty where it has no candidate.

@@ -119,7 +119,7 @@ std::vector<Level> plan_levels(const CensusParameters& parameters, Size size) {
 //
 // Across rows, pixels at most `votes` away decide the row offset of a pixel on its level, so that the estimates around
 // those count; and tiles begin at multiples of a square of the coarsest level. The right pixels are as many rows away as the
-// search reaches.
+// search reaches. A tile has surfaces of row offsets of its own.
 Margins margins(const CensusParameters& parameters, Size size) {
   const std::vector<Level> levels = plan_levels(parameters, size);
   const int window = parameters.window / 2;
@@ -144,6 +144,7 @@ Margins margins(const CensusParameters& parameters, Size size) {
     margins.top = std::max(margins.top, estimates + rows);
   }
   margins.bottom = margins.top;
+  margins.exact = !across_rows || parameters.row_prior == 0;
   margins.alignment = (across_rows ? refine::RowVotes::side : 1) << (levels.size() - 1);
   return margins;
 }

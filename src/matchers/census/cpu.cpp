@@ -73,7 +73,8 @@ class Cpu final : public host::Plan, public CensusPlan {
         scratch_(index(workers_.slots())) {
     for (auto& planes : planes_) planes.resize(levels_.size());
     if (parameters.row_tolerance > 0)
-      for (int side = 0; side < sides_searched(); ++side) row_searches_.emplace_back(levels_, side);
+      for (int side = 0; side < sides_searched(); ++side)
+        row_searches_.emplace_back(levels_, side, parameters.row_prior);
     plan_memory(parameters.row_tolerance > 0);
   }
 

@@ -39,6 +39,7 @@ Fields fields(CensusParameters& p) {
            {"Reject pixels whose second-best cost is within this percentage of the best; 0 = none",
             "per cent"});
   data_cost::add_row_tolerance_field(fields, p.row_tolerance);
+  data_cost::add_row_prior_field(fields, p.row_prior);
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   refine::add_fields(fields, p.refine);
   return fields;

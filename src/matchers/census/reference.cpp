@@ -105,7 +105,7 @@ class Reference final : public host::Plan, public CensusPlan {
                           arena.reserve_plane<Signature>(level.size),
                           arena.reserve_plane<std::int32_t>(level.size),
                           {},
-                          refine::RowVotes(level.size, level.rows)});
+                          refine::RowVotes(level.size, level.rows, parameters_.row_prior)});
         for (int v = -level.rows; v <= level.rows; ++v)
           planes.back().cheapest.push_back(arena.reserve_plane<Winner>(level.size));
         planes.back().votes.reserve(arena);
@@ -276,7 +276,7 @@ class Reference final : public host::Plan, public CensusPlan {
         for (int v = -rows; v <= rows; ++v)
           votes.own(x / votes.side, y / votes.side)[v + rows] += cheapest(level, side, x, y, v).cost;
       }
-    for (int row = 0; row < votes.squares().height; ++row) votes.settle(row);
+    votes.settle();
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x)
         disparity(level, side).at(x, y) = winner(level, side, x, y).disparity;

@@ -22,8 +22,9 @@ constexpr int most_offsets = 2 * data_cost::most_row_tolerance + 1;
 
 }  // namespace
 
-RowSearch::RowSearch(const std::vector<Level>& levels, int side) : levels_(levels), side_(side) {
-  for (const Level& level : levels) votes_.emplace_back(level.size, level.rows);
+RowSearch::RowSearch(const std::vector<Level>& levels, int side, double row_prior)
+    : levels_(levels), side_(side) {
+  for (const Level& level : levels) votes_.emplace_back(level.size, level.rows, row_prior);
 }
 
 void RowSearch::reserve(Arena& arena) {
@@ -74,10 +75,6 @@ void RowSearch::count_votes_of_square(int level, int column, int row) const {
       sums[v + own.rows] += sum;
     }
   }
-}
-
-void RowSearch::settle_votes(int level) const {
-  for (int y = 0; y < squares(level); ++y) votes(level).settle(y);
 }
 
 void RowSearch::order_rows(int level, int column, int row, int* rows) const {

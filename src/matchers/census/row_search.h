@@ -14,7 +14,7 @@ namespace parallax::census {
 
 class RowSearch {
  public:
-  RowSearch(const std::vector<Level>& levels, int side);
+  RowSearch(const std::vector<Level>& levels, int side, double row_prior);
 
   // Called twice, as Arena says.
   void reserve(Arena& arena);
@@ -27,7 +27,7 @@ class RowSearch {
   // Sums the votes of the squares in a row of them.
   void count_votes(int level, int row) const;
   // When all are counted.
-  void settle_votes(int level) const;
+  void settle_votes(int level) const { votes(level).settle(); }
 
   // Writes the labels of a row of a level, or the right disparities or the map of a row of the image.
   void choose_labels(int level, int y, std::uint16_t* labels) const;
