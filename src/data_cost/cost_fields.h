@@ -36,11 +36,10 @@ inline void add_row_tolerance_field(detail::Fields& fields, int& row_tolerance) 
 
 // For matchers whose pixels vote on row offsets (refine/row_votes.h).
 inline void add_row_prior_field(detail::Fields& fields, float& row_prior) {
-  fields.add(
-      "row_prior", row_prior, detail::range(0, 1024),
-      {"Share of the mean cost that each row between a row offset and the surface fitted to the whole pair "
-       "costs; 0 = no surface",
-       "", detail::Audience::experts});
+  fields.add("row_prior", row_prior, detail::range(0, 1024),
+             {"Cost of each row between a row offset and the surface fitted to the whole pair, as a share of "
+              "the mean cost; 0 = no surface",
+              "", detail::Audience::experts});
 }
 
 // \throws Error (argument) for a step that has no meaning across rows

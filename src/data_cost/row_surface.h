@@ -37,7 +37,7 @@ struct RowOffsetCosts {
 
   Size image;
   int rows;                   // N
-  const std::int64_t* costs;  // [square][v + N], square by square in rows
+  const std::int64_t* costs;  // [square][v + N], square by square in rows; none below 0
 
   static Size squares(Size image);
 };

@@ -312,7 +312,8 @@ class Cpu final : public host::Plan {
     for (; sweep.rows.pass < sweep.rows.passes; ++sweep.rows.pass) sweep_bands(sweep);
     const int squares = sweep.rows.votes[0].squares().height;
     for_row_ranges(workers_, squares, [&](int first, int last, int) { count_row_votes(sweep, first, last); });
-    for (const refine::RowVotes& votes : sweep.rows.votes) votes.settle();
+    sweep.rows.votes[0].settle();
+    if (checks_left_right_) sweep.rows.votes[1].settle();
     for_row_ranges(workers_, size_.height,
                    [&](int first, int last, int) { choose_rows(sweep, first, last); });
   }
