@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -164,23 +165,24 @@ TEST(RowToleranceTest, PathsOfSemiGlobalMatchingAreTheLeastOverAllPairsOfLabels)
   }
 }
 
-// A pair whose right picture is down(x) rows lower.
-SynthPair lowered(const SynthPair& pair, const std::function<int(int)>& down) {
+// A pair whose right picture is down(x, y) rows lower.
+SynthPair lowered(const SynthPair& pair, const std::function<int(int, int)>& down) {
   SynthPair result = synthesize({.size = pair.size(), .disparities = 12});
   const int height = pair.size().height;
   for (int y = 0; y < height; ++y)
-    for (int x = 0; x < result.right.width(); ++x)
-      result.right.at(x, y) = pair.right.at(x, std::clamp(y - down(x), 0, height - 1));
+    for (int x = 0; x < pair.size().width; ++x)
+      std::copy_n(&pair.right.at(3 * x, std::clamp(y - down(x, y), 0, height - 1)), 3,
+                  &result.right.at(3 * x, y));
   return result;
 }
 
 SynthPair lowered(const SynthPair& pair, int down) {
-  return lowered(pair, [=](int) { return down; });
+  return lowered(pair, [=](int, int) { return down; });
 }
 
 // From 2 rows higher, at the left border, to 2 rows lower.
 SynthPair sheared(const SynthPair& pair) {
-  return lowered(pair, [width = pair.size().width](int x) { return 5 * x / width - 2; });
+  return lowered(pair, [width = pair.size().width](int x, int) { return 5 * x / width - 2; });
 }
 
 MatcherParameters across_rows(const std::string& method, int tolerance) {
@@ -481,10 +483,11 @@ void blur_rows(SynthPair& pair, int first, int last) {
 }
 
 // The share of pixels in columns [first, last) whose row offset lies within [lowest, highest].
-double share_between(const SynthPair& pair, const std::string& method, const char* prior, int first, int last,
+double share_between(const SynthPair& pair, const std::string& method, bool has_prior, int first, int last,
                      float lowest, float highest) {
   MatcherParameters parameters = on_one_level(across_rows(method, 2));
-  set_parameter(parameters, "row_prior", prior);
+  const char* const strong = method == "sgm" ? "30" : "1";
+  set_parameter(parameters, "row_prior", has_prior ? strong : "0");
   const Result result = match(parameters, cpu(2), views(pair), 0xA5, true);
   int count = 0, found = 0;
   for (int y = 8; y < pair.size().height - 8; ++y)
@@ -493,32 +496,149 @@ double share_between(const SynthPair& pair, const std::string& method, const cha
   return static_cast<double>(found) / count;
 }
 
-bool has_row_prior(const std::string& method) {
-  const std::vector<ParameterInfo> all = list_parameters(method);
-  return std::any_of(all.begin(), all.end(),
-                     [](const ParameterInfo& parameter) { return parameter.name == "row_prior"; });
-}
-
 TEST_P(RowTolerance, ThePairAsAWholeTellsRowOffsetsOfPlacesThatHardlyDo) {
-  if (!has_row_prior(GetParam())) return;
   SynthPair pair = lowered(synthesize({.size = {512, 128}, .disparities = 12}), 1);
   blur_rows(pair, 188, 324);
-  EXPECT_GT(share_between(pair, GetParam(), "0", 240, 272, -0.5f, 0.5f), 0.9);
-  EXPECT_GT(share_between(pair, GetParam(), "1", 240, 272, 0.5f, 1.5f), 0.9);
+  EXPECT_GT(share_between(pair, GetParam(), false, 240, 272, -0.5f, 0.5f), 0.9);
+  EXPECT_GT(share_between(pair, GetParam(), true, 240, 272, 0.5f, 1.5f), 0.9);
 }
 
 // Rows are off by −2 at the left border, by 2 at the right one.
 TEST_P(RowTolerance, ThePairAsAWholeTellsRowOffsetsThatChangeOverTheImage) {
-  if (!has_row_prior(GetParam())) return;
   const SynthPair level = synthesize({.size = {1024, 128}, .disparities = 12});
-  SynthPair pair = lowered(level, 0);
-  for (int y = 0; y < 128; ++y)
-    for (int x = 0; x < 1024; ++x)
-      std::copy_n(&level.right.at(3 * x, std::clamp(y - (x + 128) / 256 + 2, 0, 127)), 3,
-                  &pair.right.at(3 * x, y));
+  SynthPair pair = lowered(level, [](int x, int) { return (x + 128) / 256 - 2; });
   blur_rows(pair, 760, 920);
-  EXPECT_GT(share_between(pair, GetParam(), "0", 830, 850, -0.5f, 0.5f), 0.9);
-  EXPECT_GT(share_between(pair, GetParam(), "1", 830, 850, 0.5f, 2), 0.9);
+  EXPECT_GT(share_between(pair, GetParam(), false, 830, 850, -0.5f, 0.5f), 0.9);
+  EXPECT_GT(share_between(pair, GetParam(), true, 830, 850, 0.5f, 2), 0.9);
+}
+
+// What row offsets −2 … 2 cost because of row_prior, which is 100.
+class RowCosts {
+ public:
+  explicit RowCosts(const SynthPair& pair) : without_(of(0), views(pair)), with_(of(100), views(pair)) {}
+  std::vector<float> at(int x, int y) const {
+    const std::vector<float> without = without_.curve(x, y).data_costs, with = with_.curve(x, y).data_costs;
+    std::vector<float> costs;
+    for (std::size_t label = 1; label < with.size(); label += disparities)
+      costs.push_back(with[label] - without[label]);
+    return costs;
+  }
+
+ private:
+  static constexpr int disparities = 12;
+  static SemiGlobalParameters of(float prior) {
+    SemiGlobalParameters parameters;
+    parameters.disparities = disparities;
+    parameters.paths = 4;
+    parameters.window = 3;
+    parameters.row_tolerance = 2;
+    parameters.row_prior = prior;
+    return parameters;
+  }
+  Matched without_, with_;
+};
+
+TEST(RowToleranceTest, DataCostsOfSemiGlobalMatchingGrowWithTheDistanceFromTheSurface) {
+  constexpr int side = 160;
+  const SynthPair level = synthesize({.size = {side, side}, .disparities = 12});
+  EXPECT_EQ(RowCosts(lowered(level, 1)).at(50, 70), (std::vector<float>{250, 150, 50, 0, 50}));
+  EXPECT_EQ(RowCosts(lowered(level, -2)).at(50, 70), (std::vector<float>{0, 50, 150, 250, 350}));
+  // The surface goes from about −2 to 2.
+  const auto expect_tilted = [](const std::function<std::vector<float>(int)>& costs_at) {
+    const std::vector<float> first = costs_at(8), middle = costs_at(side / 2), last = costs_at(side - 9);
+    EXPECT_NEAR(first[0], 0, 20);
+    EXPECT_NEAR(first[4], 330, 30);
+    EXPECT_EQ(middle[2], 0);
+    EXPECT_NEAR(middle[0], 150, 30);
+    EXPECT_NEAR(middle[4], 150, 30);
+    EXPECT_NEAR(last[0], 330, 30);
+    EXPECT_NEAR(last[4], 0, 20);
+  };
+  const RowCosts by_column(sheared(level)),
+      by_row(lowered(level, [](int, int y) { return 5 * y / side - 2; }));
+  expect_tilted([&](int x) { return by_column.at(x, 40); });
+  expect_tilted([&](int y) { return by_row.at(40, y); });
+}
+
+TEST(RowToleranceTest, SemiGlobalMatchingOfManySquaresEqualsTheReference) {
+  const SynthPair pair = sheared(synthesize({.size = {149, 71}, .disparities = 7}));
+  Plane<std::uint8_t> mask(pair.size(), 255);
+  for (int y = 20; y < 50; ++y)
+    for (int x = 60; x < 100; ++x) mask.at(x, y) = 0;
+  StereoPair images = views(pair);
+  images.left_mask = images.right_mask = mask.view();
+  const auto expect_bytes = [&](SemiGlobalParameters parameters, const std::string& what) {
+    parameters.row_tolerance = 2;
+    parameters.disparities = 9;
+    const Result expected = match(parameters, reference, images, 0x11, true);
+    for (const int threads : {1, 3})
+      expect_same(expected, match(parameters, cpu(threads), images, 0xEE, true), what);
+  };
+  for (const char* name : {"default", "fast", "mgm", "opencv-sgbm", "opencv-sgbm-hh"}) {
+    for (const RightMap right_map : {RightMap::sums, RightMap::winners, RightMap::match}) {
+      SemiGlobalParameters parameters = *preset("sgm", name).get_if<SemiGlobalParameters>();
+      parameters.right_map = right_map;
+      expect_bytes(parameters, name);
+    }
+  }
+}
+
+// Path costs of black blocks beside white ones reach the highest data cost, that of row offsets, and a jump: 255 still fits
+// a byte.
+TEST(RowToleranceTest, PathCostsOfSemiGlobalMatchingAtTheBoundOfBytes) {
+  Plane<std::uint8_t> left({70, 50}), right({70, 50});
+  std::mt19937 random(3);
+  for (Plane<std::uint8_t>* image : {&left, &right})
+    for (int y = 0; y < 50; ++y)
+      for (int x = 0; x < 70; ++x)
+        image->at(x, y) = x % 7 > 0   ? image->at(x - 1, y)
+                          : y % 5 > 0 ? image->at(x, y - 1)
+                                      : static_cast<std::uint8_t>(255 * random_number(random, 0, 1));
+  const StereoPair pair{left.view(), right.view()};
+  for (const int window : {1, 3}) {
+    for (const int over : {0, 1, 39}) {
+      SemiGlobalParameters parameters;
+      const int highest = 100 / (window * window);
+      parameters.disparities = 5;
+      parameters.row_tolerance = 2;
+      parameters.cost = DataCost::absolute_difference;
+      parameters.data_truncation = static_cast<float>(highest);
+      parameters.outside_cost = highest;
+      parameters.window = window;
+      parameters.edge_contrast = 0;
+      parameters.row_prior = 10;
+      parameters.large_jump = 100;
+      parameters.row_jump = 255 - highest * window * window - 40 + over;
+      const Result expected = match(parameters, reference, pair, 0x11, true);
+      expect_same(expected, match(parameters, cpu(2), pair, 0xEE, true),
+                  "window " + std::to_string(window) + ", " + std::to_string(parameters.row_jump));
+    }
+  }
+}
+
+// The right image's own labels have row offsets of the other sign.
+TEST(RowToleranceTest, TheMirroredPairHasASurfaceOfItsOwn) {
+  const SynthPair pair = lowered(synthesize({.size = {256, 96}, .disparities = 12}), 1);
+  SemiGlobalParameters parameters = *across_rows("sgm", 2).get_if<SemiGlobalParameters>();
+  parameters.right_map = RightMap::match;
+  parameters.refine.fill = Fill::none;
+  int rejected[2];
+  for (const bool has_prior : {false, true}) {
+    parameters.row_prior = has_prior ? 100 : 0;
+    const Result result = match(parameters, cpu(2), views(pair));
+    int& count = rejected[has_prior] = 0;
+    for (int y = 0; y < 96; ++y)
+      for (int x = 0; x < 256; ++x) count += !std::isfinite(result.disparity.at(x, y));
+  }
+  EXPECT_LT(rejected[1], 1.2 * rejected[0]);
+}
+
+TEST(RowToleranceTest, RowPriorsOfSemiGlobalMatchingThatDoNotFitAreRefused) {
+  MatcherParameters parameters = across_rows("sgm", 16);
+  set_parameter(parameters, "row_prior", "255");
+  expect_refused(parameters, {"row_prior is 255", "less", "16 bits"});
+  set_parameter(parameters, "row_prior", "250");
+  Matcher(parameters, cpu(1), {{64, 48}});
 }
 
 TEST(RowToleranceTest, AlignedRowsAreRefused) {

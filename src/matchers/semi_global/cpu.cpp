@@ -26,6 +26,7 @@
 #include "data_cost/edge_weight.h"
 #include "matchers/host_plan.h"
 #include "matchers/semi_global/cpu_kernels.h"
+#include "matchers/semi_global/row_prior.h"
 #include "matchers/semi_global/semi_global.h"
 
 namespace parallax::semi_global {
@@ -68,6 +69,7 @@ struct Scratch {
   std::byte* brought;      // T of the first of two passes
   std::byte* pixel_costs;  // of the rows of windows
   std::uint16_t *windows, *sums;
+  std::uint16_t* row_costs;  // of the row prior, [pixel][row offset]
   std::array<std::uint16_t*, most_paths> large_jumps;
   std::array<Line, most_rows> lines;           // of paths that keep two pixels, for each row of a band
   std::uint16_t *right_lowest, *right_labels;  // [row][column]
@@ -96,6 +98,7 @@ class Cpu final : public host::Plan {
         large_jumps_(model_.large_jumps.begin(), model_.large_jumps.end()),
         widths_(model_),
         costs_(model_, {widths_.cost, false, model_.highest_pixel_cost(), true}, format, workers_.slots()),
+        prior_(model_, size_),
         scratch_(static_cast<std::size_t>(workers_.slots())) {
     data_cost::check_reachable(model_, size_);
     make_passes();
@@ -146,6 +149,7 @@ class Cpu final : public host::Plan {
 
   void reserve(Arena& arena) override {
     costs_.reserve(arena);
+    prior_.reserve(arena);
     for (Sweep& sweep : sweeps_) {
       for (Pass& pass : sweep.passes) {
         reserve_lines(pass, size_.width, arena);
@@ -212,6 +216,9 @@ class Cpu final : public host::Plan {
                                                      static_cast<std::size_t>(costs_.cost_bytes()));
       scratch.windows = arena.reserve<std::uint16_t>(window_scratch(disparities(), reach()));
     }
+    if (prior_.exists())
+      scratch.row_costs = arena.reserve<std::uint16_t>(static_cast<std::size_t>(tile_columns()) *
+                                                       static_cast<std::size_t>(model_.row_offsets));
     if (has_two_passes())
       scratch.brought = arena.reserve<std::byte>(elements(band_rows * size_.width) *
                                                  static_cast<std::size_t>(widths_.path));
@@ -261,12 +268,14 @@ class Cpu final : public host::Plan {
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
     pair_ = &pair;
     costs_.prepare(pair, false, workers_);
+    fit_row_prior();
     clock.finish("prepare");
     aggregate(&map);
     if (offers_across_rows()) write_right_rows();
     clock.finish("paths");
     if (!checks_left_right_ || parameters_.right_map != RightMap::match) return;
     costs_.prepare(pair, true, workers_);
+    fit_row_prior();
     clock.finish("right_prepare");
     aggregate(nullptr);
     clock.finish("right_paths");
@@ -416,9 +425,62 @@ class Cpu final : public host::Plan {
   // Data costs
 
   void find_costs(std::span<const Segment> segments, int slot) const {
-    if (!widths_.direct) return find_window_costs(segments, slot);
-    for (const Segment& segment : segments)
-      write_pixel_costs(segment.y, segment.first, segment.last, segment.path_costs, slot);
+    if (widths_.direct)
+      for (const Segment& segment : segments)
+        write_pixel_costs(segment.y, segment.first, segment.last, segment.path_costs, slot);
+    else
+      find_window_costs(segments, slot);
+    if (!prior_.exists()) return;
+    for (const Segment& segment : segments) add_row_prior(segment, slot);
+  }
+
+  void add_row_prior(const Segment& segment, int slot) const {
+    std::uint16_t* const numbers = scratch_[static_cast<std::size_t>(slot)].row_costs;
+    std::uint16_t* number = numbers;
+    for (int x = segment.first; x < segment.last; ++x) {
+      const double expected = prior_.expected(x, segment.y);
+      for (int k = 0; k < model_.row_offsets; ++k)
+        *number++ = static_cast<std::uint16_t>(prior_.cost(expected, k));
+    }
+    const auto count = static_cast<int>(number - numbers);
+    if (widths_.path == 1) add_to_costs({1, disparities(), count, numbers, segment.path_costs});
+    if (!widths_.direct) add_to_costs({2, disparities(), count, numbers, segment.costs});
+  }
+
+  void fit_row_prior() {
+    if (!prior_.exists()) return;
+    prior_.clear();
+    workers_.for_each(prior_.squares().height, [&](int square, int slot) {
+      prior_.for_rows(square, [&](int y) { add_up_row_offsets(y, slot); });
+    });
+    prior_.fit();
+  }
+
+  void add_up_row_offsets(int y, int slot) const {
+    for (int x = 0; x < size_.width; x += costs_.at_once()) {
+      const int count = std::min(costs_.at_once(), size_.width - x);
+      for (int k = 0; k < model_.row_offsets; ++k) {
+        const void* costs = costs_.row(y, x, count, slot, k);
+        if (costs_.cost_bytes() == 1)
+          add_least(static_cast<const std::uint8_t*>(costs), x, y, count, k);
+        else
+          add_least(static_cast<const std::uint16_t*>(costs), x, y, count, k);
+      }
+    }
+  }
+
+  template <class Element>
+  void add_least(const Element* costs, int first, int y, int count, int k) const {
+    std::array<Element, data_cost::most_at_once> least;
+    std::copy_n(costs, count, least.begin());
+    for (int d = 1; d < disparities(); ++d) {
+      const Element* of_label = costs + d * data_cost::CostRows::stride();
+      for (int i = 0; i < count; ++i) {
+        Element& lowest = least[static_cast<std::size_t>(i)];
+        lowest = std::min(lowest, of_label[i]);
+      }
+    }
+    for (int i = 0; i < count; ++i) prior_.add(first + i, y, k, least[static_cast<std::size_t>(i)]);
   }
 
   // [pixel][label], of the pixels [first, last) of a row.
@@ -803,6 +865,7 @@ class Cpu final : public host::Plan {
   std::vector<std::uint16_t> large_jumps_;  // Model::large_jumps
   Widths widths_;
   data_cost::CostRows costs_;
+  RowPrior prior_;
   std::vector<Sweep> sweeps_;
   std::vector<Pass> columns_;
   std::vector<Scratch> scratch_;  // by slot

@@ -30,6 +30,14 @@ struct Turn {
 };
 void turn_costs(const Turn& turn);
 
+// Adds a number to the costs of each row offset of each pixel. Costs behind the disparities keep the highest value.
+struct Additions {
+  int element_bytes, labels, count;  // labels of a row offset; row offsets of all pixels
+  const std::uint16_t* numbers;
+  void* costs;
+};
+void add_to_costs(const Additions& additions);
+
 inline constexpr int most_window = 15;
 
 // Sums of pixels' costs over the windows around the pixels [first, last) of a row.

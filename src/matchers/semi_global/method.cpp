@@ -38,8 +38,12 @@ Fields fields(SemiGlobalParameters& p) {
       .add("edge_floor", p.edge_floor, detail::range(0, 1),
            {"Fraction of P2 that remains at any edge", "", Audience::experts});
   data_cost::add_row_tolerance_field(fields, p.row_tolerance);
-  fields.add("row_jump", p.row_jump, detail::range(1, highest_jump),
-             {"P3: cost of any change of the row offset", "units", Audience::experts});
+  fields
+      .add("row_jump", p.row_jump, detail::range(1, highest_jump),
+           {"P3: cost of any change of the row offset", "units", Audience::experts})
+      .add("row_prior", p.row_prior, detail::range(0, 1024),
+           {"Cost of each row between a row offset and the surface fitted to the whole pair; 0 = no surface",
+            "units", Audience::experts});
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields
       .add("uniqueness", p.uniqueness, detail::range(0, 100),

@@ -7,6 +7,7 @@
 
 #include "data_cost/edge_weight.h"
 #include "matchers/host_plan.h"
+#include "matchers/semi_global/row_prior.h"
 #include "matchers/semi_global/semi_global.h"
 
 namespace parallax::semi_global {
@@ -35,7 +36,8 @@ class Reference final : public host::Plan {
                    data_cost::volume_labels(parameters.cost, parameters.disparities)),
         model_(make_model(parameters)),
         parameters_(parameters),
-        data_costs_(model_, size_) {
+        data_costs_(model_, size_),
+        prior_(model_, size_) {
     data_cost::check_reachable(model_, size_);
     plan_memory(parameters.row_tolerance > 0);
   }
@@ -52,6 +54,7 @@ class Reference final : public host::Plan {
  private:
   void reserve(Arena& arena) override {
     data_costs_.reserve(arena);
+    prior_.reserve(arena);
     for (Volume* volume : {&costs_, &path_, &sums_})
       *volume = {arena.reserve<int>(size_.pixels() * static_cast<std::size_t>(model_.labels)), size_,
                  model_.labels};
@@ -85,12 +88,18 @@ class Reference final : public host::Plan {
     }
   }
 
-  // C: the data costs of the pixels of a window, added up. Sums over paths are still unused, so pixels' costs go there.
-  void find_costs() const {
+  // C: the data costs of the pixels of a window, added up, and those of row offsets. Sums over paths are still unused, so
+  // pixels' costs go there.
+  void find_costs() {
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x)
         for (int label = 0; label < model_.labels; ++label)
           sums_.at(x, y)[label] = std::max(0, static_cast<int>(data_costs_.at(x, y, label)));
+    add_up_windows();
+    if (prior_.exists()) add_row_prior();
+  }
+
+  void add_up_windows() const {
     const int reach = parameters_.window / 2;
     for (int y = 0; y < size_.height; ++y) {
       for (int x = 0; x < size_.width; ++x) {
@@ -104,6 +113,26 @@ class Reference final : public host::Plan {
         }
       }
     }
+  }
+
+  void add_row_prior() {
+    const int disparities = model_.disparities();
+    prior_.clear();
+    for (int square = 0; square < prior_.squares().height; ++square) {
+      prior_.for_rows(square, [&](int y) {
+        for (int x = 0; x < size_.width; ++x) {
+          for (int row = 0; row < model_.row_offsets; ++row) {
+            const int* of_row = sums_.at(x, y) + row * disparities;
+            prior_.add(x, y, row, *std::min_element(of_row, of_row + disparities));
+          }
+        }
+      });
+    }
+    prior_.fit();
+    for (int y = 0; y < size_.height; ++y)
+      for (int x = 0; x < size_.width; ++x)
+        for (int label = 0; label < model_.labels; ++label)
+          costs_.at(x, y)[label] += prior_.cost(prior_.expected(x, y), label / disparities);
   }
 
   bool uses_pixels_beside() const { return parameters_.aggregation == Aggregation::mgm; }
@@ -212,6 +241,7 @@ class Reference final : public host::Plan {
   Model model_;
   SemiGlobalParameters parameters_;
   data_cost::DataCosts data_costs_;
+  RowPrior prior_;
   Volume costs_, path_, sums_;
   View<std::uint16_t> labels_;  // of the left pixels that have been decided
 };

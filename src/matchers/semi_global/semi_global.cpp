@@ -38,20 +38,25 @@ std::span<const Step> steps_of(int paths) {
 
 namespace {
 
-// The highest data cost of a pixel that leaves room for the others of the window, and for P2 on each path.
+// The highest data cost of a pixel that leaves room for the others of the window, for row offsets, and for P2 on each path.
 int highest_cost_that_fits(const Model& model) {
   const SemiGlobalParameters& p = model.parameters;
-  return (highest_sum / p.paths - model.highest_jump()) / (p.window * p.window);
+  return (highest_sum / p.paths - model.highest_jump() - model.highest_row_cost()) / (p.window * p.window);
+}
+
+[[noreturn]] void refuse_largest(const Model& model) {
+  const SemiGlobalParameters& p = model.parameters;
+  const std::string rest = "or of window or paths: sums of costs exceed 16 bits";
+  if (model.highest_row_cost() > model.highest_jump())
+    refuse("row_prior", p.row_prior, "less of it, of row_tolerance, " + rest);
+  const bool is_large = model.highest_jump() == p.large_jump;
+  refuse(is_large ? "large_jump" : "row_jump", model.highest_jump(), "less of it, " + rest);
 }
 
 void check_fits(const Model& model) {
   const SemiGlobalParameters& p = model.parameters;
   const int most = highest_cost_that_fits(model);
-  if (most < 1) {
-    const bool is_large = model.highest_jump() == p.large_jump;
-    refuse(is_large ? "large_jump" : "row_jump", model.highest_jump(),
-           "less of it, or of window or paths: sums of costs exceed 16 bits");
-  }
+  if (most < 1) refuse_largest(model);
   if (p.outside_cost.value_or(0) > most)
     refuse("outside_cost", *p.outside_cost,
            "at most " + std::to_string(most) + " with this window, these paths and large_jump");

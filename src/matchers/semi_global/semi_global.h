@@ -14,13 +14,15 @@
 //
 //   T_r(q, d, v) = min( L_r(q, d, v), L_r(q, d ± 1, v) + P1, min_k L_r(q, k, v) + P2, min L_r(q) + P3 ) − min L_r(q)
 //
-// where P3 does not depend on gray: rows lie where they lie, whatever the picture shows.
+// where P3 does not depend on gray: rows lie where they lie, whatever the picture shows. C also grows with the distance of v
+// from a surface of row offsets that fits the whole pair (row_prior.h).
 //
 // All numbers are integers. L lies in [0, C + P2], or P3 where that is higher, so it fits bytes where the highest data cost
 // and P2 add up to at most 255, and 16 bits otherwise; S always fits 16 bits.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <vector>
@@ -71,7 +73,13 @@ struct Model : data_cost::CostModel {
   int highest_pixel_cost() const {
     return static_cast<int>(cost == DataCost::volume ? volume_limit : highest_data_cost());
   }
-  int highest_cost() const { return parameters.window * parameters.window * highest_pixel_cost(); }
+  // What a row offset costs at most, because it is not the one that is expected (row_prior.h).
+  int highest_row_cost() const {
+    return static_cast<int>(std::ceil(parameters.row_prior * static_cast<float>(row_offsets - 1)));
+  }
+  int highest_cost() const {
+    return parameters.window * parameters.window * highest_pixel_cost() + highest_row_cost();
+  }
   // The most that T can be.
   int highest_jump() const {
     return row_offsets == 1 ? parameters.large_jump : std::max(parameters.large_jump, parameters.row_jump);

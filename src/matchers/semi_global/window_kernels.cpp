@@ -75,6 +75,25 @@ void turn_costs_here(const Turn& turn) {
   turn.element_bytes == 1 ? turn_as<std::uint8_t>(turn) : turn_as<std::uint16_t>(turn);
 }
 
+// Additions
+
+template <class Element>
+void add_to_costs_as(const Additions& additions) {
+  const hn::ScalableTag<Element> tag;
+  auto* costs = static_cast<Element*>(additions.costs);
+  for (int i = 0; i < additions.count; ++i, costs += pitch(additions.labels)) {
+    if (additions.numbers[i] == 0) continue;
+    const auto number = hn::Set(tag, static_cast<Element>(additions.numbers[i]));
+    for (int label = 0; label < additions.labels; label += static_cast<int>(hn::Lanes(tag)))
+      hn::StoreU(hn::SaturatedAdd(hn::LoadU(tag, costs + label), number), tag, costs + label);
+  }
+}
+
+void add_to_costs_here(const Additions& additions) {
+  additions.element_bytes == 1 ? add_to_costs_as<std::uint8_t>(additions)
+                               : add_to_costs_as<std::uint16_t>(additions);
+}
+
 // Windows
 
 HWY_INLINE hn::Vec<Words> load_words(const std::uint8_t* from) {
@@ -201,10 +220,15 @@ HWY_AFTER_NAMESPACE();
 namespace parallax::semi_global {
 
 HWY_EXPORT(turn_costs_here);
+HWY_EXPORT(add_to_costs_here);
 HWY_EXPORT(add_up_windows_here);
 
 void turn_costs(const Turn& turn) {
   HWY_DYNAMIC_DISPATCH(turn_costs_here)(turn);
+}
+
+void add_to_costs(const Additions& additions) {
+  HWY_DYNAMIC_DISPATCH(add_to_costs_here)(additions);
 }
 
 void add_up_windows(const WindowRow& row) {

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The row offsets that a pair has by its data costs in the large, where rows are searched, and what other ones cost. The
+// costs of a square for row offset v are the sum of min_d D(p, d, v) over its pixels p on every eighth row, where D is the
+// data cost of a single pixel. The surface v̂ fits them (data_cost/row_surface.h). C(p, d, v) grows by
+//
+//   row_prior·max(0, |v − v̂| − ½)
+//
+// rounded, where v̂ is that of the middle of p: the row offsets on both sides of v̂ cost nothing or little.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/arena.h"
+#include "data_cost/row_surface.h"
+#include "matchers/semi_global/semi_global.h"
+
+namespace parallax::semi_global {
+
+class RowPrior {
+ public:
+  RowPrior(const Model& model, Size image)
+      : model_(model), image_(image), squares_(data_cost::RowOffsetCosts::squares(image)) {}
+
+  bool exists() const { return model_.row_offsets > 1 && model_.parameters.row_prior > 0; }
+
+  // Called twice, as Arena says.
+  void reserve(Arena& arena) { costs_ = arena.reserve<std::int64_t>(exists() ? cost_count() : 0); }
+
+  Size squares() const { return squares_; }
+  // Calls each(y) for the rows of a row of squares that count.
+  template <class Each>
+  void for_rows(int square, const Each& each) const {
+    constexpr int side = data_cost::RowOffsetCosts::side, step = 8;
+    for (int y = square * side + step / 2; y < std::min(image_.height, (square + 1) * side); y += step)
+      each(y);
+  }
+
+  void clear() const { std::fill_n(costs_, cost_count(), 0); }
+  // Adds what pixel (x, y) has at the row offset of index `row`.
+  void add(int x, int y, int row, int least) const {
+    constexpr int side = data_cost::RowOffsetCosts::side;
+    costs_[(y / side * squares_.width + x / side) * model_.row_offsets + row] += least;
+  }
+  void fit() { surface_ = data_cost::fit_row_surface({image_, model_.row_offsets / 2, costs_}); }
+
+  // v̂ of pixel (x, y).
+  double expected(int x, int y) const {
+    return surface_.at(data_cost::position(x, x + 1, image_.width),
+                       data_cost::position(y, y + 1, image_.height));
+  }
+  // What the row offset of index `row` costs where v̂ is `expected`.
+  int cost(double expected, int row) const {
+    const double away = std::abs(model_.min_row_offset + row - expected) - 0.5;
+    return static_cast<int>(std::max(0.0, away) * static_cast<double>(model_.parameters.row_prior) + 0.5);
+  }
+
+ private:
+  std::size_t cost_count() const { return squares_.pixels() * static_cast<std::size_t>(model_.row_offsets); }
+
+  const Model& model_;
+  Size image_, squares_;
+  std::int64_t* costs_ = nullptr;
+  data_cost::RowSurface surface_;
+};
+
+}  // namespace parallax::semi_global
