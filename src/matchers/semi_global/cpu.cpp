@@ -457,30 +457,32 @@ class Cpu final : public host::Plan {
   }
 
   void add_up_row_offsets(int y, int slot) const {
-    for (int x = 0; x < size_.width; x += costs_.at_once()) {
-      const int count = std::min(costs_.at_once(), size_.width - x);
+    const int at_once = costs_.at_once() / RowPrior::group * RowPrior::group;
+    for (int x = 0; x < size_.width; x += at_once) {
+      const int count = std::min(at_once, size_.width - x);
       for (int k = 0; k < model_.row_offsets; ++k) {
         const void* costs = costs_.row(y, x, count, slot, k);
         if (costs_.cost_bytes() == 1)
-          add_least(static_cast<const std::uint8_t*>(costs), x, y, count, k);
+          add_groups(static_cast<const std::uint8_t*>(costs), x, y, count, k);
         else
-          add_least(static_cast<const std::uint16_t*>(costs), x, y, count, k);
+          add_groups(static_cast<const std::uint16_t*>(costs), x, y, count, k);
       }
     }
   }
 
+  // Sums of pixels that begin in a group are computed, too, so that lanes of vectors are pixels.
   template <class Element>
-  void add_least(const Element* costs, int first, int y, int count, int k) const {
-    std::array<Element, data_cost::most_at_once> least;
-    std::copy_n(costs, count, least.begin());
-    for (int d = 1; d < disparities(); ++d) {
-      const Element* of_label = costs + d * data_cost::CostRows::stride();
-      for (int i = 0; i < count; ++i) {
-        Element& lowest = least[static_cast<std::size_t>(i)];
-        lowest = std::min(lowest, of_label[i]);
-      }
-    }
-    for (int i = 0; i < count; ++i) prior_.add(first + i, y, k, least[static_cast<std::size_t>(i)]);
+  void add_groups(const Element* costs, int first, int y, int count, int k) const {
+    static_assert(RowPrior::group == 4);
+    std::array<std::uint16_t, data_cost::most_at_once> least;
+    least.fill(65535);
+    for (int d = 0; d < disparities(); ++d, costs += data_cost::CostRows::stride())
+      for (int i = 0; i + RowPrior::group <= count; ++i)
+        least[static_cast<std::size_t>(i)] =
+            std::min(least[static_cast<std::size_t>(i)],
+                     static_cast<std::uint16_t>(costs[i] + costs[i + 1] + costs[i + 2] + costs[i + 3]));
+    for (int i = 0; i + RowPrior::group <= count; i += RowPrior::group)
+      prior_.add(first + i, y, k, least[static_cast<std::size_t>(i)]);
   }
 
   // [pixel][label], of the pixels [first, last) of a row.

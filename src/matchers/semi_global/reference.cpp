@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include "data_cost/edge_weight.h"
 #include "matchers/host_plan.h"
@@ -120,12 +121,8 @@ class Reference final : public host::Plan {
     prior_.clear();
     for (int square = 0; square < prior_.squares().height; ++square) {
       prior_.for_rows(square, [&](int y) {
-        for (int x = 0; x < size_.width; ++x) {
-          for (int row = 0; row < model_.row_offsets; ++row) {
-            const int* of_row = sums_.at(x, y) + row * disparities;
-            prior_.add(x, y, row, *std::min_element(of_row, of_row + disparities));
-          }
-        }
+        for (int x = 0; x + RowPrior::group <= size_.width; x += RowPrior::group)
+          for (int row = 0; row < model_.row_offsets; ++row) prior_.add(x, y, row, least_of_group(x, y, row));
       });
     }
     prior_.fit();
@@ -133,6 +130,16 @@ class Reference final : public host::Plan {
       for (int x = 0; x < size_.width; ++x)
         for (int label = 0; label < model_.labels; ++label)
           costs_.at(x, y)[label] += prior_.cost(prior_.expected(x, y), label / disparities);
+  }
+
+  int least_of_group(int x, int y, int row) const {
+    int least = std::numeric_limits<int>::max();
+    for (int d = 0; d < model_.disparities(); ++d) {
+      int sum = 0;
+      for (int i = 0; i < RowPrior::group; ++i) sum += sums_.at(x + i, y)[row * model_.disparities() + d];
+      least = std::min(least, sum);
+    }
+    return least;
   }
 
   bool uses_pixels_beside() const { return parameters_.aggregation == Aggregation::mgm; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The row offsets that a pair has by its data costs in the large, where rows are searched, and what other ones cost. The
-// costs of a square for row offset v are the sum of min_d D(p, d, v) over its pixels p on every eighth row, where D is the
-// data cost of a single pixel. The surface v̂ fits them (data_cost/row_surface.h). C(p, d, v) grows by
+// costs of a square for row offset v are the sum of min_d Σ D(p, d, v) over its groups of four pixels p side by side, on
+// every eighth row, where D is the data cost of a single pixel: groups tell rows apart better than pixels do. The surface v̂
+// fits them (data_cost/row_surface.h). C(p, d, v) grows by
 //
 //   row_prior·max(0, |v − v̂| − ½)
 //
@@ -29,6 +30,7 @@ class RowPrior {
   // Called twice, as Arena says.
   void reserve(Arena& arena) { costs_ = arena.reserve<std::int64_t>(exists() ? cost_count() : 0); }
 
+  static constexpr int group = 4;
   Size squares() const { return squares_; }
   // Calls each(y) for the rows of a row of squares that count.
   template <class Each>
@@ -39,7 +41,7 @@ class RowPrior {
   }
 
   void clear() const { std::fill_n(costs_, cost_count(), 0); }
-  // Adds what pixel (x, y) has at the row offset of index `row`.
+  // Adds what the group from pixel (x, y) has at the row offset of index `row`.
   void add(int x, int y, int row, int least) const {
     constexpr int side = data_cost::RowOffsetCosts::side;
     costs_[(y / side * squares_.width + x / side) * model_.row_offsets + row] += least;
