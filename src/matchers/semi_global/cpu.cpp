@@ -470,7 +470,7 @@ class Cpu final : public host::Plan {
     }
   }
 
-  // Sums of pixels that begin in a group are computed, too, so that lanes of vectors are pixels.
+  // Adds up four pixels from each pixel on, not only from the first of each group, so that lanes of vectors are pixels.
   template <class Element>
   void add_groups(const Element* costs, int first, int y, int count, int k) const {
     static_assert(RowPrior::group == 4);

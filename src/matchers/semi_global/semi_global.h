@@ -17,8 +17,8 @@
 // where P3 does not depend on gray: rows lie where they lie, whatever the picture shows. C also grows with the distance of v
 // from a surface of row offsets that fits the whole pair (row_prior.h).
 //
-// All numbers are integers. L lies in [0, C + P2], or P3 where that is higher, so it fits bytes where the highest data cost
-// and P2 add up to at most 255, and 16 bits otherwise; S always fits 16 bits.
+// All numbers are integers. L lies in [0, C + P2], or P3 where that is higher, so it fits bytes where the highest C and
+// that jump add up to at most 255, and 16 bits otherwise; S always fits 16 bits.
 #pragma once
 
 #include <algorithm>
