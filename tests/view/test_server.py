@@ -645,8 +645,9 @@ def test_a_recording_ends_before_its_file_is_too_large(serve, folder):
         r"the recording ended after (\d+) frames, because its file may not be larger: save it, .*", error
     )
     assert said, error
-    message, _ = page.message("sequence")
-    assert not message["playing"] and message["recorded"] == int(said[1]) > 1
+    while (message := page.message("sequence")[0])["playing"]:
+        pass
+    assert message["recorded"] == int(said[1]) > 1
     status, video = server.ask("POST", page.path + "/record", json.dumps({"recording": False}))
     assert status == 200 and limit // 2 < len(video) <= limit
     words = ["ffmpeg", "-v", "error", "-i", "-", "-f", "rawvideo", "-pix_fmt", "gray", "-"]
