@@ -76,8 +76,8 @@ struct Warp {
 
 constexpr double rows_off = 2;
 
-// A turn moves columns, too, by as much in proportion to the height; so does scaling, to the width. Bent rows do not lie in a
-// plane.
+// A turn moves columns, too, by as much in proportion to the height; so does scaling, to the width. The row
+// offsets of the bent pair do not lie in a plane.
 constexpr Warp warps[] = {{"lowered by 2 rows", 0, 0, 1, 0, 0},
                           {"lowered by 1.5 rows", 0, 0, 0.75, 0, 0},
                           {"turned", 1, 0, 0, 0, -1},

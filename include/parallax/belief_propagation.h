@@ -77,8 +77,8 @@ struct BeliefPropagationParameters {
   /// Neighbours whose row offsets differ by k cost row_weight·k more, and T at most in all, whatever the edges;
   /// 0…1024.
   float row_weight = 4;
-  /// A smooth surface of row offsets is fitted to the whole pair; a row offset k away from it costs row_prior·k more for each
-  /// pixel of the image. Applies with row_tolerance, on every level that considers all labels, except the finest; 0 = no
+  /// A smooth surface of row offsets is fitted to the whole pair; a row offset k rows away from it costs row_prior·k more, in
+  /// labels as T, for each pixel of the image. Applies with row_tolerance, on every level that considers all labels, except the finest; 0 = no
   /// surface; 0…1024.
   float row_prior = 0.1f;
 

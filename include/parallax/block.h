@@ -49,11 +49,11 @@ struct BlockParameters {
   /// window sum to less than this; 0 = accept all; 0 or more.
   int texture_threshold = 0;
   /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is then
-  /// a disparity and a row offset (DisparityMap::row_offset). Each pixel takes the row offset that its neighbourhood prefers, and
-  /// in that row the cheapest disparity. Only on reference and cpu.
+  /// a disparity and a row offset (DisparityMap::row_offset). Each pixel takes the row offset that its neighbourhood prefers, or
+  /// the whole pair (row_prior), and in that row the cheapest disparity. Only on reference and cpu.
   int row_tolerance = 0;
-  /// A smooth surface of row offsets is fitted to the whole pair; a row offset k away from it costs row_prior·k times the mean
-  /// cost more. Applies with row_tolerance; 0 = no surface, with which tiles equal the untiled map; 0…1024.
+  /// A smooth surface of row offsets is fitted to the whole pair; a row offset k rows away from it costs row_prior·k times the
+  /// mean cost of a pixel more. Applies with row_tolerance; 0…1024. 0 = no surface; only then do tiles equal the untiled map.
   float row_prior = 0.1f;
   SubPixel sub_pixel = SubPixel::parabola;  ///< how costs are interpolated between integer disparities
   RefineParameters refine;                  ///< steps after the match

@@ -28,7 +28,8 @@ struct CostCurve {
 
 /// Computes the costs at column x and row y of the left image, before any step after the match. The method's reference
 /// matches the surroundings of the pixel. Data costs are exact. Totals, which depend on all of the image, are those of
-/// the surroundings and 48 pixels more on every side: nearly the same.
+/// the surroundings and 48 pixels more on every side: nearly the same. With row_prior, the surface of row offsets is that of
+/// the surroundings, too; data costs of semi-global matching contain what it adds.
 /// \throws Error (argument) as margins() does, for a pixel outside the image, and for a pair that a Matcher refuses.
 CostCurve cost_curve(const MatcherParameters& parameters, const StereoPair& pair, int x, int y);
 

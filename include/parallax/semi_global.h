@@ -79,11 +79,11 @@ struct SemiGlobalParameters {
   /// with DataCost::volume.
   int row_tolerance = 0;
   /// P3: cost of any change of the row offset from one pixel of a path to the next, in units, whatever the edges; 1…8191.
-  /// Where rows are searched, the higher of P2 and P3 counts in what fits 16 bits.
+  /// Where rows are searched, the higher of P2 and P3 counts in what must fit 16 bits.
   int row_jump = 120;
-  /// A smooth surface of row offsets is fitted to the whole pair; a row offset k away from it costs row_prior·(k − ½) more,
-  /// in units, where k is above ½. Applies with row_tolerance; 0 = no surface; 0…1024. 2·row_tolerance times row_prior
-  /// counts in what fits 16 bits.
+  /// A smooth surface of row offsets is fitted to the whole pair; a row offset k rows away from it costs row_prior·(k − ½)
+  /// more, in units, where k is above ½. Applies with row_tolerance; 0 = no surface; 0…1024. 2·row_tolerance·row_prior adds to
+  /// the highest data cost in what must fit 16 bits.
   float row_prior = 2;
 
   SubPixel sub_pixel = SubPixel::v_shape;  ///< how sums are interpolated between labels

@@ -23,7 +23,7 @@ class TileMargins:
     top: int  #: rows above it
     bottom: int  #: rows below it
     alignment: int  #: a tile with its margins begins at multiples of this many columns and rows
-    exact: bool  #: whether tiles equal the untiled map, byte for byte; not so for belief propagation, sgm, and row_prior
+    exact: bool  #: whether tiles equal the untiled map, byte for byte: block and census, except with row_prior across rows
     halo: int  #: rows above and below a strip of full rows that the steps after the left-right check read
     halo_alignment: int  #: a strip with its halo begins at a multiple of this many rows
 

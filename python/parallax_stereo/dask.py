@@ -266,7 +266,7 @@ def match_tiles(
     **parameters: Any,
 ) -> Tuple[Any, Any]:
     """Matches a pair in tiles and returns dask arrays of disparities, float32, and statuses, uint8. With block and census
-    they are the untiled map, byte for byte.
+    they are the untiled map, byte for byte; with row_tolerance, only where row_prior is 0.
 
         disparity, status = px_dask.match_tiles(da.from_zarr("left.zarr"), da.from_zarr("right.zarr"), 128, "census")
 

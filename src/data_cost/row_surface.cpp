@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 
-#include "core/round_up.h"
 #include "data_cost/data_cost.h"
 
 namespace parallax::data_cost {
@@ -32,7 +31,7 @@ struct Cell {
 class Search {
  public:
   explicit Search(const RowOffsetCosts& costs) : best_{costs.rows} {
-    const Size squares = RowOffsetCosts::squares(costs.image);
+    const Size squares = costs.squares();
     const int squares_in_cell = divide_round_up(std::max(squares.width, squares.height), most_cells);
     const int side = RowOffsetCosts::side * squares_in_cell;
     for (int y = 0; y < costs.image.height; y += side)
@@ -67,19 +66,17 @@ class Search {
  private:
   // Of the squares that begin in [x, x + side) × [y, y + side).
   void add_cell(const RowOffsetCosts& costs, int x, int y, int side) {
-    const int end_x = std::min(x + side, costs.image.width), end_y = std::min(y + side, costs.image.height);
-    const int offsets = 2 * costs.rows + 1, columns = RowOffsetCosts::squares(costs.image).width;
     Cell& cell = cells_[cell_count_++];
-    cell = {position(x, end_x, costs.image.width), position(y, end_y, costs.image.height), {}};
-    for (int v = y; v < end_y; v += RowOffsetCosts::side) {
-      for (int u = x; u < end_x; u += RowOffsetCosts::side) {
-        const std::ptrdiff_t square =
-            static_cast<std::ptrdiff_t>(v / RowOffsetCosts::side) * columns + u / RowOffsetCosts::side;
-        for (int i = 0; i < offsets; ++i)
-          cell.costs[static_cast<std::size_t>(i)] += static_cast<double>(costs.costs[square * offsets + i]);
+    cell = {position(x, side, costs.image.width), position(y, side, costs.image.height), {}};
+    for (int v = y; v < std::min(y + side, costs.image.height); v += RowOffsetCosts::side) {
+      for (int u = x; u < std::min(x + side, costs.image.width); u += RowOffsetCosts::side) {
+        const std::int64_t* of_square = costs.of(u / RowOffsetCosts::side, v / RowOffsetCosts::side);
+        for (int i = 0; i < costs.offsets(); ++i)
+          cell.costs[static_cast<std::size_t>(i)] += static_cast<double>(of_square[i]);
       }
     }
-    for (int i = 0; i < offsets; ++i) mean_ += cell.costs[static_cast<std::size_t>(i)] / offsets;
+    for (int i = 0; i < costs.offsets(); ++i)
+      mean_ += cell.costs[static_cast<std::size_t>(i)] / costs.offsets();
   }
 
   double cost_of(const RowSurface& surface) const {
@@ -103,10 +100,6 @@ double RowSurface::at(double x, double y) const {
   const double v =
       c[0] + c[1] * x + c[2] * y + c[3] * (x * x - 1.0 / 3) + c[4] * x * y + c[5] * (y * y - 1.0 / 3);
   return std::clamp<double>(v, -rows, rows);
-}
-
-Size RowOffsetCosts::squares(Size image) {
-  return {divide_round_up(image.width, side), divide_round_up(image.height, side)};
 }
 
 RowSurface fit_row_surface(const RowOffsetCosts& costs) {

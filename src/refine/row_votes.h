@@ -38,57 +38,45 @@ class RowVotes {
 
   RowVotes() = default;
   // `rows`: searched up and down.
-  RowVotes(Size image, int rows, double row_prior)
-      : image_(image),
-        squares_(data_cost::RowOffsetCosts::squares(image)),
-        rows_(rows),
-        row_prior_(row_prior) {}
+  RowVotes(Size image, int rows, double row_prior) : own_{image, rows}, row_prior_(row_prior) {}
 
   // Called twice, as Arena says.
   void reserve(Arena& arena) {
-    const std::size_t count = squares_.pixels() * static_cast<std::size_t>(offsets());
-    own_ = arena.reserve<std::int64_t>(count);
-    sums_ = arena.reserve<std::int64_t>(count);
-    order_ = arena.reserve<std::int8_t>(count);
+    own_.reserve(arena);
+    sums_ = arena.reserve<std::int64_t>(own_.count());
+    order_ = arena.reserve<std::int8_t>(own_.count());
   }
 
-  Size squares() const { return squares_; }
-  int offsets() const { return 2 * rows_ + 1; }
+  Size squares() const { return own_.squares(); }
+  int offsets() const { return own_.offsets(); }
 
   // Σ m(v) of the square's own pixels, for v = −rows … rows; to be set before settle().
-  std::int64_t* own(int x, int y) const { return own_ + at(x, y); }
+  std::int64_t* own(int x, int y) const { return own_.of(x, y); }
 
   // Computes M, and the order of preference, of all squares.
   void settle() const;
 
   // The row offsets of a square's pixels, the preferred one first.
-  const std::int8_t* preferred(int x, int y) const { return order_ + at(x, y); }
+  const std::int8_t* preferred(int x, int y) const { return order_ + own_.index(x, y); }
 
   // What a square's pixels that take row offset v add to it.
   float fraction(int x, int y, int v, SubPixel method) const {
-    if (method == SubPixel::none || std::abs(v) == rows_) return 0;
-    const std::int64_t* sums = sums_ + at(x, y) + v + rows_;
+    if (method == SubPixel::none || std::abs(v) == own_.rows) return 0;
+    const std::int64_t* sums = sums_ + own_.index(x, y) + v + own_.rows;
     const bool least = sums[0] <= sums[-1] && sums[0] <= sums[1];
     if (!least || (sums[-1] == sums[0] && sums[1] == sums[0])) return 0;
     return sub_pixel_offset(method, sums[-1], sums[0], sums[1]).value();
   }
 
  private:
-  std::ptrdiff_t at(int x, int y) const {
-    return (static_cast<std::ptrdiff_t>(y) * squares_.width + x) * offsets();
-  }
-
   // Adds up M of a square, and returns the number of squares that it is of.
   int add_up(int x, int y) const;
   // Puts the row offsets in the order of M'.
-  void order(const std::int64_t* sums, std::int8_t* order) const;
+  void order(const double* costs, std::int8_t* order) const;
   double mean_of_squares() const;
 
-  Size image_{0, 0};
-  Size squares_{0, 0};
-  int rows_ = 0;
+  data_cost::RowOffsetCosts own_;
   double row_prior_ = 0;
-  std::int64_t* own_ = nullptr;
   std::int64_t* sums_ = nullptr;
   std::int8_t* order_ = nullptr;
 };

@@ -26,8 +26,7 @@ class RowPrior {
  public:
   RowPrior(const Model& model, Size image)
       : model_(model),
-        image_(image),
-        squares_(data_cost::RowOffsetCosts::squares(image)),
+        costs_{image, model.row_offsets / 2},
         levels_(level_sizes(image, model.parameters.levels).size()) {
     first_ = std::max<std::size_t>(1, model.candidate_levels(levels_));
   }
@@ -39,40 +38,39 @@ class RowPrior {
   std::size_t first_level() const { return first_; }
 
   // Called twice, as Arena says.
-  void reserve(Arena& arena) { costs_ = arena.reserve<std::int64_t>(exists() ? cost_count() : 0); }
+  void reserve(Arena& arena) {
+    if (exists()) costs_.reserve(arena);
+  }
 
-  Size squares() const { return squares_; }
+  Size squares() const { return costs_.squares(); }
   // The first row of the first level that is in a square row.
   int first_row(int square) const {
     return divide_round_up(square * data_cost::RowOffsetCosts::side, 1 << first_);
   }
 
-  void clear() const { std::fill_n(costs_, cost_count(), 0); }
+  void clear() const { costs_.clear(); }
   // Adds what pixel (x, y) of the first level has at the row offset of index `row`.
   void add(int x, int y, int row, float least) const {
     const double fine = model_.integer ? 1 : 256;
-    costs_[(square_of(y) * squares_.width + square_of(x)) * model_.row_offsets + row] +=
-        std::llround(fine * static_cast<double>(least));
+    costs_.of(square_of(x), square_of(y))[row] += std::llround(fine * static_cast<double>(least));
   }
-  void fit() { surface_ = data_cost::fit_row_surface({image_, model_.row_offsets / 2, costs_}); }
+  void fit() { surface_ = fit_row_surface(costs_); }
 
   // What pixel (x, y) of a level pays at the row offset of index `row`; in units.
   float cost(std::size_t level, int x, int y, int row) const {
     const int side = 1 << level;
-    const double expected = surface_.at(data_cost::position(x * side, (x + 1) * side, image_.width),
-                                        data_cost::position(y * side, (y + 1) * side, image_.height));
+    const double expected = surface_.at(data_cost::position(x * side, side, costs_.image.width),
+                                        data_cost::position(y * side, side, costs_.image.height));
     const double rows = std::abs(model_.min_row_offset + row - expected);
     return model_.rounded(static_cast<float>(rows * side * side * model_.row_prior));
   }
 
  private:
   int square_of(int pixel) const { return (pixel << first_) / data_cost::RowOffsetCosts::side; }
-  std::size_t cost_count() const { return squares_.pixels() * static_cast<std::size_t>(model_.row_offsets); }
 
   const Model& model_;
-  Size image_, squares_;
+  data_cost::RowOffsetCosts costs_;
   std::size_t levels_, first_;
-  std::int64_t* costs_ = nullptr;
   data_cost::RowSurface surface_;
 };
 

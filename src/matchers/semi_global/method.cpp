@@ -42,7 +42,8 @@ Fields fields(SemiGlobalParameters& p) {
       .add("row_jump", p.row_jump, detail::range(1, highest_jump),
            {"P3: cost of any change of the row offset", "units", Audience::experts})
       .add("row_prior", p.row_prior, detail::range(0, 1024),
-           {"Cost of each row between a row offset and the surface fitted to the whole pair; 0 = no surface",
+           {"Cost of each row, after the first half, between a row offset and the surface fitted to the "
+            "whole pair; 0 = no surface",
             "units", Audience::experts});
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields

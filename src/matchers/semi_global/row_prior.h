@@ -6,7 +6,8 @@
 //
 //   row_prior·max(0, |v − v̂| − ½)
 //
-// rounded, where v̂ is that of the middle of p: the row offsets on both sides of v̂ cost nothing or little.
+// rounded, where v̂ is that of the middle of p: the row offsets on both sides of v̂ cost nothing or little. Images of fewer
+// than four columns or five rows have no groups, and v̂ = 0.
 #pragma once
 
 #include <algorithm>
@@ -22,36 +23,37 @@ namespace parallax::semi_global {
 
 class RowPrior {
  public:
-  RowPrior(const Model& model, Size image)
-      : model_(model), image_(image), squares_(data_cost::RowOffsetCosts::squares(image)) {}
+  RowPrior(const Model& model, Size image) : model_(model), costs_{image, model.row_offsets / 2} {}
 
   bool exists() const { return model_.row_offsets > 1 && model_.parameters.row_prior > 0; }
 
   // Called twice, as Arena says.
-  void reserve(Arena& arena) { costs_ = arena.reserve<std::int64_t>(exists() ? cost_count() : 0); }
+  void reserve(Arena& arena) {
+    if (exists()) costs_.reserve(arena);
+  }
 
   static constexpr int group = 4;
-  Size squares() const { return squares_; }
+  Size squares() const { return costs_.squares(); }
   // Calls each(y) for the rows of a row of squares that count.
   template <class Each>
   void for_rows(int square, const Each& each) const {
     constexpr int side = data_cost::RowOffsetCosts::side, step = 8;
-    for (int y = square * side + step / 2; y < std::min(image_.height, (square + 1) * side); y += step)
+    for (int y = square * side + step / 2; y < std::min(costs_.image.height, (square + 1) * side); y += step)
       each(y);
   }
 
-  void clear() const { std::fill_n(costs_, cost_count(), 0); }
+  void clear() const { costs_.clear(); }
   // Adds what the group from pixel (x, y) has at the row offset of index `row`.
   void add(int x, int y, int row, int least) const {
     constexpr int side = data_cost::RowOffsetCosts::side;
-    costs_[(y / side * squares_.width + x / side) * model_.row_offsets + row] += least;
+    costs_.of(x / side, y / side)[row] += least;
   }
-  void fit() { surface_ = data_cost::fit_row_surface({image_, model_.row_offsets / 2, costs_}); }
+  void fit() { surface_ = fit_row_surface(costs_); }
 
   // v̂ of pixel (x, y).
   double expected(int x, int y) const {
-    return surface_.at(data_cost::position(x, x + 1, image_.width),
-                       data_cost::position(y, y + 1, image_.height));
+    return surface_.at(data_cost::position(x, 1, costs_.image.width),
+                       data_cost::position(y, 1, costs_.image.height));
   }
   // What the row offset of index `row` costs where v̂ is `expected`.
   int cost(double expected, int row) const {
@@ -60,11 +62,8 @@ class RowPrior {
   }
 
  private:
-  std::size_t cost_count() const { return squares_.pixels() * static_cast<std::size_t>(model_.row_offsets); }
-
   const Model& model_;
-  Size image_, squares_;
-  std::int64_t* costs_ = nullptr;
+  data_cost::RowOffsetCosts costs_;
   data_cost::RowSurface surface_;
 };
 

@@ -46,24 +46,26 @@ int highest_cost_that_fits(const Model& model) {
 
 [[noreturn]] void refuse_largest(const Model& model) {
   const SemiGlobalParameters& p = model.parameters;
-  const std::string rest = "or of window or paths: sums of costs exceed 16 bits";
+  const std::string rest = "window or paths: sums of costs exceed 16 bits";
   if (model.highest_row_cost() > model.highest_jump())
-    refuse("row_prior", p.row_prior, "less of it, of row_tolerance, " + rest);
+    refuse("row_prior", p.row_prior, "less of it, or of row_tolerance, " + rest);
   const bool is_large = model.highest_jump() == p.large_jump;
-  refuse(is_large ? "large_jump" : "row_jump", model.highest_jump(), "less of it, " + rest);
+  refuse(is_large ? "large_jump" : "row_jump", model.highest_jump(), "less of it, or of " + rest);
 }
 
 void check_fits(const Model& model) {
   const SemiGlobalParameters& p = model.parameters;
   const int most = highest_cost_that_fits(model);
   if (most < 1) refuse_largest(model);
+  const std::string others =
+      model.row_offsets > 1 ? "large_jump, row_jump, row_prior or row_tolerance" : "large_jump";
   if (p.outside_cost.value_or(0) > most)
     refuse("outside_cost", *p.outside_cost,
-           "at most " + std::to_string(most) + " with this window, these paths and large_jump");
+           "at most " + std::to_string(most) + ", or less of window, paths, " + others);
   if (p.cost == DataCost::volume) return;
   if (model.data_cost(model.differences) > static_cast<float>(most))
     refuse("data_weight", p.data_weight,
-           "less of it, of data_truncation, window, paths or large_jump: sums of costs exceed 16 bits");
+           "less of it, or of data_truncation, window, paths, " + others + ": sums of costs exceed 16 bits");
   if (model.data_cost(model.differences) < 1)
     refuse("data_weight", p.data_weight, "more: with this data_truncation, all data costs round to 0");
 }
