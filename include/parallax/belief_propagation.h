@@ -78,8 +78,8 @@ struct BeliefPropagationParameters {
   /// 0…1024.
   float row_weight = 4;
   /// A smooth surface of row offsets is fitted to the whole pair; a row offset k rows away from it costs row_prior·k more, in
-  /// labels as T, for each pixel of the image. Applies with row_tolerance, on every level that considers all labels, except the finest; 0 = no
-  /// surface; 0…1024.
+  /// labels as T, for each pixel of the image. Applies with row_tolerance, on every level that considers all labels, except
+  /// the finest; 0 = no surface; 0…1024.
   float row_prior = 0.1f;
 
   /// T: neighbours that differ by k labels cost min(k, T); 0 = disparities / 7.5; 0…1024.

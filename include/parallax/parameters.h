@@ -122,7 +122,7 @@ struct Capabilities {
   bool approximate_tiles = false;
 };
 
-/// Lists the names of all methods in this build: "block", "bp", "census", "sgm", "tiled-bp".
+/// Lists the names of all methods in this build: "block", "bp", "census", "motion", "sgm", "tiled-bp".
 std::vector<std::string> list_methods();
 
 /// Lists the names of the presets of a method, `default` first.

@@ -58,7 +58,7 @@ void check_fits(const Model& model) {
   const int most = highest_cost_that_fits(model);
   if (most < 1) refuse_largest(model);
   const std::string others =
-      model.row_offsets > 1 ? "large_jump, row_jump, row_prior or row_tolerance" : "large_jump";
+      model.row_offsets > 1 ? "large_jump, row_jump, row_prior or row_tolerance" : "or large_jump";
   if (p.outside_cost.value_or(0) > most)
     refuse("outside_cost", *p.outside_cost,
            "at most " + std::to_string(most) + ", or less of window, paths, " + others);
