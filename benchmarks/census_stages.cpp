@@ -16,8 +16,8 @@
 #include "benchmarks/gray_pair.h"
 #include "matchers/census/census.h"
 #include "matchers/registry.h"
-#include "tools/parallax/pictures/codecs.h"
-#include "tools/parallax/pictures/colour.h"
+#include "tools/files/pictures/codecs.h"
+#include "tools/files/pictures/colour.h"
 
 namespace {
 

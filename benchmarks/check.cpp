@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "check/faulty_pair.h"
-#include "tools/parallax/pictures.h"
+#include "tools/files/pictures.h"
 
 namespace parallax {
 namespace {

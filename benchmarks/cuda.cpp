@@ -520,7 +520,7 @@ void in_flight_table() {
 struct RemapCase {
   Size size;
   const char* format;
-  Depth depth;
+  BitDepth depth;
   int channels;
   Interpolation interpolation;
   bool masks = false;
@@ -539,7 +539,7 @@ class RemapBench {
         to_(cuda::make_event(context_)) {
     const std::size_t pixels = which.size.pixels(),
                       image = pixels * static_cast<std::size_t>(which.channels) *
-                              (which.depth == Depth::bits8 ? 1 : 2),
+                              (which.depth == BitDepth::bits8 ? 1 : 2),
                       maps = pixels * 9 / 2;
     moved_bytes_ = 2 * (maps + 2 * image + (which.masks ? pixels : 0));
     const auto stride = static_cast<std::ptrdiff_t>(image / static_cast<std::size_t>(which.size.height));
@@ -603,14 +603,14 @@ void remap_table() {
       "ms a pair | GB/s | MB |\n|---|---|---|--:|--:|--:|--:|\n");
   const Size small{640, 480}, large{1920, 1080};
   constexpr Interpolation bilinear = Interpolation::bilinear, lanczos = Interpolation::lanczos3;
-  for (const RemapCase& which : {RemapCase{small, "8-bit gray", Depth::bits8, 1, bilinear},
-                                 {large, "8-bit gray", Depth::bits8, 1, bilinear},
-                                 {large, "8-bit gray, masks", Depth::bits8, 1, bilinear, true},
-                                 {large, "8-bit colour", Depth::bits8, 3, bilinear},
-                                 {large, "16-bit gray", Depth::bits16, 1, bilinear},
-                                 {large, "8-bit gray", Depth::bits8, 1, lanczos},
-                                 {large, "8-bit colour", Depth::bits8, 3, lanczos},
-                                 {large, "16-bit gray", Depth::bits16, 1, lanczos}}) {
+  for (const RemapCase& which : {RemapCase{small, "8-bit gray", BitDepth::bits8, 1, bilinear},
+                                 {large, "8-bit gray", BitDepth::bits8, 1, bilinear},
+                                 {large, "8-bit gray, masks", BitDepth::bits8, 1, bilinear, true},
+                                 {large, "8-bit colour", BitDepth::bits8, 3, bilinear},
+                                 {large, "16-bit gray", BitDepth::bits16, 1, bilinear},
+                                 {large, "8-bit gray", BitDepth::bits8, 1, lanczos},
+                                 {large, "8-bit colour", BitDepth::bits8, 3, lanczos},
+                                 {large, "16-bit gray", BitDepth::bits16, 1, lanczos}}) {
     RemapBench bench(which);
     const double one = bench.one(), in_a_row = bench.in_a_row();
     std::printf("| %d×%d | %s | %s | %.4f | %.4f | %.0f | %.1f |\n", which.size.width, which.size.height,

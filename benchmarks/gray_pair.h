@@ -9,7 +9,7 @@
 
 #include "parallax/image.h"
 
-#include "tools/parallax/pictures.h"
+#include "tools/files/pictures.h"
 
 namespace parallax::benchmarks {
 
@@ -26,7 +26,7 @@ struct GrayPair {
 
 // Shares the pixels.
 inline cv::Mat as_mat(const ImageView& picture) {
-  const int depth = picture.format.depth == Depth::bits8 ? CV_8U : CV_16U;
+  const int depth = picture.format.depth == BitDepth::bits8 ? CV_8U : CV_16U;
   return {picture.format.size.height, picture.format.size.width, CV_MAKETYPE(depth, picture.channels),
           const_cast<void*>(picture.data), static_cast<std::size_t>(picture.stride_bytes)};
 }

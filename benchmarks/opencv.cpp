@@ -18,8 +18,8 @@
 #include "parallax/parallax.h"
 
 #include "benchmarks/gray_pair.h"
-#include "tools/parallax/command.h"
-#include "tools/parallax/pictures.h"
+#include "tools/command/command.h"
+#include "tools/files/pictures.h"
 
 namespace {
 

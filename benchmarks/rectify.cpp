@@ -52,7 +52,7 @@ cv::Mat noise(Size size, int type) {
 
 ImageView view(const cv::Mat& image) {
   return {image.data,
-          {{image.cols, image.rows}, image.depth() == CV_8U ? Depth::bits8 : Depth::bits16},
+          {{image.cols, image.rows}, image.depth() == CV_8U ? BitDepth::bits8 : BitDepth::bits16},
           image.channels(),
           static_cast<std::ptrdiff_t>(image.step)};
 }
@@ -80,7 +80,7 @@ void measure(Size size, int type, Interpolation interpolation, const char* forma
   Device device;
   device.threads = threads;
   Rectifier rectifier(rig, to, interpolation, device,
-                      CV_MAT_DEPTH(type) == CV_8U ? Depth::bits8 : Depth::bits16);
+                      CV_MAT_DEPTH(type) == CV_8U ? BitDepth::bits8 : BitDepth::bits16);
   const OpenCvMaps left = maps(rig.left, to.rotation_left, to.centre_left_x, to),
                    right = maps(rig.right, to.rotation_right, to.centre_right_x, to);
   const cv::Mat left_image = noise(size, type), right_image = noise(size, type);

@@ -21,9 +21,9 @@
 
 #include "parallax/parallax.h"
 
-#include "tools/parallax/output_files.h"
-#include "tools/parallax/pictures.h"
-#include "tools/parallax/pictures/codecs.h"
+#include "tools/command/output_files.h"
+#include "tools/files/pictures.h"
+#include "tools/files/pictures/codecs.h"
 
 namespace {
 

@@ -23,7 +23,7 @@
 #include "parallax/parallax.h"
 
 #include "benchmarks/gray_pair.h"
-#include "tools/parallax/command.h"
+#include "tools/command/command.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // Measures how much belief propagation in tiles differs from the untiled match for several paddings: the
 // percentage of pixels whose disparity differs by half a pixel or more, or that have a disparity in only one
 // map. Every pair is divided into three columns and three rows of tiles, or as close to that as margins allow.
-// Prints the tables of docs/partition.md:
+// Prints the tables of docs/tiles.md:
 //
 //   tile_padding DATA      DATA: the folder with papers/, middlebury2003/ and middlebury2014/
 //
@@ -16,7 +16,7 @@
 
 #include "parallax/parallax.h"
 
-#include "tools/parallax/pictures.h"
+#include "tools/files/pictures.h"
 
 namespace {
 
@@ -126,7 +126,7 @@ void print_table(const fs::path& data, const char* title, const Parameters& para
 }
 
 void print_plan(const char* name, const MatcherParameters& parameters, int padding) {
-  constexpr ImageFormat format{{20'000, 15'000}, Depth::bits8};
+  constexpr ImageFormat format{{20'000, 15'000}, BitDepth::bits8};
   constexpr std::size_t limit = std::size_t{2} << 30;
   const TilePlan plan = plan_tiles(parameters, {.threads = 2}, format, {limit}, {.padding = padding});
   const Size around = plan.tiles.front().around.size;

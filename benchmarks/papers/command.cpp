@@ -4,9 +4,9 @@
 #include <iostream>
 
 #include "benchmarks/papers/suite.h"
-#include "tools/parallax/command_files.h"
-#include "tools/parallax/options.h"
-#include "tools/parallax/output_files.h"
+#include "tools/command/command_files.h"
+#include "tools/command/options.h"
+#include "tools/command/output_files.h"
 
 namespace parallax::tool {
 namespace {

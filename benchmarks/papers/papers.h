@@ -36,7 +36,7 @@ struct Step {
   MatcherParameters parameters;
   Published published = {};
   Way way = Way::planned_once;
-  TunedValues configuration = {};  // as of PlanLimits
+  TunedValues configuration = {};  // as of PlanOptions
   int threads = 0;                 // 0 = the requested number
   bool scalar = false;             // with vectors of one lane
   bool tuned = false;              // with remembered tuning; other steps run without

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/pictures.h"
+#include "tools/files/pictures.h"
 
 #include <fstream>
 #include <limits>
@@ -89,7 +89,7 @@ PapersFiles picture_files(const fs::path& folder, const std::string& pair) {
 
 Plane<std::uint8_t> read_gray(const fs::path& path) {
   const Picture picture = read_picture(path.string());
-  if (picture.view().format.depth != Depth::bits8)
+  if (picture.view().format.depth != BitDepth::bits8)
     throw Error(ErrorCategory::file, path.string() + " has 16 bits: the papers' pictures have 8");
   Plane<std::uint8_t> plane(picture.size());
   const int channels = picture.channels();

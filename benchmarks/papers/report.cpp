@@ -10,7 +10,7 @@
 #include "parallax/version.h"
 
 #include "benchmarks/papers/svg_plot.h"
-#include "tools/parallax/command.h"
+#include "tools/command/command.h"
 
 namespace parallax::tool {
 namespace {

@@ -7,10 +7,10 @@
 #include <memory>
 #include <string_view>
 
-#include "parallax/partition.h"
+#include "parallax/tiles.h"
 
-#include "tools/parallax/command.h"
-#include "tools/parallax/forced.h"
+#include "tools/command/command.h"
+#include "tools/command/forced.h"
 
 namespace parallax::tool {
 namespace {
@@ -36,7 +36,7 @@ int tile_length(int extent, int tiles, int before, int after, int alignment) {
 }
 
 TilePlan plan_of_tiles(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
-                       const PlanLimits& limits, Size tiles) {
+                       const PlanOptions& limits, Size tiles) {
   const Margins around = margins(parameters, format, tile_padding);
   const Size largest{
       tile_length(format.size.width, tiles.width, around.left, around.right, around.alignment),
@@ -96,7 +96,7 @@ class Trial {
           plan_of_tiles(parameters_, device_, format(), {0, row_.step->configuration}, row_.group->tiles));
     else
       matcher_ =
-          std::make_unique<Matcher>(parameters_, device_, format(), PlanLimits{0, row_.step->configuration});
+          std::make_unique<Matcher>(parameters_, device_, format(), PlanOptions{0, row_.step->configuration});
   }
 
   // The first run determines the number of further runs.

@@ -8,9 +8,9 @@
 #include "parallax/error.h"
 
 #include "benchmarks/papers/report.h"
-#include "tools/parallax/command.h"
-#include "tools/parallax/file_errors.h"
-#include "tools/parallax/output_files.h"
+#include "tools/command/command.h"
+#include "tools/command/file_errors.h"
+#include "tools/command/output_files.h"
 
 namespace parallax::tool {
 namespace {

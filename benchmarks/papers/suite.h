@@ -8,7 +8,7 @@
 
 #include "benchmarks/papers/data.h"
 #include "benchmarks/papers/run.h"
-#include "tools/parallax/command.h"
+#include "tools/command/command.h"
 
 namespace parallax::tool {
 

@@ -100,12 +100,12 @@ class Plane {
 };
 
 /// Bits per channel of an input image.
-enum class Depth { bits8 = 8, bits16 = 16 };
+enum class BitDepth { bits8 = 8, bits16 = 16 };
 
 /// The format of the images for which a matcher is planned.
 struct ImageFormat {
   Size size;                                            ///< columns and rows of pixels
-  Depth depth = Depth::bits8;                           ///< bits per channel
+  BitDepth depth = BitDepth::bits8;                     ///< bits per channel
   bool operator==(const ImageFormat&) const = default;  ///< compares every member
 };
 
@@ -121,10 +121,10 @@ struct ImageView {
   /// A gray image.
   /// @{
   ImageView(View<const std::uint8_t> gray)
-      : data(gray.data), format{gray.size, Depth::bits8}, stride_bytes(gray.stride_bytes) {}
+      : data(gray.data), format{gray.size, BitDepth::bits8}, stride_bytes(gray.stride_bytes) {}
   ImageView(View<std::uint8_t> gray) : ImageView(View<const std::uint8_t>(gray)) {}
   ImageView(View<const std::uint16_t> gray)
-      : data(gray.data), format{gray.size, Depth::bits16}, stride_bytes(gray.stride_bytes) {}
+      : data(gray.data), format{gray.size, BitDepth::bits16}, stride_bytes(gray.stride_bytes) {}
   ImageView(View<std::uint16_t> gray) : ImageView(View<const std::uint16_t>(gray)) {}
   /// @}
   /// An image of any format.

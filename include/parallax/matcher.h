@@ -30,7 +30,7 @@ std::size_t whole_memory();
 using TunedValues = std::map<std::string, std::string>;
 
 /// Limits of a plan, and its tunables.
-struct PlanLimits {
+struct PlanOptions {
   /// Most memory that the plan may take, host and GPU together, in bytes; 0 = whole_memory() on the host and
   /// what is free on the GPU.
   std::size_t max_memory_bytes = 0;
@@ -72,7 +72,7 @@ class Matcher {
   /// does not run this algorithm; (memory) when the plan needs more than the limit, before anything is
   /// allocated.
   Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
-          const PlanLimits& limits = {});
+          const PlanOptions& limits = {});
   /// Waits for the pairs that were started.
   ~Matcher();
   /// Passes the plan and its memory on.
@@ -87,7 +87,7 @@ class Matcher {
   void run(const StereoPair& pair, const DisparityMap& map);
 
   /// Begins to match one pair, and on a GPU returns while it is being matched; other devices match it at once. Waits
-  /// first while PlanLimits::pairs_in_flight pairs are being matched, so pairs are done in the order in which they were
+  /// first while PlanOptions::pairs_in_flight pairs are being matched, so pairs are done in the order in which they were
   /// started. The pair and the map must stay alive, and the map must not be read, until wait() has returned.
   /// \throws Error as run() does; also for the pair that it waited for.
   void start(const StereoPair& pair, const DisparityMap& map);
@@ -100,7 +100,7 @@ class Matcher {
   /// Matches one pair in the memory of the GPU for which this matcher is planned: every pointer of `pair` and
   /// `map` is an address there. Enqueues all work on `stream`, a CUstream or cudaStream_t of that GPU's
   /// primary context (null = its default stream), and neither waits nor allocates. Up to
-  /// PlanLimits::pairs_in_flight pairs on different streams are matched at once; more wait on the GPU. Until the
+  /// PlanOptions::pairs_in_flight pairs on different streams are matched at once; more wait on the GPU. Until the
   /// work is done, the pair, the map and this matcher must stay alive. If the stream is capturing a graph, the work
   /// becomes part of the graph, which takes some memory, and which must not run while this matcher matches other
   /// pairs.
@@ -131,7 +131,7 @@ class Matcher {
 };
 
 /// Returns what Matcher::memory_bytes() would return, without allocating. `configuration` is as in
-/// PlanLimits.
+/// PlanOptions.
 /// \throws Error as the constructor of Matcher does, except for memory.
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
                                   const ImageFormat& format, const TunedValues& configuration = {});

@@ -18,7 +18,7 @@ namespace parallax {
 /// How a MatcherPool uses its devices.
 struct PoolLimits {
   /// Most memory that the matchers of one device may take, host and GPU together, in bytes. 0 = each matcher has the
-  /// limit that PlanLimits::max_memory_bytes = 0 stands for, and matchers that are only kept for later are dropped when
+  /// limit that PlanOptions::max_memory_bytes = 0 stands for, and matchers that are only kept for later are dropped when
   /// all take more than half of whole_memory().
   std::size_t max_memory_bytes = 0;
   /// Pairs that are matched at once on each GPU, 0…64; 0 = chosen by the size of the images. Other devices match one
@@ -27,7 +27,7 @@ struct PoolLimits {
   /// Pairs that may wait for a free matcher, 0…1,000,000; 0 = twice as many as may be matched at once. submit() blocks
   /// while so many wait.
   int waiting = 0;
-  /// As PlanLimits::configuration.
+  /// As PlanOptions::configuration.
   TunedValues configuration = {};
 };
 

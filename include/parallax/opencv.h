@@ -44,7 +44,7 @@ class StereoMatcher : public cv::StereoMatcher {
   /// Takes the parameters of any method.
   /// \throws Error (argument) when the parameters are out of range, or search full rows.
   explicit StereoMatcher(const MatcherParameters& parameters, const Device& device = Device::parse("auto"),
-                         const PlanLimits& limits = {})
+                         const PlanOptions& limits = {})
       : device_(device), limits_(limits) {
     setParameters(parameters);
   }
@@ -266,7 +266,7 @@ class StereoMatcher : public cv::StereoMatcher {
         (image.channels() != 1 && image.channels() != 3))
       refuse("the " + which + " image has type " + cv::typeToString(image.type()) +
              ": give CV_8U or CV_16U of 1 or 3 channels");
-    return {{image.cols, image.rows}, image.depth() == CV_8U ? Depth::bits8 : Depth::bits16};
+    return {{image.cols, image.rows}, image.depth() == CV_8U ? BitDepth::bits8 : BitDepth::bits16};
   }
 
   template <class Image>
@@ -315,7 +315,7 @@ class StereoMatcher : public cv::StereoMatcher {
 
   MatcherParameters parameters_;
   Device device_;
-  PlanLimits limits_;
+  PlanOptions limits_;
   int type_ = CV_16S;
   std::optional<Matcher> matcher_;
   ImageFormat format_;      // of the plan
@@ -326,7 +326,7 @@ class StereoMatcher : public cv::StereoMatcher {
 /// \throws Error (argument) as StereoMatcher's constructor does.
 inline cv::Ptr<StereoMatcher> create(const MatcherParameters& parameters,
                                      const Device& device = Device::parse("auto"),
-                                     const PlanLimits& limits = {}) {
+                                     const PlanOptions& limits = {}) {
   return cv::makePtr<StereoMatcher>(parameters, device, limits);
 }
 

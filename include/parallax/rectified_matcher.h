@@ -30,11 +30,11 @@ class RectifiedMatcher {
   /// @{
   RectifiedMatcher(const MatcherParameters& parameters, const Device& device, const Rig& rig,
                    const Rectification& rectification, Interpolation interpolation = Interpolation::bilinear,
-                   Depth depth = Depth::bits8, const PlanLimits& limits = {});
+                   BitDepth depth = BitDepth::bits8, const PlanOptions& limits = {});
   /// The same with rectify(rig, rectify_parameters).
   RectifiedMatcher(const MatcherParameters& parameters, const Device& device, const Rig& rig,
-                   const RectifyParameters& rectify_parameters = {}, Depth depth = Depth::bits8,
-                   const PlanLimits& limits = {});
+                   const RectifyParameters& rectify_parameters = {}, BitDepth depth = BitDepth::bits8,
+                   const PlanOptions& limits = {});
   /// @}
   /// Waits for the pairs that were started.
   ~RectifiedMatcher();
@@ -78,7 +78,7 @@ class RectifiedMatcher {
   void check(const ImageView& left, const ImageView& right, const AnyMap& map) const;
 
   Size cameras_[2];
-  Depth depth_;
+  BitDepth depth_;
   Rectification rectification_;
   std::unique_ptr<detail::Plan> plan_;
 };

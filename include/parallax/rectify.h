@@ -79,9 +79,9 @@ struct ImageOutput {
   /// A gray image.
   /// @{
   ImageOutput(View<std::uint8_t> gray)
-      : data(gray.data), format{gray.size, Depth::bits8}, stride_bytes(gray.stride_bytes) {}
+      : data(gray.data), format{gray.size, BitDepth::bits8}, stride_bytes(gray.stride_bytes) {}
   ImageOutput(View<std::uint16_t> gray)
-      : data(gray.data), format{gray.size, Depth::bits16}, stride_bytes(gray.stride_bytes) {}
+      : data(gray.data), format{gray.size, BitDepth::bits16}, stride_bytes(gray.stride_bytes) {}
   /// @}
   /// An image of any format.
   ImageOutput(void* first, ImageFormat image_format, int image_channels, std::ptrdiff_t row_stride_bytes)
@@ -115,10 +115,10 @@ class Rectifier {
   /// more than 32767 columns or rows, or for neighbouring pixels that are more than 127 camera pixels apart; (device)
   /// when the device is missing; (memory) when there is too little
   Rectifier(const Rig& rig, const Rectification& rectification, Interpolation interpolation,
-            const Device& device, Depth depth = Depth::bits8);
+            const Device& device, BitDepth depth = BitDepth::bits8);
   /// The same with rectify(rig, parameters).
   Rectifier(const Rig& rig, const RectifyParameters& parameters = {}, const Device& device = {},
-            Depth depth = Depth::bits8);
+            BitDepth depth = BitDepth::bits8);
   ~Rectifier();
   /// Passes the plan and its memory on.
   /// @{
@@ -144,7 +144,7 @@ class Rectifier {
   remap::Plan& plan() const;
 
   Size cameras_[2];
-  Depth depth_;
+  BitDepth depth_;
   Rectification rectification_;
   std::unique_ptr<remap::Plan> plan_;
 };

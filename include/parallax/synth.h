@@ -48,9 +48,11 @@ struct SynthPair {
   Size size() const { return left_truth.size(); }
   /// A view for a matcher, valid as long as the pair.
   /// @{
-  ImageView left_view() const { return {left.row(0), {size(), Depth::bits8}, 3, left.view().stride_bytes}; }
+  ImageView left_view() const {
+    return {left.row(0), {size(), BitDepth::bits8}, 3, left.view().stride_bytes};
+  }
   ImageView right_view() const {
-    return {right.row(0), {size(), Depth::bits8}, 3, right.view().stride_bytes};
+    return {right.row(0), {size(), BitDepth::bits8}, 3, right.view().stride_bytes};
   }
   /// @}
 };

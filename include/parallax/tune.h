@@ -29,7 +29,7 @@ struct TunableInfo {
   std::string name;        ///< "rows_per_thread"
   std::string help;        ///< one line
   std::string searched;    ///< values that tune() tries: "9, 18, 27"; empty = none
-  std::string selectable;  ///< further values that PlanLimits::configuration takes: "1 to 128"; empty = none
+  std::string selectable;  ///< further values that PlanOptions::configuration takes: "1 to 128"; empty = none
 };
 
 /// Lists the tunables of a problem.
@@ -59,7 +59,7 @@ struct TuningOptions {
   double budget_seconds = 60;
   /// Limits of each plan; the search holds several plans at once if they fit. Tunables that `configuration`
   /// names keep their values, which must be among those that a search tries, and are part of the result.
-  PlanLimits limits;
+  PlanOptions limits;
   /// Progress callback; receives a line of text from time to time.
   std::function<void(const std::string&)> progress = nullptr;
 };

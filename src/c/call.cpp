@@ -104,15 +104,15 @@ std::string text(const char* given, std::string_view name) {
   return &required(given, name);
 }
 
-Depth depth_of(parallax_type type, std::string_view name) {
+BitDepth depth_of(parallax_type type, std::string_view name) {
   if (type != PARALLAX_UINT8 && type != PARALLAX_UINT16)
     refuse(name, static_cast<int>(type), "PARALLAX_UINT8 or PARALLAX_UINT16");
-  return type == PARALLAX_UINT8 ? Depth::bits8 : Depth::bits16;
+  return type == PARALLAX_UINT8 ? BitDepth::bits8 : BitDepth::bits16;
 }
 
 ImageView image_view(const parallax_image* given, std::string_view name) {
   const parallax_image image = known(given, name);
-  const Depth depth = depth_of(image.type, named(name) + " type");
+  const BitDepth depth = depth_of(image.type, named(name) + " type");
   return {image.data, {{image.width, image.height}, depth}, image.channels, image.stride_bytes};
 }
 
@@ -149,7 +149,7 @@ View<std::uint8_t> byte_output(const parallax_output* given, std::string_view na
 
 ImageOutput image_output(const parallax_output* given, std::string_view name) {
   const parallax_output output = known(given, name);
-  const Depth depth = depth_of(output.type, named(name) + " type");
+  const BitDepth depth = depth_of(output.type, named(name) + " type");
   check_rows(output, name, output.type / 8);
   return {output.data, {{output.width, output.height}, depth}, output.channels, output.stride_bytes};
 }

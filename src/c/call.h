@@ -66,7 +66,7 @@ void write_struct(Struct value, Struct* to, std::string_view name, std::size_t l
 void write_calibration(const Calibration& from, parallax_calibration* to);
 
 // \throws Error (argument) unless the type is 8 or 16 bits
-Depth depth_of(parallax_type type, std::string_view name);
+BitDepth depth_of(parallax_type type, std::string_view name);
 
 ImageView image_view(const parallax_image* image, std::string_view name);
 View<const float> float_view(const parallax_image* image, std::string_view name);
@@ -87,7 +87,7 @@ DisparityMap map_of(const parallax_map* map);
 struct Settings {
   MatcherParameters parameters;
   Device device;
-  PlanLimits limits;
+  PlanOptions limits;
 };
 Settings settings_of(parallax_matcher* matcher);
 MatcherParameters matcher_parameters(parallax_matcher* matcher);

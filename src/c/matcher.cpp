@@ -8,11 +8,11 @@
 #include <optional>
 #include <thread>
 
-#include "parallax/partition.h"
+#include "parallax/tiles.h"
 
 #include "c/call.h"
 #include "core/checks.h"
-#include "partition/partition.h"
+#include "tiles/tiles.h"
 
 using namespace parallax;
 
@@ -27,7 +27,7 @@ struct parallax_matcher {
   std::string device = "auto";  // parsed when it is needed, because "auto" looks for GPUs
   int threads = 0;
   bool tiles = false;  // plans are for tiles
-  PlanLimits limits;
+  PlanOptions limits;
   std::optional<Matcher> planned;
   ImageFormat format;  // of the plan
   std::string text;    // what was returned last
@@ -90,7 +90,7 @@ Device device_of(const parallax_matcher& matcher) {
 
 // What is planned.
 MatcherParameters parameters_of(const parallax_matcher& matcher) {
-  return matcher.tiles ? partition::tile_parameters(matcher.parameters) : matcher.parameters;
+  return matcher.tiles ? tiles::tile_parameters(matcher.parameters) : matcher.parameters;
 }
 
 TileOptions tile_options(std::int32_t padding) {

@@ -29,8 +29,8 @@ struct Colours {
     const int column = flip.columns ? image.format.size.width - 1 - x : x;
     const void* row = image.row(flip.rows ? image.format.size.height - 1 - y : y);
     const int element = column * image.channels + (image.channels == 3 ? channel : 0);
-    return image.format.depth == Depth::bits8 ? static_cast<const std::uint8_t*>(row)[element]
-                                              : static_cast<const std::uint16_t*>(row)[element];
+    return image.format.depth == BitDepth::bits8 ? static_cast<const std::uint8_t*>(row)[element]
+                                                 : static_cast<const std::uint16_t*>(row)[element];
   }
 
   // Of a box inside the image.

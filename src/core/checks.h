@@ -87,8 +87,8 @@ inline void check_threads(int threads) {
   check_range("threads", threads, 0, 4096);
 }
 
-inline void check_depth(std::string_view what, Depth depth) {
-  if (depth != Depth::bits8 && depth != Depth::bits16)
+inline void check_depth(std::string_view what, BitDepth depth) {
+  if (depth != BitDepth::bits8 && depth != BitDepth::bits16)
     refuse(std::string(what) + " depth", static_cast<int>(depth), "8 or 16 bits per channel");
 }
 

@@ -10,8 +10,8 @@
 
 namespace parallax {
 
-inline std::size_t bytes_per_sample(Depth depth) {
-  return depth == Depth::bits16 ? 2 : 1;
+inline std::size_t bytes_per_sample(BitDepth depth) {
+  return depth == BitDepth::bits16 ? 2 : 1;
 }
 
 inline std::size_t row_bytes(const ImageView& image) {

@@ -17,7 +17,7 @@ void convert(const In* in, int channels, int width, Out* out) {
 template <int shift_of_16_bits, class Out>
 void convert_row(const ImageView& image, int y, Out* out) {
   const int width = image.format.size.width;
-  if (image.format.depth == Depth::bits8)
+  if (image.format.depth == BitDepth::bits8)
     convert<0>(static_cast<const std::uint8_t*>(image.row(y)), image.channels, width, out);
   else
     convert<shift_of_16_bits>(static_cast<const std::uint16_t*>(image.row(y)), image.channels, width, out);

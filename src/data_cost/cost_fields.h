@@ -34,7 +34,7 @@ inline void add_row_tolerance_field(detail::Fields& fields, int& row_tolerance) 
               "rows"});
 }
 
-// For matchers whose pixels vote on row offsets (refine/row_votes.h).
+// For matchers whose pixels vote on row offsets (rows/row_votes.h).
 inline void add_row_prior_field(detail::Fields& fields, float& row_prior) {
   fields.add("row_prior", row_prior, detail::range(0, 1024),
              {"Cost of each row between a row offset and the surface fitted to the whole pair, as a share of "

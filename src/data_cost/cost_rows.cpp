@@ -17,7 +17,7 @@ CostRows::CostRows(const CostModel& model, const Form& form, const ImageFormat& 
       cost_bytes_(form.element_bytes),
       scratch_(static_cast<std::size_t>(slots)) {
   constexpr int highest_byte = 255 * per_level;
-  if (format.depth == Depth::bits8) model_.differences = std::min(model_.differences, highest_byte);
+  if (format.depth == BitDepth::bits8) model_.differences = std::min(model_.differences, highest_byte);
   make_table();
 }
 

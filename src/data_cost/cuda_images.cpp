@@ -70,7 +70,7 @@ std::size_t CudaImages::feature_bytes() const {
 bool CudaImages::integer_differences() const {
   return model_.cost == DataCost::census || model_.cost == DataCost::census_centre_symmetric ||
          model_.cost == DataCost::mean_absolute_difference ||
-         (model_.cost == DataCost::absolute_difference && !smooths() && format_.depth == Depth::bits8);
+         (model_.cost == DataCost::absolute_difference && !smooths() && format_.depth == BitDepth::bits8);
 }
 
 void CudaImages::prepare(const cuda::SharedContext& context, std::byte* memory, StreamHandle stream) {

@@ -182,7 +182,7 @@ void channel_row(const Sample* row, int channels, int channel, int width, std::u
 
 void sample_row(const ImageView& image, int channel, int y, bool mirrored, std::uint16_t* out) {
   const int width = image.format.size.width;
-  const bool deep = image.format.depth == Depth::bits16;
+  const bool deep = image.format.depth == BitDepth::bits16;
   if (channel == gray_channel || image.channels == 1)
     gray_row(image, y, out);
   else if (deep)

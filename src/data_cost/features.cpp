@@ -15,14 +15,14 @@ void write_levels(const std::uint16_t* samples, int width, std::uint8_t* out) {
 
 }  // namespace
 
-Feature choose_feature(DataCost cost, Depth depth, float smoothing) {
+Feature choose_feature(DataCost cost, BitDepth depth, float smoothing) {
   switch (cost) {
     case DataCost::census:
       return Feature::census;
     case DataCost::census_centre_symmetric:
       return Feature::census_opposites;
     case DataCost::gradient_birchfield_tomasi:
-      return depth == Depth::bits8 && smoothing == 0 ? Feature::gradients_in_bytes : Feature::gradients;
+      return depth == BitDepth::bits8 && smoothing == 0 ? Feature::gradients_in_bytes : Feature::gradients;
     case DataCost::absolute_difference_colour:
       return Feature::colour;
     case DataCost::birchfield_tomasi:
@@ -32,13 +32,13 @@ Feature choose_feature(DataCost cost, Depth depth, float smoothing) {
     case DataCost::mean_absolute_difference:
       break;
   }
-  return depth == Depth::bits8 && smoothing == 0 ? Feature::bytes : Feature::gray;
+  return depth == BitDepth::bits8 && smoothing == 0 ? Feature::bytes : Feature::gray;
 }
 
 RowFeatures::RowFeatures(Feature feature, float smoothing, const ImageFormat& format, int slots)
     : feature_(feature),
       size_(format.size),
-      integer_levels_(format.depth == Depth::bits8 && smoothing == 0),
+      integer_levels_(format.depth == BitDepth::bits8 && smoothing == 0),
       weights_(smoothing_weights(smoothing)),
       scratch_(static_cast<std::size_t>(slots)) {
   if (feature_ == Feature::colour) channels_ = {0, 1, 2};

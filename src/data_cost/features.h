@@ -28,7 +28,7 @@ enum class Feature {
 
 // The feature of a DataCost option other than `volume`. Samples of unsmoothed 8-bit images are integer gray
 // levels.
-Feature choose_feature(DataCost cost, Depth depth, float smoothing);
+Feature choose_feature(DataCost cost, BitDepth depth, float smoothing);
 
 inline constexpr int feature_planes(Feature feature) {
   switch (feature) {

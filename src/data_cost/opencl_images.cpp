@@ -80,7 +80,7 @@ void OpenclImages::prepare(const opencl::Context& context, const opencl::Queue& 
   lanes_ = context.info().is_processor ? 64 : 4;
   items_ = context.info().is_processor ? 1 : 32;
   opencl::Options all = options();
-  all.push_back(std::string("-DSAMPLE=") + (format_.depth == Depth::bits16 ? "ushort" : "uchar"));
+  all.push_back(std::string("-DSAMPLE=") + (format_.depth == BitDepth::bits16 ? "ushort" : "uchar"));
   all.push_back(define("LANES", lanes_));
   program_ = opencl::Program(
       context, {opencl::data_cost_types_cl, opencl::data_cost_features_cl, opencl::data_cost_images_cl}, all);

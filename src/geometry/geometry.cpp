@@ -14,7 +14,7 @@ namespace {
 std::array<std::uint8_t, 3> colour_at(const ImageView& image, int x, int y) {
   const auto channel = [&](int c) -> std::uint8_t {
     const int element = x * image.channels + (image.channels == 3 ? c : 0);
-    if (image.format.depth == Depth::bits8) return static_cast<const std::uint8_t*>(image.row(y))[element];
+    if (image.format.depth == BitDepth::bits8) return static_cast<const std::uint8_t*>(image.row(y))[element];
     return static_cast<std::uint8_t>(static_cast<const std::uint16_t*>(image.row(y))[element] >> 8);
   };
   return {channel(0), channel(1), channel(2)};

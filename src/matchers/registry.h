@@ -60,7 +60,7 @@ std::unique_ptr<Plan> make_tuned_plan(const MatcherParameters& parameters, const
 // The same, allocated. `around`: makes a plan of each plan, before it is allocated.
 using AroundPlan = std::function<std::unique_ptr<Plan>(std::unique_ptr<Plan>)>;
 std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, const Device& device,
-                                          const ImageFormat& format, const PlanLimits& limits,
+                                          const ImageFormat& format, const PlanOptions& limits,
                                           const AroundPlan& around = {});
 
 }  // namespace parallax::detail

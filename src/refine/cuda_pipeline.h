@@ -10,10 +10,10 @@
 
 #include "core/arena.h"
 #include "data_cost/cuda_images.h"
+#include "decision/decision.h"
 #include "devices/cuda/branch.h"
 #include "devices/cuda/program.h"
 #include "refine/cuda_types.h"
-#include "refine/decision.h"
 
 namespace parallax::refine {
 

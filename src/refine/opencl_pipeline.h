@@ -7,9 +7,9 @@
 #include "parallax/refine.h"
 
 #include "core/arena.h"
+#include "decision/decision.h"
 #include "devices/opencl/program.h"
 #include "devices/opencl/types.h"
-#include "refine/decision.h"
 #include "refine/opencl_types.h"
 
 namespace parallax::refine {
@@ -91,7 +91,7 @@ class OpenclPipeline {
 
   RefineParameters parameters_;
   Size size_;
-  Depth depth_;
+  BitDepth depth_;
   int guided_window_;  // the largest guided window; 0 = there is none
   Buffer<std::int32_t> links_, sizes_;
   PlaneBuffer<float> bordered_;

@@ -25,7 +25,7 @@ void take(const Value* from, int channels, int step, int count, std::uint8_t* co
 void take_colours(const ImageView& image, int x, int y, int step, int count,
                   std::uint8_t* const channels[3]) {
   const int first = x * image.channels;
-  if (image.format.depth == Depth::bits8)
+  if (image.format.depth == BitDepth::bits8)
     take(static_cast<const std::uint8_t*>(image.row(y)) + first, image.channels, step, count, channels);
   else
     take(static_cast<const std::uint16_t*>(image.row(y)) + first, image.channels, step, count, channels);

@@ -159,7 +159,7 @@ void extend_row(Sample* row, int width) {
 
 void take_gray(const ImageView& image, View<std::uint16_t> gray, int y) {
   const int width = image.format.size.width;
-  if (image.format.depth == Depth::bits8) {
+  if (image.format.depth == BitDepth::bits8) {
     gray_byte_row(image, y, gray_bytes(gray, y) + refit_census_border);
     extend_row(gray_bytes(gray, y), width);
   } else {
@@ -170,7 +170,7 @@ void take_gray(const ImageView& image, View<std::uint16_t> gray, int y) {
 
 // The signatures of a row but for its border, as if there were no mask.
 void write_census(const ImageFormat& format, View<std::uint16_t> gray, int y, std::uint64_t* out) {
-  const bool bytes = format.depth == Depth::bits8;
+  const bool bytes = format.depth == BitDepth::bits8;
   CensusPart part;
   for (int x = 0; x < format.size.width; x += census_part) {
     const int count = std::min(census_part, format.size.width - x);

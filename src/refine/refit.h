@@ -10,7 +10,7 @@
 
 #include "core/arena.h"
 #include "core/workers.h"
-#include "refine/sub_pixel.h"
+#include "decision/sub_pixel.h"
 
 namespace parallax::refine {
 

@@ -83,7 +83,7 @@ CudaRemap CudaStage::arguments(const Images& images) const {
 namespace {
 
 void check_even(const char* which, const ImageView& image) {
-  if (image.format.depth == Depth::bits8 ||
+  if (image.format.depth == BitDepth::bits8 ||
       (reinterpret_cast<std::uintptr_t>(image.data) | static_cast<std::uintptr_t>(image.stride_bytes)) % 2 ==
           0)
     return;

@@ -80,8 +80,8 @@ Taps lanczos_taps();
 
 // Fractional bits that a column's sum keeps before columns are weighed: for pixels of 8 bits it fits in 16 bits, and all
 // sums fit in 32 bits.
-constexpr int kept_bits(Depth depth) {
-  return depth == Depth::bits8 ? 6 : 1;
+constexpr int kept_bits(BitDepth depth) {
+  return depth == BitDepth::bits8 ? 6 : 1;
 }
 
 }  // namespace parallax::remap

@@ -43,7 +43,7 @@ void OpenclStage::prepare(const Problem& problem, const opencl::Context& context
                           cl_mem memory) {
   memory_ = memory;
   pixels_an_item_ = context.info().is_processor ? 64 : 4;
-  const bool bits16 = problem.depth == Depth::bits16;
+  const bool bits16 = problem.depth == BitDepth::bits16;
   program_ = opencl::Program(
       context, {opencl::remap_types_cl, opencl::remap_remap_cl},
       {std::string("-DSAMPLE=") + (bits16 ? "ushort" : "uchar"),

@@ -43,7 +43,7 @@ T bilinear(const Channel<T>& image, int x, int y) {
 
 template <class T>
 T lanczos(const Channel<T>& image, const Taps& table, int x, int y) {
-  constexpr int kept = kept_bits(sizeof(T) == 1 ? Depth::bits8 : Depth::bits16);
+  constexpr int kept = kept_bits(sizeof(T) == 1 ? BitDepth::bits8 : BitDepth::bits16);
   constexpr int dropped = tap_bits - kept, last = tap_bits + kept;
   const int column = (x >> fraction_bits) - 2, row = (y >> fraction_bits) - 2;
   const auto& across = table[static_cast<std::size_t>(x % steps)];

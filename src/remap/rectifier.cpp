@@ -37,7 +37,7 @@ void check_rectification(const Rectification& rectification) {
 }  // namespace
 
 Problem make_problem(const Rig& rig, const Rectification& rectification, Interpolation interpolation,
-                     const Device& device, Depth depth) {
+                     const Device& device, BitDepth depth) {
   validate(rig);
   check_sides("left", rig.left);
   check_sides("right", rig.right);
@@ -78,7 +78,7 @@ std::unique_ptr<Plan> make_plan(Problem problem, const Device& device) {
                                          " in this build: choose another device");
 }
 
-void check_image(std::string_view which, const ImageView& image, Size size, Depth depth) {
+void check_image(std::string_view which, const ImageView& image, Size size, BitDepth depth) {
   parallax::check_image(which, image);
   if (image.format.size != size)
     throw Error(ErrorCategory::argument,
@@ -92,7 +92,7 @@ void check_image(std::string_view which, const ImageView& image, Size size, Dept
 
 }  // namespace
 
-void check_cameras(const ImageView& left, const ImageView& right, const Size (&cameras)[2], Depth depth) {
+void check_cameras(const ImageView& left, const ImageView& right, const Size (&cameras)[2], BitDepth depth) {
   check_image("left image", left, cameras[0], depth);
   check_image("right image", right, cameras[1], depth);
 }
@@ -111,7 +111,7 @@ void check_output(std::string_view which, const ImageOutput& to, const ImageView
 }  // namespace remap
 
 Rectifier::Rectifier(const Rig& rig, const Rectification& rectification, Interpolation interpolation,
-                     const Device& device, Depth depth)
+                     const Device& device, BitDepth depth)
     : cameras_{rig.left.size, rig.right.size}, depth_(depth), rectification_(rectification) {
   const DefaultFloatingPoint environment;
   try {
@@ -124,7 +124,8 @@ Rectifier::Rectifier(const Rig& rig, const Rectification& rectification, Interpo
   }
 }
 
-Rectifier::Rectifier(const Rig& rig, const RectifyParameters& parameters, const Device& device, Depth depth)
+Rectifier::Rectifier(const Rig& rig, const RectifyParameters& parameters, const Device& device,
+                     BitDepth depth)
     : Rectifier(rig, rectify(rig, parameters), parameters.interpolation, device, depth) {}
 
 Rectifier::~Rectifier() = default;
@@ -140,7 +141,7 @@ remap::Plan& Rectifier::plan() const {
 namespace {
 
 remap::Images checked(const ImageView& left, const ImageView& right, const RectifiedPair& to,
-                      const Size (&cameras)[2], Depth depth, Size size) {
+                      const Size (&cameras)[2], BitDepth depth, Size size) {
   remap::check_cameras(left, right, cameras, depth);
   remap::check_output("rectified left image", to.left, left, size);
   remap::check_output("rectified right image", to.right, right, size);

@@ -13,7 +13,7 @@ class Reference final : public Plan {
 
   void run(const Images& images) override {
     for (int side = 0; side < sides; ++side) {
-      if (problem_->depth == Depth::bits8)
+      if (problem_->depth == BitDepth::bits8)
         remap<std::uint8_t>(side, images);
       else
         remap<std::uint16_t>(side, images);

@@ -24,7 +24,7 @@ inline constexpr int sides = 2;  // left, right
 struct Problem {
   Map maps[sides];
   Interpolation interpolation;
-  Depth depth;
+  BitDepth depth;
   Taps taps;
 
   std::size_t bytes() const { return maps[0].bytes() + maps[1].bytes() + sizeof(Taps); }
@@ -32,10 +32,10 @@ struct Problem {
 
 // \throws Error as the constructor of Rectifier does
 Problem make_problem(const Rig& rig, const Rectification& rectification, Interpolation interpolation,
-                     const Device& device, Depth depth);
+                     const Device& device, BitDepth depth);
 
 // \throws Error (argument) unless the images have the cameras' sizes and the depth
-void check_cameras(const ImageView& left, const ImageView& right, const Size (&cameras)[2], Depth depth);
+void check_cameras(const ImageView& left, const ImageView& right, const Size (&cameras)[2], BitDepth depth);
 
 // A pair and its rectified images, checked by the caller. Masks may be empty.
 struct Images {

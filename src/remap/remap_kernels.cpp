@@ -335,7 +335,7 @@ HWY_INLINE hn::VFromD<Sums> multiply_pairs(hn::VFromD<Taken> a, hn::VFromD<Taken
 // Lanczos's window on gray values of 8 bits: its 6 columns are lanes of a vector of 8.
 HWY_INLINE std::uint8_t lanczos_gray(const std::byte* first, std::ptrdiff_t stride,
                                      const std::int16_t* across, const std::int16_t* down) {
-  constexpr int kept = kept_bits(Depth::bits8), dropped = tap_bits - kept, last = tap_bits + kept;
+  constexpr int kept = kept_bits(BitDepth::bits8), dropped = tap_bits - kept, last = tap_bits + kept;
   const hn::FixedTag<std::uint8_t, 8> bytes;
   const Taken words;
   const Sums sums;
@@ -414,7 +414,7 @@ void bilinear_deep_gray_row(const RowTask& task, int y) {
 #endif
 
 void row(const RowTask& task, int y) {
-  const bool bits8 = task.from.format.depth == Depth::bits8;
+  const bool bits8 = task.from.format.depth == BitDepth::bits8;
 #if HWY_TARGET != HWY_SCALAR
   if (task.interpolation == Interpolation::bilinear) {
     if (bits8 && task.from.channels == 1) return bilinear_row<1>(task, y);

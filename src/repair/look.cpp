@@ -30,7 +30,7 @@ class OwnedImage {
 
 Sight look(const Rig& rig, const Rectification& rectification, const StereoPair& pictures,
            const CheckParameters& parameters) {
-  const Depth depth = pictures.left.format.depth;
+  const BitDepth depth = pictures.left.format.depth;
   const ImageFormat format{rectification.size, depth};
   OwnedImage left(format, pictures.left.channels), right(format, pictures.right.channels);
   Plane<std::uint8_t> left_mask(format.size), right_mask(format.size);

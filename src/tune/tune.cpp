@@ -79,7 +79,7 @@ Bytes bytes_of(const detail::Plan& plan) {
 class Plans final : public tuning::Landscape {
  public:
   Plans(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
-        const detail::TuningSpace& space, const PlanLimits& limits)
+        const detail::TuningSpace& space, const PlanOptions& limits)
       : parameters_(parameters),
         device_(device),
         pair_(pair),
@@ -207,7 +207,7 @@ class Plans final : public tuning::Landscape {
   const Device& device_;
   const StereoPair& pair_;
   const detail::TuningSpace& space_;
-  const PlanLimits& limits_;
+  const PlanOptions& limits_;
   Map result_;
   Map bare_;                     // result of the default
   std::optional<Map> full_;      // the same with confidence

@@ -20,7 +20,7 @@ SynthPair scene() {
 parallax_image image_of(const ImageView& view) {
   return {sizeof(parallax_image), view.data,
           view.format.size.width, view.format.size.height,
-          view.stride_bytes,      view.format.depth == Depth::bits8 ? PARALLAX_UINT8 : PARALLAX_UINT16,
+          view.stride_bytes,      view.format.depth == BitDepth::bits8 ? PARALLAX_UINT8 : PARALLAX_UINT16,
           view.channels};
 }
 
@@ -584,7 +584,7 @@ TEST(CTest, MarginsAreThoseOfCpp) {
   for (const int padding : {0, 17}) {
     expect_ok(parallax_matcher_margins(matcher, 300, 200, PARALLAX_UINT16, padding, &given));
     const MatcherParameters parameters = preset("bp", "default");
-    const Margins expected = margins(parameters, {{300, 200}, Depth::bits16}, padding == 0 ? 80 : padding);
+    const Margins expected = margins(parameters, {{300, 200}, BitDepth::bits16}, padding == 0 ? 80 : padding);
     EXPECT_EQ(given.left, expected.left);
     EXPECT_EQ(given.right, expected.right);
     EXPECT_EQ(given.top, expected.top);

@@ -134,7 +134,7 @@ TEST(CCheckTest, AReportIsThatOfCpp) {
   Plane<std::uint8_t> left_mask(size, 255), right_mask(size, 255);
   for (int y = 0; y < size.height; ++y) std::fill_n(left_mask.row(y), 40, 0);
   for (int y = 0; y < 30; ++y) std::fill_n(right_mask.row(y), size.width, 0);
-  const ImageFormat format{size, Depth::bits8};
+  const ImageFormat format{size, BitDepth::bits8};
   const StereoPair views{{left.data(), format, 3, 3 * size.width},
                          {right.data(), format, 3, 3 * size.width},
                          left_mask.view(),

@@ -164,7 +164,7 @@ TEST_F(CRectifiedTest, ImagesMayHave16Bits) {
   Plane<std::uint16_t> expected[2], actual[2];
   for (auto* planes : {expected, actual})
     for (int i = 0; i < 2; ++i) planes[i] = Plane<std::uint16_t>(chosen.size);
-  Rectifier(rig, chosen, cpu(1), Depth::bits16)
+  Rectifier(rig, chosen, cpu(1), BitDepth::bits16)
       .run(deep_left.view(), deep_right.view(), {expected[0].view(), expected[1].view()});
   parallax_rectifier* rectifier = nullptr;
   expect_ok(parallax_rectifier_create(handle, &parameters, "cpu", 1, PARALLAX_UINT16, &rectifier));
@@ -178,7 +178,7 @@ TEST_F(CRectifiedTest, ImagesMayHave16Bits) {
   MatcherParameters settings = preset("census", "default");
   settings.disparities() = 16;
   Result wanted(chosen.size), map(chosen.size, 1);
-  RectifiedMatcher(settings, cpu(1), rig, chosen, Depth::bits16)
+  RectifiedMatcher(settings, cpu(1), rig, chosen, BitDepth::bits16)
       .run(deep_left.view(), deep_right.view(), wanted.map());
   parallax_rectified_matcher* rectified = nullptr;
   expect_ok(parallax_rectified_matcher_create(matcher, handle, &parameters, PARALLAX_UINT16, &rectified));

@@ -309,7 +309,7 @@ TEST(CheckTest, ColoursThatDifferAreNamed) {
     return image;
   };
   const auto view = [](const Plane<std::uint8_t>& image) {
-    return ImageView(image.row(0), {small, Depth::bits8}, 3, image.view().stride_bytes);
+    return ImageView(image.row(0), {small, BitDepth::bits8}, 3, image.view().stride_bytes);
   };
   const Plane<std::uint8_t> left = coloured(pair.left(), 1), right = coloured(pair.right(), 0.7);
   const PairReport report = check_pair({view(left), view(right)});

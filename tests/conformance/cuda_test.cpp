@@ -341,7 +341,7 @@ TEST_F(CudaTest, BandsOfConstantMemoryNeverChangeAResult) {
 TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
   const SynthPair pair = synthesize({.size = {31, 5}, .disparities = 9});
   const ImageFormat format = pair.left_view().format;
-  const PlanLimits limits{0, {{"strategy", "global-memory"}}};
+  const PlanOptions limits{0, {{"strategy", "global-memory"}}};
   const auto refuses = [&](const BlockParameters& parameters, const ImageFormat& of,
                            const std::string& what) {
     expect_error(error_of([&] { Matcher(parameters, gpu(), of, limits); }), ErrorCategory::device,
@@ -354,7 +354,7 @@ TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
   parameters = study;
   parameters.uniqueness = 5;
   refuses(parameters, format, "uniqueness");
-  refuses(study, {format.size, Depth::bits16}, "values of more than 8 bits");
+  refuses(study, {format.size, BitDepth::bits16}, "values of more than 8 bits");
   for (const TunedValues& values :
        {TunedValues{{"strategy", "global-memory"}, {"rows_per_thread", "5"}},
         TunedValues{{"strategy", "global-memory"}, {"streams", "5"}}, TunedValues{{"streams", "5"}}})

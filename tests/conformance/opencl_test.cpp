@@ -174,7 +174,7 @@ class OpenclBeliefPropagationConformance : public OpenclConformance {
     auto parameters = *random_case.parameters().get_if<BeliefPropagationParameters>();
     const ImageFormat& format = random_case.pair().left.format;
     const bool takes_volume = cost() == DataCost::volume;
-    const Depth depth = arithmetic() == Arithmetic::fixed8 ? Depth::bits8 : Depth::bits16;
+    const BitDepth depth = arithmetic() == Arithmetic::fixed8 ? BitDepth::bits8 : BitDepth::bits16;
     if ((parameters.cost == DataCost::volume) != takes_volume || format.depth != depth) return {};
     if (!takes_volume && format.size.pixels() > most_pixels) return {};
     parameters.cost = cost();

@@ -111,7 +111,7 @@ RandomCase::RandomCase(const std::string& method, unsigned seed)
                                        {3, 3},   {7, 5},    {13, 11},  {33, 4},  {31, 17}, {64, 5},  {37, 41},
                                        {65, 9},  {101, 13}, {53, 29},  {128, 3}, {6, 90},  {130, 2}, {129, 8},
                                        {259, 4}, {6, 67},   {141, 37}, {100, 70}};
-  format_ = {choose(sizes), choose<Depth>({Depth::bits8, Depth::bits8, Depth::bits16})};
+  format_ = {choose(sizes), choose<BitDepth>({BitDepth::bits8, BitDepth::bits8, BitDepth::bits16})};
   do choose_parameters();
   while (!is_accepted());
   const int shift = parameters_.min_disparity() + parameters_.disparities() / 2;

@@ -53,7 +53,7 @@ class RandomPair {
     const int row_elements = size.width * channels;
     const int padding = any(0, 9);
     const int stride = row_elements + padding;
-    const bool wide = format.depth == Depth::bits16;
+    const bool wide = format.depth == BitDepth::bits16;
     const int highest = wide ? 65535 : 255;
     const int levels = any(0, 1) == 0 ? 3 : highest;
     Input image;
@@ -76,7 +76,7 @@ class RandomPair {
 
   void shift_left_into_right(int shift) {
     const ImageFormat& format = left_.view.format;
-    const int element_bytes = left_.view.channels * (format.depth == Depth::bits16 ? 2 : 1);
+    const int element_bytes = left_.view.channels * (format.depth == BitDepth::bits16 ? 2 : 1);
     for (int y = 0; y < format.size.height; y += 2) {
       const auto* from = static_cast<const std::uint8_t*>(left_.view.row(y));
       auto* to = const_cast<std::uint8_t*>(static_cast<const std::uint8_t*>(right_.view.row(y)));
@@ -94,7 +94,7 @@ class RandomPair {
         const double x = i / channels + right, y = row + down;
         const double level = 125 + 30 * std::sin(0.9 * x + 0.31 * y) +
                              30 * std::sin(0.53 * y - 0.37 * x + 1) + 25 * std::sin(0.21 * x + 1.1 * y);
-        if (format.depth == Depth::bits16)
+        if (format.depth == BitDepth::bits16)
           static_cast<std::uint16_t*>(values)[i] = static_cast<std::uint16_t>(256 * level);
         else
           static_cast<std::uint8_t*>(values)[i] = static_cast<std::uint8_t>(level);

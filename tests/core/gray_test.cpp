@@ -51,19 +51,19 @@ TEST(GrayTest, OneChannelOfSixteenBitsIsCopied) {
 
 TEST(GrayTest, ThreeChannelsAreRedGreenBlue) {
   const std::array<std::uint8_t, 9> bytes{255, 0, 0, 0, 255, 0, 0, 0, 255};
-  const ImageView image(bytes.data(), {{3, 1}, Depth::bits8}, 3, 9);
+  const ImageView image(bytes.data(), {{3, 1}, BitDepth::bits8}, 3, 9);
   EXPECT_EQ(gray_values(image, 0), (Row{76, 149, 29}));
 }
 
 TEST(GrayTest, ThreeChannelsOfSixteenBits) {
   const std::array<std::uint16_t, 6> values{1000, 2000, 3000, 40000, 50000, 60000};
-  const ImageView image(values.data(), {{2, 1}, Depth::bits16}, 3, 12);
+  const ImageView image(values.data(), {{2, 1}, BitDepth::bits16}, 3, 12);
   EXPECT_EQ(gray_values(image, 0), (Row{1815, 48150}));
 }
 
 TEST(GrayTest, PaddingBetweenRowsIsSkipped) {
   const std::array<std::uint8_t, 9> bytes{200, 100, 50, 99, 99, 99, 10, 20, 30};
-  const ImageView colour(bytes.data(), {{1, 2}, Depth::bits8}, 3, 6);
+  const ImageView colour(bytes.data(), {{1, 2}, BitDepth::bits8}, 3, 6);
   EXPECT_EQ(gray_values(colour, 0), Row{124});
   EXPECT_EQ(gray_values(colour, 1), Row{18});
   const std::array<std::uint16_t, 5> values{300, 301, 9, 302, 303};
@@ -73,7 +73,7 @@ TEST(GrayTest, PaddingBetweenRowsIsSkipped) {
 
 TEST(GrayTest, NegativeStrideReadsUpwards) {
   const std::array<std::uint8_t, 6> colour{200, 100, 50, 10, 20, 30};
-  const ImageView flipped(colour.data() + 3, {{1, 2}, Depth::bits8}, 3, -3);
+  const ImageView flipped(colour.data() + 3, {{1, 2}, BitDepth::bits8}, 3, -3);
   EXPECT_EQ(gray_values(flipped, 0), Row{18});
   EXPECT_EQ(gray_values(flipped, 1), Row{124});
   const std::array<std::uint16_t, 4> values{300, 301, 302, 303};

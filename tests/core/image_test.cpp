@@ -78,7 +78,7 @@ TEST(ImageViewTest, IsMadeOfAGrayView) {
   Plane<std::uint8_t> eight({3, 2});
   const ImageView image = eight.view();
   EXPECT_EQ(image.data, eight.row(0));
-  EXPECT_EQ(image.format, (ImageFormat{{3, 2}, Depth::bits8}));
+  EXPECT_EQ(image.format, (ImageFormat{{3, 2}, BitDepth::bits8}));
   EXPECT_EQ(image.channels, 1);
   EXPECT_EQ(image.row(1), eight.row(1));
 }
@@ -98,7 +98,7 @@ TEST(ViewTest, StridesThatSplitAnElementAreRefused) {
 TEST(ImageViewTest, CountsItsStrideInBytes) {
   const std::array<std::uint16_t, 6> values{};
   const ImageView image(View<const std::uint16_t>(values.data() + 3, {2, 2}, -6));
-  EXPECT_EQ(image.format, (ImageFormat{{2, 2}, Depth::bits16}));
+  EXPECT_EQ(image.format, (ImageFormat{{2, 2}, BitDepth::bits16}));
   EXPECT_EQ(image.stride_bytes, -6);
   EXPECT_EQ(image.row(1), values.data());
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr float no_value = std::numeric_limits<float>::infinity();
 constexpr Size size{40, 24};
-constexpr ImageFormat format{size, Depth::bits8};
+constexpr ImageFormat format{size, BitDepth::bits8};
 
 std::string mebibytes(std::size_t bytes) {
   char text[32];
@@ -67,7 +67,7 @@ TEST_P(MatcherTest, PrefilterCapDependsOnTheDepth) {
   parameters.prefilter_cap = 128;
   expect_error(error_of([&] { matcher(parameters); }), ErrorCategory::argument,
                {"prefilter_cap", "128", "1 to 127"});
-  EXPECT_NO_THROW(Matcher(parameters, device_, {size, Depth::bits16}));
+  EXPECT_NO_THROW(Matcher(parameters, device_, {size, BitDepth::bits16}));
 }
 
 TEST_P(MatcherTest, ImpossibleSizesAreRefused) {
@@ -85,7 +85,7 @@ TEST_P(MatcherTest, ImpossibleThreadsAreRefused) {
 }
 
 TEST_P(MatcherTest, MemoryBeyondTheLimitIsRefusedWithBothNumbers) {
-  const ImageFormat large{{1000, 1000}, Depth::bits8};
+  const ImageFormat large{{1000, 1000}, BitDepth::bits8};
   const std::size_t needed = estimate_memory_bytes(small_search(), device_, large);
   const std::size_t allowed = 1 << 19;
   expect_error(error_of([&] { Matcher(small_search(), device_, large, {allowed}); }), ErrorCategory::memory,
@@ -100,7 +100,7 @@ TEST_P(MatcherTest, MemoryLimitIsInclusive) {
 }
 
 TEST_P(MatcherTest, MoreThanTheMachineHasIsAnErrorOfMemory) {
-  const ImageFormat huge{{1'000'000, 1'000'000}, Depth::bits16};
+  const ImageFormat huge{{1'000'000, 1'000'000}, BitDepth::bits16};
   BlockParameters parameters = small_search();
   parameters.refine.speckle_size = 0;
   EXPECT_GT(estimate_memory_bytes(parameters, device_, huge), std::size_t{1} << 41);
@@ -287,7 +287,7 @@ TEST(SpeckleSizeTest, MapsTooLargeForTheFilterAreRefused) {
 }
 
 TEST_P(MatcherTest, DepthThatIsNoneIsRefused) {
-  const auto twelve = static_cast<Depth>(12);
+  const auto twelve = static_cast<BitDepth>(12);
   const std::string reason = "depth is 12: choose 8 or 16 bits";
   const ImageFormat odd{size, twelve};
   expect_refused([&] { Matcher(small_search(), device_, odd); }, reason);

@@ -904,7 +904,7 @@ TEST_F(CudaOddVolumeTest, CostsBeyondAllBoundsAreWhatTheReferenceMakesOfThem) {
 
 // 16-bit images at odd addresses, which a GPU cannot read.
 TEST_P(CudaPlanTest, WideImagesAtOddAddressesAreCopiedOrRefused) {
-  const ImageFormat format{small_size, Depth::bits16};
+  const ImageFormat format{small_size, BitDepth::bits16};
   std::vector<std::uint16_t> values(2 * small_size.pixels());
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint16_t>(i * 7919);
   const std::ptrdiff_t stride = 2 * small_size.width;

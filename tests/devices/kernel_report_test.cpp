@@ -27,7 +27,7 @@ struct ReportedPlan {
   const char* name;
   const char* parameters;  // JSON
   TunedValues configuration = {};
-  Depth depth = Depth::bits8;
+  BitDepth depth = BitDepth::bits8;
 };
 
 const ReportedPlan reported_plans[] = {
@@ -58,7 +58,7 @@ const ReportedPlan reported_plans[] = {
     {"block SAD, 128 labels, 16 bits",
      R"({"method": "block", "disparities": 128, "cost": "sad", "uniqueness": 10, "texture_threshold": 10})",
      {},
-     Depth::bits16},
+     BitDepth::bits16},
     {"refine, windows of 7",
      R"({"method": "block", "disparities": 128, "weighted_median": 7, "bilateral": 7})"},
     {"refine, windows of 15",
@@ -83,7 +83,7 @@ const ReportedPlan reported_plans[] = {
     {"AD-census 5×5, window 9, 16 bits",
      R"({"method": "census", "transform": "census-5x5", "cost": "ad-census", "window": 9, "uniqueness": 10})",
      {},
-     Depth::bits16},
+     BitDepth::bits16},
     {"sgm default", R"({"method": "sgm"})"},
     {"sgm default, 256 labels", R"({"method": "sgm", "disparities": 256})"},
     {"sgm libsgm, 128 labels", R"({"method": "sgm", "preset": "libsgm", "disparities": 128})"},
@@ -297,7 +297,7 @@ TEST_F(KernelReportTest, EveryKernelCompilesAndHardlySpills) {
 TEST_F(KernelReportTest, RectificationCompilesAndDoesNotSpill) {
   NewKernels kernels;
   std::size_t plans = 0;
-  for (const Depth depth : {Depth::bits8, Depth::bits16})
+  for (const BitDepth depth : {BitDepth::bits8, BitDepth::bits16})
     for (const Interpolation interpolation : {Interpolation::bilinear, Interpolation::lanczos3}) {
       const std::vector<Asked> all_asked = asked_while([&] {
         Rectifier(chessboard_rig(), {.size = {64, 48}, .interpolation = interpolation}, gpu(), depth);

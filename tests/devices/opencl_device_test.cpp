@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Matcher plan(const BlockParameters& parameters = small_block(), const Device& device = opencl_device,
-             const PlanLimits& limits = {}) {
+             const PlanOptions& limits = {}) {
   return Matcher(parameters, device, {small_size}, limits);
 }
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "tools/parallax/match.h"
+#include "tools/match/match.h"
 
 // The input has one argument a line. Accepted arguments must be valid.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

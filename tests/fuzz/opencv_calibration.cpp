@@ -5,7 +5,7 @@
 
 #include "parallax/error.h"
 
-#include "tools/parallax/calibration.h"
+#include "tools/files/calibration.h"
 
 // The first byte chooses one of OpenCV's formats for the rest. A file that is read has valid values.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/pictures.h"
+#include "tools/files/pictures.h"
 
 #include <cstdint>
 #include <cstdlib>

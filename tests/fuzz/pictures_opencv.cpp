@@ -4,8 +4,8 @@
 #include <new>
 #include <string_view>
 
+#include "tools/files/pictures.h"
 #include "tools/opencv_decoder.h"
-#include "tools/parallax/pictures.h"
 
 // A picture that both decoders read has the same gray values. OpenCV does not apply EXIF orientation, so
 // pictures with EXIF data are skipped.

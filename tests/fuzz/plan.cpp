@@ -9,9 +9,9 @@
 #include "parallax/error.h"
 
 #include "file_in_memory.h"
-#include "tools/parallax/command.h"
-#include "tools/parallax/content_hash.h"
-#include "tools/parallax/tiles/job.h"
+#include "tools/command/command.h"
+#include "tools/files/content_hash.h"
+#include "tools/jobs/tiles/job.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "parallax/error.h"
 #include "parallax/rig.h"
 
-#include "tools/parallax/rigs/rig_files.h"
+#include "tools/files/rigs/rig_files.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "file_in_memory.h"
-#include "tools/parallax/pictures.h"
+#include "tools/files/pictures.h"
 
 // Reading a region gives the same pixels as reading more.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

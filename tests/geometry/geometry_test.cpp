@@ -213,7 +213,7 @@ TEST(PointCloudTest, HasAPointForEachDepthRowByRow) {
 
 TEST(PointCloudTest, ColourIsThatOfTheLeftPixel) {
   const std::array<std::uint8_t, 14> colours{1, 2, 3, 4, 5, 6, 99, 7, 8, 9, 10, 11, 12, 99};
-  const ImageView left(colours.data(), {{2, 2}, Depth::bits8}, 3, 7);
+  const ImageView left(colours.data(), {{2, 2}, BitDepth::bits8}, 3, 7);
   const std::array<float, 4> disparity{1, infinity, 1, 1};
   const std::vector<Point> points = point_cloud(rig(0), View<const float>(disparity.data(), {2, 2}), left);
   ASSERT_EQ(points.size(), 3u);
@@ -237,7 +237,7 @@ TEST(PointCloudTest, SixteenBitColoursGiveTheirUpperByte) {
   const std::array<float, 2> disparity{1, 1};
   const View<const float> map(disparity.data(), {2, 1});
   const std::vector<Point> colour =
-      point_cloud(rig(0), map, ImageView(values.data(), {{2, 1}, Depth::bits16}, 3, 12));
+      point_cloud(rig(0), map, ImageView(values.data(), {{2, 1}, BitDepth::bits16}, 3, 12));
   ASSERT_EQ(colour.size(), 2u);
   EXPECT_EQ(colour[0].colour, (Colour{0x12, 0xff, 0}));
   EXPECT_EQ(colour[1].colour, (Colour{0x80, 0x7f, 0xff}));

@@ -64,7 +64,7 @@ TEST(MeshTest, TwoByTwoPixelsAreTwoTriangles) {
   const std::array<float, 4> disparity{10, 10, 10, 10};
   const std::array<std::uint8_t, 12> colours{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   const Mesh result = mesh(rig, View<const float>(disparity.data(), {2, 2}),
-                           ImageView(colours.data(), {{2, 2}, Depth::bits8}, 3, 6));
+                           ImageView(colours.data(), {{2, 2}, BitDepth::bits8}, 3, 6));
   using Triangle = std::array<std::uint32_t, 3>;
   EXPECT_EQ(result.triangles, (std::vector<Triangle>{{0, 2, 1}, {1, 2, 3}}));
   ASSERT_EQ(result.vertices.size(), 4u);

@@ -176,7 +176,7 @@ TEST(BlockTest, NeverHoldsAVolume) {
   BlockParameters parameters;
   parameters.disparities = 256;
   parameters.refine.fill = Fill::row;
-  EXPECT_LT(estimate_memory_bytes(parameters, cpu(2), {{1920, 1080}, Depth::bits8}), 64u << 20);
+  EXPECT_LT(estimate_memory_bytes(parameters, cpu(2), {{1920, 1080}, BitDepth::bits8}), 64u << 20);
 }
 
 }  // namespace

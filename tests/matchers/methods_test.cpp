@@ -66,7 +66,7 @@ TEST(MethodsTest, FindNegativeDisparities) {
 TEST(MethodsTest, CensusAndCorrelationAreBlindToGainAndOffset) {
   const SynthPair pair = synth(Scene::layers);
   const Plane<std::uint8_t> dim = dimmed(pair.right);
-  const ImageView right(dim.row(0), {pair.size(), Depth::bits8}, 3, dim.view().stride_bytes);
+  const ImageView right(dim.row(0), {pair.size(), BitDepth::bits8}, 3, dim.view().stride_bytes);
   const auto bad1 = [&](const MatcherParameters& parameters) {
     return error_against_truth(match(parameters, cpu(2), {pair.left_view(), right}), pair).bad1;
   };

@@ -143,7 +143,7 @@ TEST_P(MotionAllLabels, EqualsTheReferenceOnRandomCases) {
   for (unsigned seed = 0; seed < (test::sanitized ? 12u : 60u); ++seed) {
     const Case problem(seed);
     Vectors wanted(problem.size);
-    Matcher(problem.parameters, test::reference, {problem.size, Depth::bits8})
+    Matcher(problem.parameters, test::reference, {problem.size, BitDepth::bits8})
         .run(problem.pair(), wanted.map());
     for (const int threads : {1, 2, 7}) {
       // Narrow tiles and blocks of columns, or whole rows.

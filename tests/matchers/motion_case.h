@@ -122,7 +122,7 @@ struct MotionCase {
     }
   }
 
-  ImageFormat format() const { return {size, deep ? Depth::bits16 : Depth::bits8}; }
+  ImageFormat format() const { return {size, deep ? BitDepth::bits16 : BitDepth::bits8}; }
 
   StereoPair pair() const {
     return masked(

@@ -160,7 +160,7 @@ TEST(MotionTest, MaskedPixelsTakeNoPart) {
 
 std::string refusal(const MotionParameters& parameters, Size size) {
   try {
-    Matcher(parameters, reference, {size, Depth::bits8});
+    Matcher(parameters, reference, {size, BitDepth::bits8});
   } catch (const Error& error) {
     EXPECT_EQ(ErrorCategory::argument, error.category());
     return error.what();

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "parallax/partition.h"
+#include "parallax/tiles.h"
 
 #include "conformance/random_case.h"
 #include "refine/refine.h"
@@ -47,9 +47,9 @@ struct Box {
 struct Pair {
   Size size;
   Plane<std::uint16_t> left, right;
-  Depth depth;
+  BitDepth depth;
 
-  Pair(const RowOffset& offset, Depth depth, Size size = test::size, Box textured = {}, int noise = 0)
+  Pair(const RowOffset& offset, BitDepth depth, Size size = test::size, Box textured = {}, int noise = 0)
       : size(size),
         left(size),
         right(size),
@@ -59,7 +59,7 @@ struct Pair {
     const auto level = [&](double x, double y) {
       return textured.has(x, y) ? texture(x, y) + random_number(random, -noise, noise) : 120;
     };
-    const double unit = depth == Depth::bits16 ? 256 : 1;
+    const double unit = depth == BitDepth::bits16 ? 256 : 1;
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
         const double row = y - offset_at(offset, size, x, y);
@@ -68,7 +68,7 @@ struct Pair {
         left.at(x, y) = static_cast<std::uint16_t>(std::lround(unit * level(x, y)));
         right.at(x, y) = static_cast<std::uint16_t>(std::lround(unit * level(column, row)));
       }
-    if (depth == Depth::bits8)
+    if (depth == BitDepth::bits8)
       for (int side = 0; side < 2; ++side)
         for (int y = 0; y < size.height; ++y)
           for (int x = 0; x < size.width; ++x)
@@ -76,13 +76,13 @@ struct Pair {
   }
 
   StereoPair views() const {
-    if (depth == Depth::bits8) return {bytes_[0].view(), bytes_[1].view()};
+    if (depth == BitDepth::bits8) return {bytes_[0].view(), bytes_[1].view()};
     return {view(left), view(right)};
   }
 
  private:
   ImageView view(const Plane<std::uint16_t>& plane) const {
-    return {plane.row(0), {size, Depth::bits16}, 1, plane.view().stride_bytes};
+    return {plane.row(0), {size, BitDepth::bits16}, 1, plane.view().stride_bytes};
   }
   Plane<std::uint8_t> bytes_[2];
 };
@@ -127,7 +127,7 @@ RowOffset found(const StereoPair& pair) {
 // A large image with texture in a part, and its true map.
 struct PartlyTextured {
   PartlyTextured(const RowOffset& offset, Box textured)
-      : pair(offset, Depth::bits8, {600, 400}, textured, 3), map(pair.size), alignment(pair.views()) {
+      : pair(offset, BitDepth::bits8, {600, 400}, textured, 3), map(pair.size), alignment(pair.views()) {
     for (int y = 0; y < pair.size.height; ++y)
       for (int x = 0; x < pair.size.width; ++x) {
         map.disparity.at(x, y) = static_cast<float>(disparity(x, y));
@@ -145,7 +145,7 @@ struct PartlyTextured {
 };
 
 TEST(RowAlignmentTest, FindsTheOffsetOfEveryPlace) {
-  for (const Depth depth : {Depth::bits8, Depth::bits16}) {
+  for (const BitDepth depth : {BitDepth::bits8, BitDepth::bits16}) {
     const Pair pair(crooked, depth);
     const RowOffset offset = found(pair.views());
     for (const int y : {10, 80, 150})
@@ -155,7 +155,7 @@ TEST(RowAlignmentTest, FindsTheOffsetOfEveryPlace) {
 }
 
 TEST(RowAlignmentTest, MatchesACrookedPairLikeAStraightOne) {
-  for (const Depth depth : {Depth::bits8, Depth::bits16}) {
+  for (const BitDepth depth : {BitDepth::bits8, BitDepth::bits16}) {
     const Pair straight(none, depth), pair(crooked, depth);
     const double best = errors(match(parameters(false), cpu(1), straight.views()));
     const double without = errors(match(parameters(false), cpu(1), pair.views()));
@@ -166,7 +166,7 @@ TEST(RowAlignmentTest, MatchesACrookedPairLikeAStraightOne) {
 }
 
 TEST(RowAlignmentTest, LeavesAStraightPairAsItIs) {
-  const Pair pair(none, Depth::bits8);
+  const Pair pair(none, BitDepth::bits8);
   EXPECT_TRUE(same_bytes(match(parameters(false), cpu(1), pair.views()),
                          match(parameters(true), cpu(1), pair.views())));
 }
@@ -205,7 +205,7 @@ TEST(RowAlignmentTest, FitsALinearOffsetToTheMiddle) {
 }
 
 TEST(RowAlignmentTest, GivesTheBytesOfTheReferenceForAnyNumberOfThreads) {
-  const Pair pair(crooked, Depth::bits8);
+  const Pair pair(crooked, BitDepth::bits8);
   Plane<std::uint8_t> mask(size, 255);
   for (int y = 60; y < 90; ++y)
     for (int x = 80; x < 130; ++x) mask.at(x, y) = 0;
@@ -217,7 +217,7 @@ TEST(RowAlignmentTest, GivesTheBytesOfTheReferenceForAnyNumberOfThreads) {
 }
 
 TEST(RowAlignmentTest, TellsTheTimeOfEachStageOnce) {
-  const Pair pair(crooked, Depth::bits8);
+  const Pair pair(crooked, BitDepth::bits8);
   Result map(size), plain(size);
   Matcher once(parameters(false), cpu(1), pair.views().left.format),
       twice(parameters(true), cpu(1), pair.views().left.format);
@@ -246,7 +246,7 @@ TEST(RowAlignmentTest, RandomCasesAreMatchedTwice) {
 
 // The mask moves with the image: here by the nearest row.
 TEST(RowAlignmentTest, MovesTheRightMask) {
-  const Pair pair({{0.8}}, Depth::bits8);
+  const Pair pair({{0.8}}, BitDepth::bits8);
   Plane<std::uint8_t> mask(size, 255);
   for (int x = 0; x < size.width; ++x) mask.at(x, 100) = 0;
   StereoPair views = pair.views();
@@ -268,7 +268,7 @@ TEST(RowAlignmentTest, SmallAndBlankImagesStayAsTheyAre) {
   std::vector<Size> sizes{{1, 1}, {10, 700}, {16, 200}, {17, 17}, {300, 17}, {60, 40}};
   for (int height = 10; height <= 16; ++height) sizes.push_back({700, height});
   for (const Size small : sizes) {
-    expect_unaligned(Pair({{0.5}}, Depth::bits8, small).views());
+    expect_unaligned(Pair({{0.5}}, BitDepth::bits8, small).views());
     const Plane<std::uint8_t> blank(small, 90);
     expect_unaligned({blank.view(), blank.view()});
   }
@@ -278,7 +278,7 @@ TEST(RowAlignmentTest, SmallAndBlankImagesStayAsTheyAre) {
 TEST(RowAlignmentTest, MeasuresInsideOfTheImage) {
   for (const Size size :
        {Size{100, 10}, Size{100, 16}, Size{500, 17}, Size{17, 500}, Size{16, 100}, Size{90, 61}}) {
-    const Pair pair({{0.5}}, Depth::bits8, size);
+    const Pair pair({{0.5}}, BitDepth::bits8, size);
     for (const float disparity : {-30.0f, -0.5f, 0.0f, 0.5f, 30.0f}) {
       Result map(size);
       for (int y = 0; y < size.height; ++y)

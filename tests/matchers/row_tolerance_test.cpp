@@ -18,9 +18,9 @@
 #include "parallax/parallax.h"
 
 #include "core/plan.h"
-#include "data_cost/row_surface.h"
 #include "matchers/registry.h"
-#include "refine/row_votes.h"
+#include "rows/row_surface.h"
+#include "rows/row_votes.h"
 #include "support.h"
 
 namespace parallax::test {

@@ -10,7 +10,7 @@ namespace parallax::test {
 
 // Shares the pixels.
 inline cv::Mat as_mat(const ImageView& image) {
-  const int depth = image.format.depth == Depth::bits8 ? CV_8U : CV_16U;
+  const int depth = image.format.depth == BitDepth::bits8 ? CV_8U : CV_16U;
   return {image.format.size.height, image.format.size.width, CV_MAKETYPE(depth, image.channels),
           const_cast<void*>(image.data), static_cast<std::size_t>(image.stride_bytes)};
 }
@@ -46,7 +46,7 @@ struct Pictures {
 
  private:
   static ImageView view(const cv::Mat& image) {
-    const Depth depth = image.depth() == CV_8U ? Depth::bits8 : Depth::bits16;
+    const BitDepth depth = image.depth() == CV_8U ? BitDepth::bits8 : BitDepth::bits16;
     return {image.data, {{image.cols, image.rows}, depth}, 1, static_cast<std::ptrdiff_t>(image.step[0])};
   }
 };

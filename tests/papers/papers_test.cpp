@@ -13,8 +13,8 @@
 #include "benchmarks/papers/run.h"
 #include "benchmarks/papers/suite.h"
 #include "tools/command_fixture.h"
+#include "tools/files/pictures/codecs.h"
 #include "tools/parallax/papers_pairs.h"
-#include "tools/parallax/pictures/codecs.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
@@ -23,7 +23,7 @@ namespace {
 constexpr Size size{64, 48};
 
 Picture matrix(Size extent, const std::function<int(int x, int y)>& value) {
-  return make_picture(extent, 1, Depth::bits8,
+  return make_picture(extent, 1, BitDepth::bits8,
                       [&](int x, int y, int) { return static_cast<unsigned>(value(x, y)); });
 }
 

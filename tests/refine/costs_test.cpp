@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "refine/confidence.h"
-#include "refine/sub_pixel.h"
+#include "decision/confidence.h"
+#include "decision/sub_pixel.h"
 
 namespace parallax::refine {
 namespace {

@@ -148,9 +148,9 @@ struct Guide {
   ImageFormat format;
   int channels;
 
-  Guide(Size size, Depth depth, int channel_count) : format{size, depth}, channels(channel_count) {
+  Guide(Size size, BitDepth depth, int channel_count) : format{size, depth}, channels(channel_count) {
     Random random(3);
-    const int lower_bits = depth == Depth::bits16 ? 256 : 1;
+    const int lower_bits = depth == BitDepth::bits16 ? 256 : 1;
     int level = 100;
     for (std::size_t i = 0; i < size.pixels() * static_cast<std::size_t>(channels); ++i) {
       level = random.one_in(9) ? random.below(256) : std::clamp(level + random.below(9) - 4, 0, 255);
@@ -159,20 +159,20 @@ struct Guide {
   }
   // The bytes of the image.
   std::vector<std::byte> bytes() const {
-    const std::size_t each = format.depth == Depth::bits16 ? 2 : 1;
+    const std::size_t each = format.depth == BitDepth::bits16 ? 2 : 1;
     std::vector<std::byte> result(values.size() * each);
     for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&result[i * each], &values[i], each);
     return result;
   }
   ImageView at(const std::byte* bytes) const {
-    return {
-        bytes, format, channels,
-        static_cast<std::ptrdiff_t>(format.size.width) * channels * (format.depth == Depth::bits16 ? 2 : 1)};
+    return {bytes, format, channels,
+            static_cast<std::ptrdiff_t>(format.size.width) * channels *
+                (format.depth == BitDepth::bits16 ? 2 : 1)};
   }
 };
 
 // Patches of one colour, with noise.
-inline Guide random_patches(Size size, Depth depth, int channels) {
+inline Guide random_patches(Size size, BitDepth depth, int channels) {
   Guide guide(size, depth, channels);
   Random random(7);
   for (std::size_t i = 0; i < guide.values.size(); ++i) {
@@ -180,7 +180,7 @@ inline Guide random_patches(Size size, Depth depth, int channels) {
     const int patch = pixel % size.width / 29 + 3 * (pixel / size.width / 41);
     const int level = 20 + (patch * 53 + channel * 31) % 200 + random.below(random.one_in(30) ? 30 : 5);
     guide.values[i] =
-        static_cast<std::uint16_t>(depth == Depth::bits8 ? level : 256 * level + random.below(256));
+        static_cast<std::uint16_t>(depth == BitDepth::bits8 ? level : 256 * level + random.below(256));
   }
   return guide;
 }
@@ -293,8 +293,8 @@ inline std::string name_of_refine_case(const testing::TestParamInfo<RefineCase>&
   return name;
 }
 
-inline Guide guide_for(const RefineParameters& parameters, Size size, Depth depth) {
-  const bool is_first = size.width % 2 == 0 || depth == Depth::bits16;
+inline Guide guide_for(const RefineParameters& parameters, Size size, BitDepth depth) {
+  const bool is_first = size.width % 2 == 0 || depth == BitDepth::bits16;
   if (parameters.fill == Fill::planes) return random_patches(size, depth, is_first ? 3 : 1);
   return {size, depth, is_first ? 1 : 3};
 }
@@ -306,10 +306,10 @@ void for_each_refine_problem(const Step& step, const Action& action) {
     if (!step.is_guided)
       for (const Size size :
            {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{64, 5}, Size{331, 111}, Size{1000, 3}})
-        action(parameters, size, Guide(size, Depth::bits8, 1));
+        action(parameters, size, Guide(size, BitDepth::bits8, 1));
     else
       for (const Size size : {Size{1, 1}, Size{1, 7}, Size{9, 1}, Size{13, 11}, Size{131, 45}, Size{5, 300}})
-        for (const Depth depth : {Depth::bits8, Depth::bits16})
+        for (const BitDepth depth : {BitDepth::bits8, BitDepth::bits16})
           action(parameters, size, guide_for(parameters, size, depth));
   }
 }

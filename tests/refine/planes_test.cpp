@@ -46,7 +46,7 @@ struct Scene {
 
   bool is_dark(int x) const { return x < map.size.width / 2; }
   const Surface& surface_at(int x) const { return is_dark(x) ? dark : bright; }
-  ImageView left() const { return {pixels.data(), {map.size, Depth::bits8}, 3, 3 * map.size.width}; }
+  ImageView left() const { return {pixels.data(), {map.size, BitDepth::bits8}, 3, 3 * map.size.width}; }
 
   void reject(int x, int y, Status status = Status::inconsistent) {
     map.view().disparity.at(x, y) = none;
@@ -195,8 +195,9 @@ TEST_F(FillPlanesTest, EqualsTheReferenceOnEveryTargetAndNumberOfThreads) {
   int filled = 0;
   for (const Size size :
        {Size{1, 1}, Size{2, 1}, Size{1, 40}, Size{33, 31}, Size{64, 64}, Size{65, 97}, Size{211, 131}}) {
-    for (const Depth depth : {Depth::bits8, Depth::bits16}) {
-      const Guide guide = random_patches(size, depth, size.width % 2 == 0 || depth == Depth::bits16 ? 3 : 1);
+    for (const BitDepth depth : {BitDepth::bits8, BitDepth::bits16}) {
+      const Guide guide =
+          random_patches(size, depth, size.width % 2 == 0 || depth == BitDepth::bits16 ? 3 : 1);
       const std::vector<std::byte> bytes = guide.bytes();
       const Map map = random_surfaces(size, static_cast<unsigned>(size.width));
       Map expected = map;
@@ -220,7 +221,7 @@ TEST_F(FillPlanesTest, EqualsTheReferenceOnEveryTargetAndNumberOfThreads) {
 TEST_F(FillPlanesTest, EqualsTheReferenceForEveryKindOfMap) {
   for (const Picture& picture : pictures) {
     const Size size{131, 77};
-    const Guide guide(size, Depth::bits8, 3);
+    const Guide guide(size, BitDepth::bits8, 3);
     const std::vector<std::byte> bytes = guide.bytes();
     Map expected = random_map(picture, size, 5), actual = expected;
     fill_by_reference(expected.view(), guide.at(bytes.data()));
@@ -256,14 +257,14 @@ Map random_slant(Size size, unsigned seed) {
 int first_row_changed_by_a_cut(unsigned seed, int cut) {
   const Size size{70, 640};
   const std::vector<std::byte> bytes = noise(size, seed);
-  const ImageView left(bytes.data(), {size, Depth::bits8}, 1, size.width);
+  const ImageView left(bytes.data(), {size, BitDepth::bits8}, 1, size.width);
   Map complete = random_slant(size, seed), part = complete;
   fill_planes(complete.view(), left);
   const Size top{size.width, cut};
   View<float> disparity = part.view().disparity;
   View<std::uint8_t> status = part.view().status;
   disparity.size = status.size = top;
-  fill_planes({disparity, status}, {bytes.data(), {top, Depth::bits8}, 1, size.width});
+  fill_planes({disparity, status}, {bytes.data(), {top, BitDepth::bits8}, 1, size.width});
   for (int y = 0; y < cut; ++y)
     for (int x = 0; x < size.width; ++x)
       if (disparity.at(x, y) != complete.view().disparity.at(x, y)) return y;

@@ -689,7 +689,7 @@ TEST(RefineTest, MapsThatABorderMakesTooLargeAreRefused) {
 
 TEST(RefineTest, GuideOfNoDepthIsRefused) {
   const Plane<std::uint8_t> pixels({8, 8});
-  const ImageView guide(pixels.row(0), {{3, 3}, static_cast<Depth>(12)}, 1, 64);
+  const ImageView guide(pixels.row(0), {{3, 3}, static_cast<BitDepth>(12)}, 1, 64);
   Plane<float> disparity({3, 3});
   test::expect_refused([&] { weighted_median(disparity.view(), guide, 3, 10); }, "guide depth is 12");
   test::expect_refused([&] { bilateral(disparity.view(), guide, 3, 10, 1); }, "guide depth is 12");

@@ -99,7 +99,7 @@ struct Problem {
   RandomPair images;
   Plane<float> map;
 
-  Problem(Size size, Depth depth, int channels, int shift, unsigned seed) : map(size) {
+  Problem(Size size, BitDepth depth, int channels, int shift, unsigned seed) : map(size) {
     std::mt19937 random(seed);
     images = RandomPair(random, {size, depth}, channels, shift);
     const auto below = [&](unsigned end) { return static_cast<int>(random() % end); };
@@ -138,7 +138,7 @@ TEST(RefitTest, EqualsTheReferenceOnEveryTarget) {
     for (const int window : {3, 5, 7, 9, 15})
       for (const int shift : {-9, 0, 4}) {
         ++seed;
-        const Depth depth = seed % 2 == 0 ? Depth::bits16 : Depth::bits8;
+        const BitDepth depth = seed % 2 == 0 ? BitDepth::bits16 : BitDepth::bits8;
         const Problem problem(size, depth, seed % 3 == 0 ? 3 : 1, shift, seed);
         const Plane<float> expected = problem.refitted_by_reference(window);
         EXPECT_TRUE(size.width < 60 || !same_bytes(expected, problem.map));
@@ -153,7 +153,7 @@ TEST(RefitTest, EqualsTheReferenceOnEveryTarget) {
 }
 
 TEST(RefitTest, ThreadsNeverChangeAByte) {
-  const Problem problem({67, 71}, Depth::bits8, 1, 3, 1);
+  const Problem problem({67, 71}, BitDepth::bits8, 1, 3, 1);
   const Plane<float> expected = problem.refitted(7, 1);
   for (const int threads : {0, 2, 3, 4})
     EXPECT_TRUE(same_bytes(problem.refitted(7, threads), expected)) << threads;
@@ -201,7 +201,7 @@ TEST(RefitTest, MaskedPixelsDoNotCount) {
 }
 
 TEST(RefitTest, ColourCountsAsGray) {
-  const Problem colour({67, 21}, Depth::bits8, 3, 2, 5);
+  const Problem colour({67, 21}, BitDepth::bits8, 3, 2, 5);
   const StereoPair pair = colour.images.pair();
   Plane<std::uint8_t> gray[2] = {Plane<std::uint8_t>(colour.map.size()),
                                  Plane<std::uint8_t>(colour.map.size())};

@@ -110,7 +110,7 @@ TEST(RefitVectorsTest, EqualsTheReferenceOnEveryTarget) {
   unsigned seed = 0;
   for (const Size size : {Size{1, 1}, Size{1, 17}, Size{31, 3}, Size{67, 41}, Size{300, 5}, Size{2, 5}})
     for (const int window : {3, 5, 7, 15})
-      for (const auto depth : {Depth::bits8, Depth::bits16}) {
+      for (const auto depth : {BitDepth::bits8, BitDepth::bits16}) {
         std::mt19937 random(++seed);
         const RandomPair images(random, {size, depth}, 1 + 2 * static_cast<int>(seed % 2), 3);
         const auto below = [&](unsigned end) { return static_cast<int>(random() % end); };

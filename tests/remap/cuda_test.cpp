@@ -26,7 +26,7 @@ TEST_F(CudaRemapTest, EnqueuesOnTheStreamOfItsCallerAndWaitsForNothing) {
     problem.rig = chessboard_rig();
     problem.to = rectify(problem.rig, {.alpha = 1, .size = {63, 33}});
     problem.interpolation = Interpolation::bilinear;
-    problem.depth = Depth::bits8;
+    problem.depth = BitDepth::bits8;
     problem.channels = 1;
     problem.masks = true;
     Plane<std::uint8_t> left(problem.rig.left.size), right(problem.rig.right.size);
@@ -65,9 +65,9 @@ TEST_F(CudaRemapTest, EnqueuesOnTheStreamOfItsCallerAndWaitsForNothing) {
 TEST_F(CudaRemapTest, SixteenBitsNeedEvenAddresses) {
   RemapCase problem = random_remap(7);
   problem.rig = chessboard_rig();
-  Rectifier rectifier(problem.rig, RectifyParameters{}, gpu(), Depth::bits16);
+  Rectifier rectifier(problem.rig, RectifyParameters{}, gpu(), BitDepth::bits16);
   Plane<std::uint16_t> left({640, 480}), to({640, 480});
-  const ImageView odd(reinterpret_cast<const std::byte*>(left.row(0)) + 1, {{640, 480}, Depth::bits16}, 1,
+  const ImageView odd(reinterpret_cast<const std::byte*>(left.row(0)) + 1, {{640, 480}, BitDepth::bits16}, 1,
                       1280);
   expect_refused(
       [&] {

@@ -16,7 +16,7 @@ struct RemapCase {
   Rig rig;
   Rectification to;
   Interpolation interpolation;
-  Depth depth;
+  BitDepth depth;
   int channels;
   bool masks;
 };
@@ -34,7 +34,7 @@ inline RemapCase random_remap(unsigned seed) {
   RemapCase result{.rig = random.rig(camera(), camera()),
                    .to = {},
                    .interpolation = chance(0.7) ? Interpolation::bilinear : Interpolation::lanczos3,
-                   .depth = chance(0.6) ? Depth::bits8 : Depth::bits16,
+                   .depth = chance(0.6) ? BitDepth::bits8 : BitDepth::bits16,
                    .channels = chance(0.6) ? 1 : 3,
                    .masks = chance(0.7)};
   // By hand, because rectify() refuses cameras that see nothing in common.
@@ -56,10 +56,10 @@ inline RemapCase random_remap(unsigned seed) {
 // beyond it.
 class Picture {
  public:
-  Picture(Size size, Depth depth, int channels)
+  Picture(Size size, BitDepth depth, int channels)
       : format_{size, depth},
         channels_(channels),
-        row_bytes_(static_cast<std::size_t>(size.width * channels) * (depth == Depth::bits8 ? 1 : 2)),
+        row_bytes_(static_cast<std::size_t>(size.width * channels) * (depth == BitDepth::bits8 ? 1 : 2)),
         memory_((row_bytes_ + gap) * static_cast<std::size_t>(size.height) - gap, 0x5A) {}
 
   void fill(unsigned seed) {

@@ -16,12 +16,12 @@ struct RectifiedCase {
   MatcherParameters parameters;
   Rig rig;
   RectifyParameters rectify;
-  Depth depth;
+  BitDepth depth;
   Picture left, right;
 };
 
 inline RectifiedCase make_case(const std::string& name, const MatcherParameters& parameters,
-                               const RectifyParameters& rectify, Depth depth, int left_channels,
+                               const RectifyParameters& rectify, BitDepth depth, int left_channels,
                                int right_channels, unsigned seed) {
   Rig rig = chessboard_rig();
   rig.right.size.height += 3;
@@ -44,14 +44,14 @@ inline RectifiedCase rectified_case(int number, unsigned seed = 1) {
   block.disparities() = 12;
   census.disparities() = 16;
   if (number == 0)
-    return make_case("block, gray and colour", block, {.alpha = 0, .size = {61, 40}}, Depth::bits8, 1, 3,
+    return make_case("block, gray and colour", block, {.alpha = 0, .size = {61, 40}}, BitDepth::bits8, 1, 3,
                      seed);
   if (number == 1)
     return make_case("census, colour, unseen pixels", census,
-                     {.alpha = 1, .size = {70, 33}, .interpolation = Interpolation::lanczos3}, Depth::bits8,
-                     3, 3, seed);
+                     {.alpha = 1, .size = {70, 33}, .interpolation = Interpolation::lanczos3},
+                     BitDepth::bits8, 3, 3, seed);
   return make_case("block, 16 bits, unseen pixels", block,
-                   {.alpha = 0.5, .same_centres = false, .size = {64, 48}}, Depth::bits16, 1, 1, seed);
+                   {.alpha = 0.5, .same_centres = false, .size = {64, 48}}, BitDepth::bits16, 1, 1, seed);
 }
 
 // On device reference.

@@ -37,7 +37,7 @@ TEST_F(CudaRectifiedMatcherTest, MatchesSeveralPairsInFlight) {
   std::vector<RectifiedCase> pairs;
   for (unsigned seed = 0; seed < 3; ++seed) pairs.push_back(rectified_case(1, seed));
   const RectifiedCase& first = pairs.front();
-  PlanLimits limits;
+  PlanOptions limits;
   limits.pairs_in_flight = 2;
   RectifiedMatcher matcher(first.parameters, gpu(), first.rig, first.rectify, first.depth, limits);
   const Size size = matcher.rectification().size;

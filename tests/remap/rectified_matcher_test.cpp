@@ -86,7 +86,7 @@ TEST(RectifiedMatcherTest, RefusesWhatDoesNotFit) {
   RectifiedMatcher matcher(problem.parameters, cpu(1), problem.rig);
   const Size size = matcher.rectification().size;
   Result result(size), small({size.width - 1, size.height});
-  const Picture other({8, 8}, Depth::bits8, 1), deep(problem.rig.right.size, Depth::bits16, 1);
+  const Picture other({8, 8}, BitDepth::bits8, 1), deep(problem.rig.right.size, BitDepth::bits16, 1);
   expect_refused([&] { matcher.run(other.view(), problem.right.view(), result.map()); }, "left image is 8×8");
   expect_refused([&] { matcher.run(problem.left.view(), deep.view(), result.map()); },
                  "right image has 16 bits");
@@ -100,11 +100,11 @@ TEST(RectifiedMatcherTest, RefusesWhatDoesNotFit) {
   expect_refused([&] { RectifiedMatcher(volume, cpu(1), problem.rig); }, "data costs of a caller");
   Rig exchanged_cameras = exchanged(problem.rig);
   expect_refused([&] { RectifiedMatcher(problem.parameters, cpu(1), exchanged_cameras); }, "translation");
-  PlanLimits little;
+  PlanOptions little;
   little.max_memory_bytes = 1000;
   expect_error(error_of([&] {
-                 RectifiedMatcher(problem.parameters, cpu(1), problem.rig, RectifyParameters{}, Depth::bits8,
-                                  little);
+                 RectifiedMatcher(problem.parameters, cpu(1), problem.rig, RectifyParameters{},
+                                  BitDepth::bits8, little);
                }),
                ErrorCategory::memory, {"raise the limit"});
   RectifiedMatcher moved = std::move(matcher);

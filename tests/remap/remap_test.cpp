@@ -38,8 +38,8 @@ TEST(RemapTest, WithoutATurnEveryPixelStays) {
   for (const Device& device : devices())
     for (const Interpolation interpolation : {Interpolation::bilinear, Interpolation::lanczos3}) {
       const Rig rig = rectified_rig({41, 23});
-      const RemapCase problem{rig, rectification_of(rig), interpolation, Depth::bits8, 3, true};
-      Picture left(rig.left.size, Depth::bits8, 3);
+      const RemapCase problem{rig, rectification_of(rig), interpolation, BitDepth::bits8, 3, true};
+      Picture left(rig.left.size, BitDepth::bits8, 3);
       left.fill(1);
       const Remapped result = remap_on(device, problem, 1);
       const int border = interpolation == Interpolation::bilinear ? 0 : 2;
@@ -183,7 +183,7 @@ TEST(RemapTest, CpuGivesTheBytesOfTheReferenceAtEverySize) {
     for (const int height : {1, 2, 3, 9}) {
       RemapCase problem = random_remap(static_cast<unsigned>(width * 100 + height));
       problem.interpolation = Interpolation::bilinear;
-      problem.depth = Depth::bits8;
+      problem.depth = BitDepth::bits8;
       problem.rig = rectified_rig({width, height});
       problem.to = rectification_of(problem.rig);
       problem.to.focal *= 0.97;
@@ -244,7 +244,8 @@ TEST(RectifierTest, RefusesWhatIsNotPlanned) {
   run_refused(image.view(), {small.view(), out.view()}, "rectified left image is 39×20");
   run_refused(image.view(), {out.view(), {}}, "rectified right image points to no memory");
   run_refused(image.view(), {out.view(), out.view(), small.view()}, "left mask is 39×20");
-  run_refused(image.view(), {{out.row(0), {{40, 20}, Depth::bits8}, 3, 120}, out.view()}, "has 3 channels");
+  run_refused(image.view(), {{out.row(0), {{40, 20}, BitDepth::bits8}, 3, 120}, out.view()},
+              "has 3 channels");
   expect_error(error_of([&] { rectifier.enqueue(image.view(), image.view(), result, nullptr); }),
                ErrorCategory::device, {"planned for device cuda"});
   Rectifier moved = std::move(rectifier);
@@ -257,7 +258,7 @@ TEST(RectifierTest, BordersThatACameraDidNotSeeHaveNoDisparity) {
   const Rig rig = chessboard_rig();
   const Rectification to = rectify(rig, {.alpha = 1, .size = {160, 120}});
   Rectifier rectifier(rig, to, Interpolation::bilinear, cpu(2));
-  Picture left(rig.left.size, Depth::bits8, 1), right(rig.right.size, Depth::bits8, 1);
+  Picture left(rig.left.size, BitDepth::bits8, 1), right(rig.right.size, BitDepth::bits8, 1);
   left.fill(1), right.fill(1);
   Plane<std::uint8_t> images[2] = {Plane<std::uint8_t>(to.size), Plane<std::uint8_t>(to.size)};
   Plane<std::uint8_t> masks[2] = {Plane<std::uint8_t>(to.size), Plane<std::uint8_t>(to.size)};

@@ -177,7 +177,7 @@ TEST_P(SynthTest, CalibrationDescribesThePair) {
 
 TEST_P(SynthTest, ViewsShowTheColours) {
   const SynthPair pair = render({64, 48});
-  EXPECT_EQ(pair.left_view().format, (ImageFormat{{64, 48}, Depth::bits8}));
+  EXPECT_EQ(pair.left_view().format, (ImageFormat{{64, 48}, BitDepth::bits8}));
   EXPECT_EQ(pair.left_view().channels, 3);
   EXPECT_EQ(pair.left_view().row(47), pair.left.row(47));
   EXPECT_EQ(pair.right_view().row(47), pair.right.row(47));

@@ -2,7 +2,7 @@
 // 'parallax batch' on GPUs, some of which stop working: on the emulated GPU.
 
 #include "devices/gpu_test.h"
-#include "tools/parallax/command.h"
+#include "tools/command/command.h"
 #include "tools/picture_files.h"
 #include "tools/sequence_fixture.h"
 

@@ -21,13 +21,13 @@ class BatchTest : public SequenceTest {
  protected:
   // Makes a pair whose pictures are scaled to a size, in a folder of its own.
   void make(const std::string& folder, const std::string& extension, Size size, int channels = 1,
-            Depth depth = Depth::bits8) {
+            BitDepth depth = BitDepth::bits8) {
     fs::create_directories(folder_ / folder);
     const auto [left, right] = frame_pictures(static_cast<int>(folder.front()));
     const auto save_scaled = [&](const std::string& name, const Picture& picture) {
       save(folder + name + extension, make_picture(size, channels, depth, [&](int x, int y, int channel) {
              const unsigned value = value_at(picture, x % 64, y % 48, channel);
-             return depth == Depth::bits8 ? value : 5 * value;
+             return depth == BitDepth::bits8 ? value : 5 * value;
            }));
     };
     save_scaled("/left", left);
@@ -38,7 +38,7 @@ class BatchTest : public SequenceTest {
   std::string make_mixed_list() {
     make("a", ".png", {64, 48});
     make("b", ".ppm", {90, 31}, 3);
-    make("c", ".png", {64, 48}, 1, Depth::bits16);
+    make("c", ".png", {64, 48}, 1, BitDepth::bits16);
     make("d", ".tiff", {33, 70}, 3);
     make("e", ".jpg", {64, 48}, 3);
     make("f", ".webp", {64, 48}, 3);

@@ -6,8 +6,8 @@
 
 #include "check/faulty_pair.h"
 #include "tools/command_fixture.h"
-#include "tools/parallax/check_report.h"
-#include "tools/parallax/pictures.h"
+#include "tools/files/pictures.h"
+#include "tools/match/check_report.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
@@ -20,7 +20,7 @@ class CheckCommand : public CommandTest {
   static constexpr Size size{320, 240};
 
   Picture picture(const Plane<std::uint8_t>& gray) const {
-    return make_picture(size, 1, Depth::bits8, [&](int x, int y, int) { return gray.at(x, y); });
+    return make_picture(size, 1, BitDepth::bits8, [&](int x, int y, int) { return gray.at(x, y); });
   }
   static constexpr double baseline = 0.2, roll = 0.03;
 
@@ -211,7 +211,7 @@ TEST_F(CheckCommand, RefusesWrongUse) {
   expect_refusal("check l.png r.png --rig rig.png --image rig.png", 2, {"rig.png"});
   save_turned_pair("left.png", "right.png");
   save((folder_ / "small.png").string(),
-       make_picture({100, 80}, 1, Depth::bits8, [](int, int, int) { return 0; }));
+       make_picture({100, 80}, 1, BitDepth::bits8, [](int, int, int) { return 0; }));
   expect_refusal("check small.png small.png --rig rig.json", 1, {"small.png is 100×80", "320×240"});
   EXPECT_FALSE(fs::exists(folder_ / "rows.jpg"));
 }
@@ -372,7 +372,8 @@ TEST_F(CheckCommand, MatchSearchesTheRangeOfThePair) {
   const std::string pair = "match l.png r.png --method block --disparities auto ";
   expect_refusal("match l.png l.png --disparities auto", 1, {"no range", "same"});
   // Masks count, and the range of a calibration does not.
-  save((folder_ / "mask.png").string(), make_picture(size, 1, Depth::bits8, [](int, int, int) { return 0; }));
+  save((folder_ / "mask.png").string(),
+       make_picture(size, 1, BitDepth::bits8, [](int, int, int) { return 0; }));
   expect_refusal("match l.png r.png --disparities auto --left-mask mask.png", 1, {"no range", "texture"});
   write(folder_ / "calib.txt", "cam0=[384 0 160; 0 384 120; 0 0 1]\nbaseline=100\nndisp=20\n");
   const Outcome calibrated =
@@ -387,7 +388,8 @@ TEST_F(CheckCommand, MatchSearchesTheRangeOfThePair) {
 }
 
 TEST_F(CheckCommand, ASequenceIsSearchedInTheRangeOfItsFirstFrameThatHasOne) {
-  save((folder_ / "l0.png").string(), make_picture(size, 1, Depth::bits8, [](int, int, int) { return 0; }));
+  save((folder_ / "l0.png").string(),
+       make_picture(size, 1, BitDepth::bits8, [](int, int, int) { return 0; }));
   fs::copy_file(folder_ / "l0.png", folder_ / "r0.png");
   save_pair("l1.png", "r1.png", {});
   save_pair("l2.png", "r2.png", {});

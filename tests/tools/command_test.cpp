@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line as a user sees it: the binary, its files, messages and exit statuses.
 
-#include "tools/parallax/command.h"
+#include "tools/command/command.h"
 
 #include <nlohmann/json.hpp>
 
 #include "support.h"
 #include "tools/command_fixture.h"
-#include "tools/parallax/calibration.h"
+#include "tools/files/calibration.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
@@ -51,7 +51,7 @@ TEST_F(CommandTest, TellsByHowManyRowsAPairIsOff) {
   make_pair();
   const Picture right = tool::read_picture((folder_ / "pair/right.png").string());
   save((folder_ / "lower.png").string(),
-       make_picture(right.size(), right.channels(), Depth::bits8, [&](int x, int y, int channel) {
+       make_picture(right.size(), right.channels(), BitDepth::bits8, [&](int x, int y, int channel) {
          return value_at(right, x, std::max(0, y - 1), channel);
        }));
   const std::string match = "match pair/left.png lower.png --method block --disparities 16 ";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/content_hash.h"
+#include "tools/files/content_hash.h"
 
 #include "support.h"
 #include "tools/command_fixture.h"

@@ -114,7 +114,8 @@ TEST_F(TruthOptionTest, ReportsWhatEvalDoes) {
 TEST_F(TruthOptionTest, EightBitTruthHasAScale) {
   const Plane<float> truth = tool::read_disparity((folder_ / "pair/disp0GT.pfm").string());
   // Every other row is unknown.
-  save((folder_ / "truth.png").string(), make_picture(truth.size(), 1, Depth::bits8, [&](int x, int y, int) {
+  save((folder_ / "truth.png").string(),
+       make_picture(truth.size(), 1, BitDepth::bits8, [&](int x, int y, int) {
          return y % 2 == 0 ? static_cast<unsigned>(std::lround(8 * truth.at(x, y))) : 0u;
        }));
   const Outcome match = run(pair_of_files + "-o d.pfm --truth truth.png --truth-scale 8 --json");

@@ -100,7 +100,7 @@ TEST_F(DepthTest, TiffIsInMetresAndPngInMillimetres) {
   const Plane<float> metres = tiff("z.tiff");
   const Picture millimetres = tool::read_picture((folder_ / "z.png").string());
   ASSERT_EQ(metres.size(), (Size{96, 64}));
-  ASSERT_EQ(millimetres.view().format, (ImageFormat{{96, 64}, Depth::bits16}));
+  ASSERT_EQ(millimetres.view().format, (ImageFormat{{96, 64}, BitDepth::bits16}));
   int none = 0, present = 0;
   for (int y = 0; y < 64; ++y) {
     for (int x = 0; x < 96; ++x) {

@@ -7,7 +7,7 @@
 
 #include "support.h"
 #include "tools/command_fixture.h"
-#include "tools/parallax/pictures.h"
+#include "tools/files/pictures.h"
 
 namespace parallax::test {
 namespace {

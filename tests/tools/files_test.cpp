@@ -9,11 +9,11 @@
 #include "parallax/error.h"
 
 #include "support.h"
+#include "tools/command/command.h"
+#include "tools/command/command_files.h"
+#include "tools/command/file_errors.h"
+#include "tools/command/output_files.h"
 #include "tools/command_fixture.h"
-#include "tools/parallax/command.h"
-#include "tools/parallax/command_files.h"
-#include "tools/parallax/file_errors.h"
-#include "tools/parallax/output_files.h"
 
 namespace parallax::test {
 namespace {

@@ -11,8 +11,8 @@
 #include "parallax/formats.h"
 
 #include "tools/command_fixture.h"
-#include "tools/parallax/flow_files.h"
-#include "tools/parallax/video.h"
+#include "tools/files/flow_files.h"
+#include "tools/files/video.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
@@ -22,7 +22,7 @@ using nlohmann::json;
 
 // A smooth pattern, which moves by `shift` pixels a frame in both directions.
 Picture moving_frame(Size size, int number, double columns, double rows) {
-  return make_picture(size, 1, Depth::bits8, [&](int x, int y, int) {
+  return make_picture(size, 1, BitDepth::bits8, [&](int x, int y, int) {
     const double u = x - number * columns, v = y - number * rows;
     const double level = 40 * std::sin(0.9 * u + 0.3 * v) + 30 * std::sin(0.37 * v - 0.21 * u) +
                          20 * std::sin(1.1 * v + 0.05 * u) + 15 * std::sin(0.13 * u * std::cos(0.02 * v));
@@ -144,7 +144,7 @@ TEST_F(FlowCommandTest, MaskedPixelsHaveNoMotion) {
   save_frame("a.png", 0);
   save_frame("b.png", 1);
   save((folder_ / "mask.png").string(),
-       make_picture({64, 48}, 1, Depth::bits8, [](int x, int, int) { return x < 20 ? 0u : 255u; }));
+       make_picture({64, 48}, 1, BitDepth::bits8, [](int x, int, int) { return x < 20 ? 0u : 255u; }));
   ASSERT_EQ(run("flow a.png b.png" + options + "-o m.flo --first-mask mask.png").status, 0);
   EXPECT_TRUE(std::isinf(flow("m.flo").u.at(5, 24)));
   EXPECT_TRUE(std::isfinite(flow("m.flo").u.at(40, 24)));
@@ -195,7 +195,7 @@ TEST_F(FlowCommandTest, RefusesWrongUse) {
 TEST_F(FlowCommandTest, RefusesFilesOfTheWrongKind) {
   save_frame("a.png", 0);
   save_frame("wide.png", 0, 1, 1, {65, 48});
-  save((folder_ / "deep.png").string(), filled({64, 48}, 1, Depth::bits16, 0));
+  save((folder_ / "deep.png").string(), filled({64, 48}, 1, BitDepth::bits16, 0));
   expect_refusal("flow a.png wide.png", 1, {"wide.png", "65×48"});
   expect_refusal("flow a.png deep.png", 1, {"deep.png", "16 bits"});
   expect_refusal("flow a.png text.png", 1, {"text.png"});
@@ -298,7 +298,7 @@ TEST_F(FlowVideoTest, VideosGiveTheSameAsTheirFrames) {
 TEST_F(FlowVideoTest, FramesThatWereNotAnnouncedGoOverNoInput) {
   save_video("f.mkv");
   fs::create_directory(folder_ / "out");
-  save((folder_ / "out/000002.png").string(), filled({64, 48}, 1, Depth::bits8, 255));
+  save((folder_ / "out/000002.png").string(), filled({64, 48}, 1, BitDepth::bits8, 255));
   const std::string mask = contents(folder_ / "out/000002.png");
   const Outcome outcome = run("flow f.mkv" + options + "--first-mask out/000002.png --image out/");
   EXPECT_EQ(outcome.status, 1);

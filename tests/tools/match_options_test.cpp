@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tools/parallax/match.h"
-#include "tools/parallax/method_options.h"
+#include "tools/command/method_options.h"
+#include "tools/match/match.h"
 
 namespace parallax::tool {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/number_pattern.h"
+#include "tools/command/number_pattern.h"
 
 #include <gtest/gtest.h>
 
-#include "tools/parallax/command.h"
+#include "tools/command/command.h"
 
 namespace parallax::tool {
 namespace {

@@ -8,7 +8,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
-#include "tools/parallax/pictures/picture.h"
+#include "tools/files/pictures/picture.h"
 
 namespace parallax::test {
 
@@ -19,7 +19,7 @@ inline unsigned gray_value(unsigned red, unsigned green, unsigned blue) {
 
 inline Plane<std::uint16_t> gray_of(const tool::Picture& picture) {
   Plane<std::uint16_t> gray(picture.size());
-  const bool is_deep = picture.view().format.depth == Depth::bits16;
+  const bool is_deep = picture.view().format.depth == BitDepth::bits16;
   for (int y = 0; y < gray.height(); ++y) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(picture.row(y));
     const auto* words = reinterpret_cast<const std::uint16_t*>(picture.row(y));

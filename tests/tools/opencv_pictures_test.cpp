@@ -3,8 +3,8 @@
 
 #include "support.h"
 #include "tools/command_fixture.h"
+#include "tools/files/pictures/codecs.h"
 #include "tools/opencv_decoder.h"
-#include "tools/parallax/pictures/codecs.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
@@ -59,16 +59,16 @@ TEST_F(OpenCvPicturesTest, Jpegs) {
     for (const int channels : {1, 3})
       for (const bool is_progressive : {false, true})
         expect_same("JPEG",
-                    encode_jpeg(noise(size, channels, Depth::bits8), {.is_progressive = is_progressive}));
+                    encode_jpeg(noise(size, channels, BitDepth::bits8), {.is_progressive = is_progressive}));
     expect_same("CMYK", encode_cmyk_jpeg(size, any_bytes(4 * size.pixels())));
   }
 }
 
 TEST_F(OpenCvPicturesTest, NetpbmAndWebp) {
   for (const int channels : {1, 3})
-    for (const Depth depth : {Depth::bits8, Depth::bits16})
+    for (const BitDepth depth : {BitDepth::bits8, BitDepth::bits16})
       expect_same("Netpbm", encode_netpbm(noise({37, 23}, channels, depth)));
-  expect_same("WebP", encode_webp(noise({37, 23}, 3, Depth::bits8)));
+  expect_same("WebP", encode_webp(noise({37, 23}, 3, BitDepth::bits8)));
   for (const std::string text :
        {"P1 3 2 1 0 1 0 1 1\n", "P2\n#\n3 1\n255\n0 7 255\n", "P3 1 2 255 1 2 3 4 5 6\n"})
     expect_same(text, bytes_of(text));

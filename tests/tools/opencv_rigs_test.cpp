@@ -7,7 +7,7 @@
 #include <opencv2/core.hpp>
 
 #include "support.h"
-#include "tools/parallax/rigs/rig_files.h"
+#include "tools/files/rigs/rig_files.h"
 #include "tools/rig_texts.h"
 
 namespace parallax::test {

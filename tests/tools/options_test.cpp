@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/options.h"
+#include "tools/command/options.h"
 
 #include <sstream>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of pairs, and the names of their outputs.
 
-#include "tools/parallax/pair_list.h"
+#include "tools/jobs/pair_list.h"
 
 #include <functional>
 
 #include "support.h"
+#include "tools/command/command.h"
 #include "tools/command_fixture.h"
-#include "tools/parallax/command.h"
 
 namespace parallax::test {
 namespace {

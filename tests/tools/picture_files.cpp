@@ -11,7 +11,7 @@
 #include <tiffio.h>
 #include <webp/encode.h>
 
-#include "tools/parallax/pictures/codecs.h"
+#include "tools/files/pictures/codecs.h"
 
 namespace parallax::test {
 namespace {
@@ -66,7 +66,7 @@ void require(bool holds, const char* what) {
 }  // namespace
 
 std::vector<std::byte> encode_netpbm(const Picture& picture) {
-  const bool is_deep = picture.view().format.depth == Depth::bits16;
+  const bool is_deep = picture.view().format.depth == BitDepth::bits16;
   const std::string head = std::string(picture.channels() == 1 ? "P5" : "P6") + "\n" +
                            std::to_string(picture.size().width) + " " +
                            std::to_string(picture.size().height) + "\n" + (is_deep ? "65535" : "255") + "\n";

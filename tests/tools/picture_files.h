@@ -10,7 +10,7 @@
 
 #include "parallax/formats.h"
 
-#include "tools/parallax/pictures.h"
+#include "tools/files/pictures.h"
 
 namespace parallax::test {
 
@@ -19,19 +19,19 @@ using tool::Picture;
 inline unsigned value_at(const Picture& picture, int x, int y, int channel = 0) {
   const std::byte* row = picture.row(y);
   const int i = x * picture.channels() + channel;
-  if (picture.view().format.depth == Depth::bits8) return std::to_integer<unsigned>(row[i]);
+  if (picture.view().format.depth == BitDepth::bits8) return std::to_integer<unsigned>(row[i]);
   std::uint16_t value;
   std::memcpy(&value, row + 2 * i, 2);
   return value;
 }
 
-inline Picture make_picture(Size size, int channels, Depth depth,
+inline Picture make_picture(Size size, int channels, BitDepth depth,
                             const std::function<unsigned(int x, int y, int channel)>& value) {
   Picture picture({size, depth}, channels);
   for (int y = 0; y < size.height; ++y) {
     for (int i = 0; i < size.width * channels; ++i) {
       const auto deep = static_cast<std::uint16_t>(value(i / channels, y, i % channels));
-      if (depth == Depth::bits16)
+      if (depth == BitDepth::bits16)
         std::memcpy(picture.row(y) + 2 * i, &deep, 2);
       else
         picture.row(y)[i] = static_cast<std::byte>(deep);
@@ -40,13 +40,13 @@ inline Picture make_picture(Size size, int channels, Depth depth,
   return picture;
 }
 
-inline Picture filled(Size size, int channels, Depth depth, unsigned value) {
+inline Picture filled(Size size, int channels, BitDepth depth, unsigned value) {
   return make_picture(size, channels, depth, [=](int, int, int) { return value; });
 }
 
 // Pseudo-random values, the same in every run.
-inline Picture noise(Size size, int channels, Depth depth) {
-  const unsigned most = depth == Depth::bits8 ? 255 : 65535;
+inline Picture noise(Size size, int channels, BitDepth depth) {
+  const unsigned most = depth == BitDepth::bits8 ? 255 : 65535;
   return make_picture(size, channels, depth, [=](int x, int y, int channel) {
     return (static_cast<unsigned>((y * size.width + x) * channels + channel + 1) * 2654435761u >> 8) & most;
   });
@@ -67,7 +67,7 @@ inline Picture green_of(const Picture& colour) {
 
 // A 16-bit picture with every value multiplied by `factor`.
 inline Picture deepened(const Picture& picture, unsigned factor) {
-  return make_picture(picture.size(), picture.channels(), Depth::bits16,
+  return make_picture(picture.size(), picture.channels(), BitDepth::bits16,
                       [&](int x, int y, int channel) { return factor * value_at(picture, x, y, channel); });
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decoding every picture format: the values of pixels, and errors for damaged files.
 
-#include "tools/parallax/pictures.h"
+#include "tools/files/pictures.h"
 
 #include <array>
 
 #include "support.h"
 #include "tools/command_fixture.h"
-#include "tools/parallax/pictures/codecs.h"
-#include "tools/parallax/pictures/colour.h"
-#include "tools/parallax/tiff.h"
+#include "tools/files/pictures/codecs.h"
+#include "tools/files/pictures/colour.h"
+#include "tools/files/tiff.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
@@ -32,10 +32,10 @@ class PicturesTest : public CommandTest {
 TEST_F(PicturesTest, LosslessFilesGiveTheirPixels) {
   for (const Size size : {odd, Size{1, 1}, Size{64, 2}}) {
     for (const int channels : {1, 3}) {
-      for (const Depth depth : {Depth::bits8, Depth::bits16}) {
+      for (const BitDepth depth : {BitDepth::bits8, BitDepth::bits16}) {
         const Picture picture = noise(size, channels, depth);
         for (const char* name : {"a.png", "a.tiff", "a.ppm", "a.webp"}) {
-          if (std::string(name) == "a.webp" && (channels == 1 || depth == Depth::bits16)) continue;
+          if (std::string(name) == "a.webp" && (channels == 1 || depth == BitDepth::bits16)) continue;
           save(path(name), picture);
           EXPECT_TRUE(are_equal(tool::read_picture(path(name)), picture)) << name << channels;
         }
@@ -47,12 +47,12 @@ TEST_F(PicturesTest, LosslessFilesGiveTheirPixels) {
 TEST_F(PicturesTest, PngsOfFewBitsAreScaledAndPalettesLookedUp) {
   const std::vector<std::uint8_t> row = {0b00011011, 0b11000000};  // 0, 1, 2, 3, 3
   const Picture gray = read(encode_any_png({5, 1}, {.colour_type = 0, .bits = 2}, row));
-  EXPECT_TRUE(are_equal(gray, make_picture({5, 1}, 1, Depth::bits8, [](int x, int, int) {
+  EXPECT_TRUE(are_equal(gray, make_picture({5, 1}, 1, BitDepth::bits8, [](int x, int, int) {
                           return 85u * static_cast<unsigned>(std::min(x, 3));
                         })));
   const std::vector<std::uint8_t> palette = {9, 8, 7, 1, 2, 3, 255, 0, 4, 5, 6, 6};
   const Picture colour = read(encode_any_png({5, 1}, {.colour_type = 3, .bits = 2, .palette = palette}, row));
-  EXPECT_TRUE(are_equal(colour, make_picture({5, 1}, 3, Depth::bits8, [&](int x, int, int channel) {
+  EXPECT_TRUE(are_equal(colour, make_picture({5, 1}, 3, BitDepth::bits8, [&](int x, int, int channel) {
                           return palette[static_cast<std::size_t>(3 * std::min(x, 3) + channel)];
                         })));
   const Picture bits = read(encode_any_png({9, 1}, {.colour_type = 0, .bits = 1}, {0b10000000, 0b10000000}));
@@ -63,7 +63,7 @@ TEST_F(PicturesTest, PngsOfFewBitsAreScaledAndPalettesLookedUp) {
 
 TEST_F(PicturesTest, AlphaIsLeftOut) {
   for (const int bits : {8, 16}) {
-    const Depth depth = bits == 8 ? Depth::bits8 : Depth::bits16;
+    const BitDepth depth = bits == 8 ? BitDepth::bits8 : BitDepth::bits16;
     for (const int channels : {1, 3}) {
       const Picture with_alpha = noise({odd.width * (channels + 1), odd.height}, 1, depth);
       const auto* first = static_cast<const std::uint8_t*>(with_alpha.view().data);
@@ -86,7 +86,7 @@ TEST_F(PicturesTest, AlphaIsLeftOut) {
 }
 
 TEST_F(PicturesTest, JpegsAreGrayOrColour) {
-  const Picture smooth = make_picture(odd, 3, Depth::bits8, [](int x, int y, int channel) {
+  const Picture smooth = make_picture(odd, 3, BitDepth::bits8, [](int x, int y, int channel) {
     return static_cast<unsigned>(4 * x + y + 9 * channel);
   });
   for (const bool is_progressive : {false, true}) {
@@ -126,7 +126,7 @@ Picture seen(const Picture& stored, int orientation) {
 }
 
 TEST_F(PicturesTest, ExifOrientationIsApplied) {
-  const Picture stored = noise(odd, 3, Depth::bits8);
+  const Picture stored = noise(odd, 3, BitDepth::bits8);
   const auto* first = static_cast<const std::uint8_t*>(stored.view().data);
   const std::vector<std::uint8_t> pixels(first, first + 3 * odd.pixels());
   const Picture jpeg = read(encode_jpeg(stored));
@@ -168,7 +168,7 @@ TEST_F(PicturesTest, TilesFarLargerThanTheirPictureTakeNoMemory) {
   std::vector<std::byte> bytes;
   {
     tool::TiffWriter writer(bytes);
-    const Picture picture = noise({40, 24}, 1, Depth::bits8);
+    const Picture picture = noise({40, 24}, 1, BitDepth::bits8);
     writer.begin({picture.size(), 1, 8}, true);
     writer.write_rows(picture.row(0), 24, picture.view().stride_bytes);
     writer.end();
@@ -186,18 +186,18 @@ TEST_F(PicturesTest, TilesFarLargerThanTheirPictureTakeNoMemory) {
 }
 
 TEST_F(PicturesTest, NetpbmMayBeTextAndHaveComments) {
-  EXPECT_TRUE(
-      are_equal(read(bytes_of("P2 # gray\n2 1\n#of\n1000\n7 1000\n")),
-                make_picture({2, 1}, 1, Depth::bits16, [](int x, int, int) { return x == 0 ? 7u : 1000u; })));
   EXPECT_TRUE(are_equal(
-      read(bytes_of("P3 1 1 255 1 2 3")),
-      make_picture({1, 1}, 3, Depth::bits8, [](int, int, int c) { return static_cast<unsigned>(c + 1); })));
-  EXPECT_TRUE(
-      are_equal(read(bytes_of("P1 2 1 01")),
-                make_picture({2, 1}, 1, Depth::bits8, [](int x, int, int) { return x == 0 ? 255u : 0u; })));
+      read(bytes_of("P2 # gray\n2 1\n#of\n1000\n7 1000\n")),
+      make_picture({2, 1}, 1, BitDepth::bits16, [](int x, int, int) { return x == 0 ? 7u : 1000u; })));
+  EXPECT_TRUE(are_equal(read(bytes_of("P3 1 1 255 1 2 3")),
+                        make_picture({1, 1}, 3, BitDepth::bits8,
+                                     [](int, int, int c) { return static_cast<unsigned>(c + 1); })));
+  EXPECT_TRUE(are_equal(
+      read(bytes_of("P1 2 1 01")),
+      make_picture({2, 1}, 1, BitDepth::bits8, [](int x, int, int) { return x == 0 ? 255u : 0u; })));
   EXPECT_TRUE(are_equal(
       read(bytes_of("P4\n9 1\n\x80\x80")),
-      make_picture({9, 1}, 1, Depth::bits8, [](int x, int, int) { return x % 8 == 0 ? 0u : 255u; })));
+      make_picture({9, 1}, 1, BitDepth::bits8, [](int x, int, int) { return x % 8 == 0 ? 0u : 255u; })));
   expect_damaged(bytes_of("P5 2 2 255 abc"), "cut short");
   expect_damaged(bytes_of("P5 2 2 0 abcd"), "maximum value of 0");
   expect_damaged(bytes_of("P5 2 2 70000 abcd"), "maximum value of 70000");
@@ -210,7 +210,7 @@ TEST_F(PicturesTest, NetpbmMayBeTextAndHaveComments) {
 }
 
 TEST_F(PicturesTest, DamageIsFoundInEveryKindOfFile) {
-  const Picture picture = noise({64, 48}, 3, Depth::bits8);
+  const Picture picture = noise({64, 48}, 3, BitDepth::bits8);
   for (const char* name : {"a.png", "a.jpg", "a.ppm", "a.webp", "a.tiff"}) {
     save(path(name), picture);
     const std::vector<std::byte> whole = read_file(path(name));
@@ -230,7 +230,7 @@ TEST_F(PicturesTest, DamageIsFoundInEveryKindOfFile) {
 
 // Phones append videos to pictures.
 TEST_F(PicturesTest, WhatFollowsAPictureDoesNotMatter) {
-  const Picture picture = noise({64, 48}, 3, Depth::bits8);
+  const Picture picture = noise({64, 48}, 3, BitDepth::bits8);
   for (const char* name : {"a.png", "a.jpg", "a.ppm"}) {
     save(path(name), picture);
     const Picture alone = tool::read_picture(path(name));

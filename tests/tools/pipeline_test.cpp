@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/pipeline.h"
+#include "tools/command/pipeline.h"
 
 #include <atomic>
 #include <stdexcept>

@@ -9,7 +9,7 @@
 
 #include "support.h"
 #include "tools/command_fixture.h"
-#include "tools/parallax/content_hash.h"
+#include "tools/files/content_hash.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
@@ -121,7 +121,7 @@ TEST_F(PlansTest, ManyPairsHaveTheMapsOfEachAlone) {
 TEST_F(PlansTest, PairsOfAListHaveRangesAndMasksOfTheirOwn) {
   make_pairs({"96x64", "96x64"});
   save((folder_ / "mask.png").string(),
-       make_picture({96, 64}, 1, Depth::bits8, [](int x, int, int) { return x < 30 ? 0u : 255u; }));
+       make_picture({96, 64}, 1, BitDepth::bits8, [](int x, int, int) { return x < 30 ? 0u : 255u; }));
   write(folder_ / "list.jsonl",
         R"({"left": "p0/left.png", "right": "p0/right.png", "disparities": 12, "left_mask": "mask.png"})"
         "\n"

@@ -5,7 +5,7 @@
 
 #include "geometry/random_rig.h"
 #include "tools/command_fixture.h"
-#include "tools/parallax/pictures.h"
+#include "tools/files/pictures.h"
 
 namespace parallax::test {
 namespace {

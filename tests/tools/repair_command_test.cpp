@@ -8,7 +8,7 @@
 
 #include "check/faulty_rig.h"
 #include "tools/command_fixture.h"
-#include "tools/parallax/pictures.h"
+#include "tools/files/pictures.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
@@ -24,7 +24,7 @@ class RepairCommand : public CommandTest {
                  std::uint64_t seed = 1) const {
     const FaultyPair pair(size, seed, faults);
     const auto picture = [&](const Plane<std::uint8_t>& gray) {
-      return make_picture(size, 1, Depth::bits8, [&](int x, int y, int) { return gray.at(x, y); });
+      return make_picture(size, 1, BitDepth::bits8, [&](int x, int y, int) { return gray.at(x, y); });
     };
     save((folder_ / left).string(), picture(pair.left()));
     save((folder_ / right).string(), picture(pair.right()));
@@ -79,12 +79,12 @@ TEST_F(RepairCommand, RefusesWhatThePointsDoNotHold) {
   save_rig(faultless_rig(size));
   // The same picture, seen lower: all points are equally far away.
   const auto shifted = [&](int rows) {
-    return make_picture(size, 1, Depth::bits8, [&, rows](int x, int y, int) {
+    return make_picture(size, 1, BitDepth::bits8, [&, rows](int x, int y, int) {
       return pair.left().at(std::min(x + 20, size.width - 1), std::max(y - rows, 0));
     });
   };
   save((folder_ / "l.png").string(), shifted(0));
-  save((folder_ / "r.png").string(), make_picture(size, 1, Depth::bits8, [&](int x, int y, int) {
+  save((folder_ / "r.png").string(), make_picture(size, 1, BitDepth::bits8, [&](int x, int y, int) {
          return pair.left().at(std::min(x + 40, size.width - 1), std::max(y - 3, 0));
        }));
   const Outcome outcome = run("check l.png r.png --rig rig.json --repair new.json");
@@ -208,8 +208,8 @@ TEST(RepairRealPair, PlaytableLosesAQuarterOfItsErrors) {
   ASSERT_TRUE(repair.repaired()) << repair.sentence;
   EXPECT_LT(repair.rows_after, 0.85 * repair.rows_before);
   const KeptLeft kept = keep_left(repair.rig);
-  Picture left({size, Depth::bits8}, pictures.left.channels()),
-      right({size, Depth::bits8}, pictures.right.channels());
+  Picture left({size, BitDepth::bits8}, pictures.left.channels()),
+      right({size, BitDepth::bits8}, pictures.right.channels());
   const auto output = [](Picture& picture) {
     return ImageOutput{picture.row(0), picture.view().format, picture.channels(),
                        picture.view().stride_bytes};
@@ -222,7 +222,7 @@ TEST(RepairRealPair, PlaytableLosesAQuarterOfItsErrors) {
     bp.disparities() = 73;
     Plane<float> map(size);
     Plane<std::uint8_t> status(size);
-    Matcher(bp, Device{}, {size, Depth::bits8}).run(matched, {map.view(), status.view()});
+    Matcher(bp, Device{}, {size, BitDepth::bits8}).run(matched, {map.view(), status.view()});
     int count = 0;
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x)

@@ -8,7 +8,7 @@
 
 #include "parallax/rig.h"
 
-#include "tools/parallax/rigs/rig_files.h"
+#include "tools/files/rigs/rig_files.h"
 
 namespace parallax::test {
 

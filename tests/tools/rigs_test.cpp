@@ -10,7 +10,7 @@
 
 #include "support.h"
 #include "tools/command_fixture.h"
-#include "tools/parallax/rigs/rig_files.h"
+#include "tools/files/rigs/rig_files.h"
 #include "tools/rig_texts.h"
 
 namespace parallax::test {

@@ -10,7 +10,7 @@
 #include "parallax/formats.h"
 
 #include "tools/command_fixture.h"
-#include "tools/parallax/pictures.h"
+#include "tools/files/pictures.h"
 #include "tools/parallax/scoreboards/scoreboard.h"
 
 namespace parallax::test {

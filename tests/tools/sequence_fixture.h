@@ -28,7 +28,7 @@ inline std::pair<Picture, Picture> frame_pictures(int number) {
   parameters.seed = static_cast<std::uint64_t>(number);
   const SynthPair pair = synthesize(parameters);
   const auto picture = [&](const Plane<std::uint8_t>& image) {
-    return make_picture(parameters.size, 3, Depth::bits8,
+    return make_picture(parameters.size, 3, BitDepth::bits8,
                         [&](int x, int y, int channel) { return image.at(3 * x + channel, y); });
   };
   return {picture(pair.left), picture(pair.right)};

@@ -53,7 +53,7 @@ TEST_F(SequenceTest, FramesOfAGpuThatFailsGoToTheOthers) {
 TEST_F(SequenceTest, MasksCalibrationAndPointCloudsAreThoseOfEveryFrame) {
   make_folders();
   save("mask.png",
-       make_picture({64, 48}, 1, Depth::bits8, [](int x, int, int) { return x < 20 ? 0u : 255u; }));
+       make_picture({64, 48}, 1, BitDepth::bits8, [](int x, int, int) { return x < 20 ? 0u : 255u; }));
   ASSERT_EQ(run("synth calibrated --size 64x48 --disparities 16").status, 0);
   const std::string more = "--left-mask mask.png --right-mask mask.png --calib calibrated/calib.txt ";
   const Outcome outcome = run("match l r" + options + more + "-o d/ --image d/ --cloud %d.ply");
@@ -180,10 +180,10 @@ TEST_F(SequenceTest, AFrameOfAnotherSizeOrDepthIsBroken) {
   make_folders();
   for (const char* side : {"l", "r"}) {
     const std::string folder = side;
-    save(folder + "/1.ppm", filled({60, 48}, 3, Depth::bits8, 1));
-    save(folder + "/3.ppm", filled({64, 48}, 3, Depth::bits16, 1));
+    save(folder + "/1.ppm", filled({60, 48}, 3, BitDepth::bits8, 1));
+    save(folder + "/3.ppm", filled({64, 48}, 3, BitDepth::bits16, 1));
   }
-  save("r/4.ppm", filled({64, 47}, 3, Depth::bits8, 1));
+  save("r/4.ppm", filled({64, 47}, 3, BitDepth::bits8, 1));
   const Outcome outcome = run("match l r" + options + "-o d/");
   EXPECT_EQ(outcome.status, 1);
   for (const char* line : {"frame 1: l/1.ppm is 60×48 with 8 bits, earlier frames are 64×48 with 8 bits",
@@ -220,7 +220,7 @@ TEST_F(SequenceTest, RefusesInputsThatMakeNoSequence) {
 }
 
 TEST_F(SequenceTest, AnOddWidthHasNoTwoHalves) {
-  save("odd.png", filled({31, 4}, 1, Depth::bits8, 0));
+  save("odd.png", filled({31, 4}, 1, BitDepth::bits8, 0));
   expect_refusal("match odd.png --side-by-side", 1, {"odd.png", "31 pixels wide", "even"});
 }
 

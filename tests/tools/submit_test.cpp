@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // 'parallax submit' in local processes, and with a scheduler that runs a job when it is submitted. tests/slurm/ has a real one.
 #include "command_fixture.h"
-#include "tools/parallax/submit/chunks.h"
-#include "tools/parallax/tiles/results.h"
+#include "tools/jobs/submit/chunks.h"
+#include "tools/jobs/tiles/results.h"
 
 namespace parallax::test {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading and writing parts of TIFFs.
 
-#include "tools/parallax/tiff.h"
+#include "tools/files/tiff.h"
 
 #include <cstring>
 

@@ -15,7 +15,7 @@
 
 #include "support.h"
 #include "tools/command_fixture.h"
-#include "tools/parallax/tiles/folder.h"
+#include "tools/jobs/tiles/folder.h"
 #include "tools/picture_files.h"
 
 namespace parallax::test {
@@ -133,7 +133,7 @@ TEST_F(TilesTest, TiledIsUntiledByteForByte) {
     save(name + std::string(".png"), gray);
     save(name + std::string("16.tiff"), deepened(gray, 201));
   }
-  const Picture mask = make_picture({300, 220}, 1, Depth::bits8, [](int x, int y, int) {
+  const Picture mask = make_picture({300, 220}, 1, BitDepth::bits8, [](int x, int y, int) {
     return x >= 30 && x < 90 && y >= 20 && y < 70 ? 0u : 255u;
   });
   save("mask.png", mask);
@@ -618,7 +618,7 @@ TEST_F(TilesTest, RowOffsetsAreThoseOfTheWholeMap) {
   make_pair_of("420x330");
   // Lowered by two rows, the upper ones repeated.
   const Picture right = picture("pair/right.png");
-  save("right.png", make_picture(right.size(), 3, Depth::bits8, [&](int x, int y, int channel) {
+  save("right.png", make_picture(right.size(), 3, BitDepth::bits8, [&](int x, int y, int channel) {
          return value_at(right, x, std::max(0, y - 2), channel);
        }));
   const std::string match =

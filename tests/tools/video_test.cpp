@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Videos, which ffmpeg reads and writes. Skipped without ffmpeg.
 
-#include "tools/parallax/video.h"
+#include "tools/files/video.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,8 +9,8 @@
 #include "parallax/rig.h"
 
 #include "support.h"
-#include "tools/parallax/child_process.h"
-#include "tools/parallax/pictures/colour.h"
+#include "tools/command/child_process.h"
+#include "tools/files/pictures/colour.h"
 #include "tools/sequence_fixture.h"
 
 namespace parallax::test {
@@ -151,7 +151,7 @@ TEST_F(VideoTest, ColouredVideosHaveOneScale) {
 TEST_F(VideoTest, ColouredVideosMayHaveOddSizes) {
   for (const char* side : {"l", "r"}) {
     fs::create_directory(folder_ / side);
-    save(std::string(side) + "/0.png", filled({1, 1}, 1, Depth::bits8, 7));
+    save(std::string(side) + "/0.png", filled({1, 1}, 1, BitDepth::bits8, 7));
   }
   const Outcome outcome = run("match l r --method block --video v.avi");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
@@ -184,7 +184,7 @@ TEST_F(VideoTest, FramesThatWereNotAnnouncedGoOverNoInput) {
   make_videos();
   save_video("both/%d.ppm", "both.mkv");
   fs::create_directory(folder_ / "out");
-  save("out/000004.png", make_picture({64, 48}, 1, Depth::bits8, [](int, int, int) { return 255; }));
+  save("out/000004.png", make_picture({64, 48}, 1, BitDepth::bits8, [](int, int, int) { return 255; }));
   const std::string mask = contents(folder_ / "out/000004.png");
   const Outcome outcome =
       run("match both.mkv --side-by-side" + options + "-o d/ --left-mask out/000004.png --image out/");

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/gray.h"
+#include "decision/confidence.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/host_plan.h"
-#include "refine/confidence.h"
 #include "toy/toy.h"
 
 namespace parallax::toy {

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "core/gray.h"
+#include "decision/confidence.h"
 #include "matchers/host_plan.h"
-#include "refine/confidence.h"
 #include "toy/toy.h"
 
 namespace parallax::toy {

@@ -11,7 +11,7 @@
 
 #include "matchers/parameter_tables.h"
 #include "support.h"
-#include "tools/parallax/command.h"
+#include "tools/command/command.h"
 
 namespace parallax::test {
 namespace {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/batch.h"
+#include "tools/jobs/batch.h"
 
 #include <csignal>
 #include <filesystem>
 #include <set>
 
-#include "tools/parallax/command_files.h"
-#include "tools/parallax/file_errors.h"
-#include "tools/parallax/method_options.h"
-#include "tools/parallax/output_files.h"
-#include "tools/parallax/pictures.h"
-#include "tools/parallax/results_table.h"
-#include "tools/parallax/several_devices.h"
+#include "tools/command/command_files.h"
+#include "tools/command/file_errors.h"
+#include "tools/command/method_options.h"
+#include "tools/command/output_files.h"
+#include "tools/files/pictures.h"
+#include "tools/jobs/results_table.h"
+#include "tools/match/several_devices.h"
 
 namespace parallax::tool {
 namespace {

@@ -20,10 +20,10 @@
 #include "parallax/synth.h"
 #include "parallax/version.h"
 
-#include "tools/parallax/command_files.h"
-#include "tools/parallax/method_options.h"
-#include "tools/parallax/output_files.h"
-#include "tools/parallax/pictures.h"
+#include "tools/command/command_files.h"
+#include "tools/command/method_options.h"
+#include "tools/command/output_files.h"
+#include "tools/files/pictures.h"
 
 namespace parallax::tool {
 namespace {
@@ -68,7 +68,7 @@ BenchPair middlebury_2014(const fs::path& folder) {
 }
 
 Picture picture_of(const Plane<std::uint8_t>& rgb) {
-  Picture picture({{rgb.width() / 3, rgb.height()}, Depth::bits8}, 3);
+  Picture picture({{rgb.width() / 3, rgb.height()}, BitDepth::bits8}, 3);
   for (int y = 0; y < rgb.height(); ++y)
     std::memcpy(picture.row(y), rgb.row(y), static_cast<std::size_t>(rgb.width()));
   return picture;

@@ -5,13 +5,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/parallax/check_report.h"
+#include "tools/command/command_files.h"
+#include "tools/command/options.h"
+#include "tools/command/output_files.h"
+#include "tools/match/check_report.h"
+#include "tools/match/match_plan.h"
+#include "tools/match/repair.h"
 #include "tools/parallax/check_sequence.h"
-#include "tools/parallax/command_files.h"
-#include "tools/parallax/match_plan.h"
-#include "tools/parallax/options.h"
-#include "tools/parallax/output_files.h"
-#include "tools/parallax/repair.h"
 
 namespace parallax::tool {
 namespace {

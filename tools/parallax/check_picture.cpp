@@ -3,10 +3,10 @@
 #include <cmath>
 #include <string_view>
 
-#include "tools/parallax/check_report.h"
-#include "tools/parallax/command.h"
-#include "tools/parallax/pictures/codecs.h"
-#include "tools/parallax/pictures/picture.h"
+#include "tools/command/command.h"
+#include "tools/files/pictures/codecs.h"
+#include "tools/files/pictures/picture.h"
+#include "tools/match/check_report.h"
 
 namespace parallax::tool {
 namespace {
@@ -26,7 +26,7 @@ constexpr Glyph glyphs[] = {{'0', {7, 5, 5, 5, 7}}, {'1', {2, 6, 2, 2, 7}}, {'2'
 
 class Canvas {
  public:
-  explicit Canvas(Size size) : picture_({size, Depth::bits8}, 3) {}
+  explicit Canvas(Size size) : picture_({size, BitDepth::bits8}, 3) {}
 
   void set(int x, int y, Rgb colour) {
     if (x < 0 || y < 0 || x >= picture_.size().width || y >= picture_.size().height) return;
@@ -80,7 +80,7 @@ void draw_background(const ImageView& left, View<const float> row_offset, double
     for (int x = 0; x < left.format.size.width; ++x) {
       const auto channel = [&](int c) -> int {
         const int element = x * left.channels + (left.channels == 3 ? c : 0);
-        return left.format.depth == Depth::bits8
+        return left.format.depth == BitDepth::bits8
                    ? static_cast<const std::uint8_t*>(left.row(y))[element]
                    : static_cast<const std::uint16_t*>(left.row(y))[element] >> 8;
       };

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/parallax/check_report.h"
+#include "tools/match/check_report.h"
 
 namespace parallax::tool {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "parallax/check.h"
 
-#include "tools/parallax/dense_check.h"
-#include "tools/parallax/frames.h"
-#include "tools/parallax/match_plan.h"
+#include "tools/files/frames.h"
+#include "tools/match/dense_check.h"
+#include "tools/match/match_plan.h"
 
 namespace parallax::tool {
 

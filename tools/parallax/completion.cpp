@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <iostream>
 
-#include "tools/parallax/command.h"
-#include "tools/parallax/options.h"
+#include "tools/command/command.h"
+#include "tools/command/options.h"
 
 namespace parallax::tool {
 namespace {

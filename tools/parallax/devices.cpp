@@ -7,7 +7,7 @@
 #include "parallax/device.h"
 #include "parallax/matcher.h"
 
-#include "tools/parallax/options.h"
+#include "tools/command/options.h"
 
 namespace parallax::tool {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/parallax/command_files.h"
-#include "tools/parallax/flow_files.h"
-#include "tools/parallax/options.h"
-#include "tools/parallax/pictures.h"
-#include "tools/parallax/truth.h"
+#include "tools/command/command_files.h"
+#include "tools/command/options.h"
+#include "tools/files/flow_files.h"
+#include "tools/files/pictures.h"
+#include "tools/files/truth.h"
 
 namespace parallax::tool {
 namespace {

@@ -9,17 +9,17 @@
 
 #include "parallax/motion.h"
 
-#include "tools/parallax/command_files.h"
-#include "tools/parallax/file_errors.h"
-#include "tools/parallax/flow_files.h"
-#include "tools/parallax/frames.h"
-#include "tools/parallax/match_report.h"
-#include "tools/parallax/method_options.h"
-#include "tools/parallax/number_pattern.h"
-#include "tools/parallax/pictures.h"
-#include "tools/parallax/pictures/codecs.h"
-#include "tools/parallax/pipeline.h"
-#include "tools/parallax/video.h"
+#include "tools/command/command_files.h"
+#include "tools/command/file_errors.h"
+#include "tools/command/method_options.h"
+#include "tools/command/number_pattern.h"
+#include "tools/command/pipeline.h"
+#include "tools/files/flow_files.h"
+#include "tools/files/frames.h"
+#include "tools/files/pictures.h"
+#include "tools/files/pictures/codecs.h"
+#include "tools/files/video.h"
+#include "tools/match/match_report.h"
 
 namespace parallax::tool {
 namespace {

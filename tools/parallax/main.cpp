@@ -3,7 +3,7 @@
 
 #include "parallax/version.h"
 
-#include "tools/parallax/command.h"
+#include "tools/command/command.h"
 
 namespace parallax::tool {
 namespace {

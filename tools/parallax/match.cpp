@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/match.h"
+#include "tools/match/match.h"
 
 #include <algorithm>
 #include <filesystem>
 
-#include "tools/parallax/command_files.h"
-#include "tools/parallax/depth_files.h"
-#include "tools/parallax/frames.h"
-#include "tools/parallax/method_options.h"
-#include "tools/parallax/pictures.h"
-#include "tools/parallax/repair.h"
-#include "tools/parallax/several_devices.h"
-#include "tools/parallax/video.h"
+#include "tools/command/command_files.h"
+#include "tools/command/method_options.h"
+#include "tools/files/depth_files.h"
+#include "tools/files/frames.h"
+#include "tools/files/pictures.h"
+#include "tools/files/video.h"
+#include "tools/match/repair.h"
+#include "tools/match/several_devices.h"
 
 namespace parallax::tool {
 

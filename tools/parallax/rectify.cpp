@@ -7,11 +7,11 @@
 #include "parallax/formats.h"
 #include "parallax/matcher.h"
 
-#include "tools/parallax/command_files.h"
-#include "tools/parallax/options.h"
-#include "tools/parallax/output_files.h"
-#include "tools/parallax/picture_rectifier.h"
-#include "tools/parallax/pictures/codecs.h"
+#include "tools/command/command_files.h"
+#include "tools/command/options.h"
+#include "tools/command/output_files.h"
+#include "tools/files/picture_rectifier.h"
+#include "tools/files/pictures/codecs.h"
 
 namespace parallax::tool {
 namespace {

@@ -6,12 +6,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/parallax/command_files.h"
-#include "tools/parallax/options.h"
-#include "tools/parallax/output_files.h"
-#include "tools/parallax/rigs/format.h"
-#include "tools/parallax/rigs/rig_files.h"
-#include "tools/parallax/rigs/rotation.h"
+#include "tools/command/command_files.h"
+#include "tools/command/options.h"
+#include "tools/command/output_files.h"
+#include "tools/files/rigs/format.h"
+#include "tools/files/rigs/rig_files.h"
+#include "tools/files/rigs/rotation.h"
 
 namespace parallax::tool {
 namespace {

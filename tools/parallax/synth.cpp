@@ -9,19 +9,19 @@
 #include "parallax/flow.h"
 #include "parallax/formats.h"
 
-#include "tools/parallax/file_errors.h"
-#include "tools/parallax/options.h"
-#include "tools/parallax/output_files.h"
-#include "tools/parallax/pictures/codecs.h"
-#include "tools/parallax/pipeline.h"
-#include "tools/parallax/tiff.h"
+#include "tools/command/file_errors.h"
+#include "tools/command/options.h"
+#include "tools/command/output_files.h"
+#include "tools/command/pipeline.h"
+#include "tools/files/pictures/codecs.h"
+#include "tools/files/tiff.h"
 
 namespace parallax::tool {
 namespace {
 
 std::vector<std::byte> colour_png(const Plane<std::uint8_t>& image) {
   const Size size{image.width() / 3, image.height()};
-  return encode_png({image.row(0), {size, Depth::bits8}, 3, image.view().stride_bytes});
+  return encode_png({image.row(0), {size, BitDepth::bits8}, 3, image.view().stride_bytes});
 }
 
 std::vector<std::byte> gray_png(const Plane<std::uint8_t>& image) {

@@ -15,12 +15,12 @@
 #include "parallax/synth.h"
 #include "parallax/version.h"
 
-#include "tools/parallax/command_files.h"
-#include "tools/parallax/forced.h"
-#include "tools/parallax/method_options.h"
-#include "tools/parallax/output_files.h"
+#include "tools/command/command_files.h"
+#include "tools/command/forced.h"
+#include "tools/command/method_options.h"
+#include "tools/command/output_files.h"
+#include "tools/files/pictures.h"
 #include "tools/parallax/papers_pairs.h"
-#include "tools/parallax/pictures.h"
 
 namespace parallax::tool {
 namespace {

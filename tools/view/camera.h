@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "tools/parallax/frames.h"
-#include "tools/parallax/video.h"
+#include "tools/files/frames.h"
+#include "tools/files/video.h"
 
 namespace parallax::view {
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/parallax/method_options.h"
+#include "tools/command/method_options.h"
 
 namespace parallax::view {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "tools/parallax/depth_files.h"
-#include "tools/parallax/pictures/colour.h"
+#include "tools/files/depth_files.h"
+#include "tools/files/pictures/colour.h"
 
 namespace parallax::view {
 namespace {

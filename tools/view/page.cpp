@@ -5,7 +5,7 @@
 #include <cmath>
 #include <future>
 
-#include "tools/parallax/match_report.h"
+#include "tools/match/match_report.h"
 #include "tools/view/commands.h"
 #include "tools/view/message.h"
 #include "tools/view/planes.h"
@@ -358,7 +358,7 @@ void Page::plan(Slot& slot, const Settings& settings, const ImageFormat& format)
   if (slot.matcher && slot.format == format && plans_alike(slot.planned, settings)) return;
   slot.matcher.reset();
   slot.matcher.emplace(*settings.parameters, settings.device, format,
-                       PlanLimits{scene_.request().max_memory, {}});
+                       PlanOptions{scene_.request().max_memory, {}});
   slot.planned = settings;
   slot.format = format;
 }

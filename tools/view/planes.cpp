@@ -66,7 +66,7 @@ Size scaled(Size region, int scale) {
 }
 
 std::vector<std::uint8_t> scale_picture(const ImageView& picture, const Rectangle& region, int scale) {
-  if (scale == 1 && picture.format.depth == Depth::bits8) return copy_picture(picture, region);
+  if (scale == 1 && picture.format.depth == BitDepth::bits8) return copy_picture(picture, region);
   const Size size = scaled(region.size, scale);
   std::vector<std::uint8_t> values;
   values.reserve(size.pixels() * static_cast<std::size_t>(picture.channels));
@@ -76,7 +76,7 @@ std::vector<std::uint8_t> scale_picture(const ImageView& picture, const Rectangl
       block.size = {std::min(scale, region.x + region.size.width - block.x),
                     std::min(scale, region.y + region.size.height - block.y)};
       for (int channel = 0; channel < picture.channels; ++channel)
-        values.push_back(picture.format.depth == Depth::bits8
+        values.push_back(picture.format.depth == BitDepth::bits8
                              ? block_mean<std::uint8_t>(picture, block, channel)
                              : block_mean<std::uint16_t>(picture, block, channel));
     }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "parallax/image.h"
-#include "parallax/partition.h"
+#include "parallax/tiles.h"
 
 namespace parallax::view {
 

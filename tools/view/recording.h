@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "tools/parallax/video.h"
+#include "tools/files/video.h"
 
 namespace parallax::view {
 

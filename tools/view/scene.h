@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "tools/parallax/frames.h"
-#include "tools/parallax/match_plan.h"
-#include "tools/parallax/truth.h"
+#include "tools/files/frames.h"
+#include "tools/files/truth.h"
+#include "tools/match/match_plan.h"
 #include "tools/view/camera.h"
 
 namespace parallax::view {

@@ -18,7 +18,7 @@
 #include "parallax/check.h"
 #include "parallax/cost_curve.h"
 
-#include "tools/parallax/check_report.h"
+#include "tools/match/check_report.h"
 #include "tools/view/assets.h"
 #include "tools/view/connection_threads.h"
 #include "tools/view/export.h"

@@ -8,7 +8,7 @@
 
 #include "parallax/version.h"
 
-#include "tools/parallax/method_options.h"
+#include "tools/command/method_options.h"
 
 namespace parallax::view {
 namespace {

@@ -2,7 +2,7 @@
 // The request of 'parallax view'.
 #pragma once
 
-#include "tools/parallax/match.h"
+#include "tools/match/match.h"
 #include "tools/view/server.h"
 
 namespace parallax::view {

@@ -16,7 +16,7 @@ DeviceAddress address_of(const void* memory) {
 // A GPU faults on a 16-bit read from an odd address, after which no kernel of this process runs.
 bool has_aligned_rows(const ImageView& image) {
   const DeviceAddress bits = address_of(image.data) | static_cast<DeviceAddress>(image.stride_bytes);
-  return image.format.depth == Depth::bits8 || bits % 2 == 0;
+  return image.format.depth == BitDepth::bits8 || bits % 2 == 0;
 }
 
 void check_aligned(const char* which, const ImageView& image) {

@@ -13,8 +13,8 @@ namespace {
 std::string build_options(const Context& context, const Options& options) {
   std::string text = "-cl-std=CL1.2";
   if (context.info().divides_correctly) text += " -cl-fp32-correctly-rounded-divide-sqrt";
-  text += " " + define("NVIDIA", context.info().nvidia_capability);
-  for (const std::string& option : options) text += " " + option;
+  text.append(" ").append(define("NVIDIA", context.info().nvidia_capability));
+  for (const std::string& option : options) text.append(" ").append(option);
   return text;
 }
 
@@ -25,8 +25,8 @@ std::string cache_key(const Context& context, const std::vector<Source>& sources
   std::string key = "opencl";
   for (const std::string* part :
        {&info.platform_name, &info.name, &info.version, &info.driver_version, &options})
-    key += "\n" + *part;
-  for (const Source& source : sources) key += std::string("\n") + source.text;
+    key.append("\n").append(*part);
+  for (const Source& source : sources) key.append("\n").append(source.text);
   return key;
 }
 

@@ -54,8 +54,8 @@
 #include "core/tuning.h"
 #include "data_cost/data_cost.h"
 #include "data_cost/edge_weight.h"
+#include "decision/decision.h"
 #include "matchers/method.h"
-#include "refine/decision.h"
 
 namespace parallax::belief_propagation {
 

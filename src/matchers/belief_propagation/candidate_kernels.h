@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "decision/decision.h"
 #include "matchers/belief_propagation/candidates.h"
 #include "matchers/belief_propagation/cpu_kernels.h"
-#include "refine/decision.h"
 
 namespace parallax::belief_propagation {
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/round_up.h"
+#include "decision/decision.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/candidate_levels.h"
@@ -28,7 +29,6 @@
 #include "matchers/belief_propagation/row_prior.h"
 #include "matchers/belief_propagation/strips.h"
 #include "matchers/host_plan.h"
-#include "refine/decision.h"
 
 namespace parallax::belief_propagation {
 namespace {

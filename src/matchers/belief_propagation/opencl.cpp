@@ -153,7 +153,7 @@ class Opencl final : public opencl::Plan {
     find_costs_ = costs_program_.kernel("find_costs");
     messages_program_ = opencl::Program(
         context(),
-        {opencl::refine_types_cl, opencl::refine_decision_cl, opencl::belief_propagation_types_cl,
+        {opencl::refine_types_cl, opencl::decision_decision_cl, opencl::belief_propagation_types_cl,
          opencl::words_cl, opencl::belief_propagation_values_cl, opencl::belief_propagation_levels_cl,
          opencl::belief_propagation_decision_cl, opencl::belief_propagation_messages_cl},
         levels_options());
@@ -169,7 +169,7 @@ class Opencl final : public opencl::Plan {
     find_labels_ = messages_program_.kernel("find_labels");
     tiles_program_ = opencl::Program(
         context(),
-        {opencl::refine_types_cl, opencl::refine_decision_cl, opencl::belief_propagation_types_cl,
+        {opencl::refine_types_cl, opencl::decision_decision_cl, opencl::belief_propagation_types_cl,
          opencl::words_cl, opencl::belief_propagation_values_cl, opencl::belief_propagation_decision_cl,
          opencl::belief_propagation_tiles_cl},
         {define("PROCESSOR", is_processor() ? 1 : 0), define("BITS", 8),

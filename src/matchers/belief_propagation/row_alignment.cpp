@@ -324,7 +324,7 @@ void RowAlignment::move_row(const ImageView& right, View<const std::uint8_t> mas
 StereoPair RowAlignment::aligned(const StereoPair& pair, const Workers& workers) const {
   for_row_ranges(workers, format_.size.height, [&](int first, int last, int) {
     for (int y = first; y < last; ++y) {
-      if (format_.depth == Depth::bits8)
+      if (format_.depth == BitDepth::bits8)
         move_row<std::uint8_t>(pair.right, pair.right_mask, y);
       else
         move_row<std::uint16_t>(pair.right, pair.right_mask, y);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The row offsets that a pair has by its data costs in the large, where rows are searched, and what other ones cost. On
 // the first level that stores its data costs, the finest but one, or the first above those with candidates, the costs of a
-// square for row offset v are the sum of its pixels' min_d D(d, v). The surface v̂ fits them (data_cost/row_surface.h). On this
+// square for row offset v are the sum of its pixels' min_d D(d, v). The surface v̂ fits them (rows/row_surface.h). On this
 // level and the coarser ones, a pixel's data costs grow by
 //
 //   row_prior·4^level·|v − v̂|
@@ -17,8 +17,8 @@
 
 #include "core/arena.h"
 #include "core/round_up.h"
-#include "data_cost/row_surface.h"
 #include "matchers/belief_propagation/belief_propagation.h"
+#include "rows/row_surface.h"
 
 namespace parallax::belief_propagation {
 

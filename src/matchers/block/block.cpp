@@ -6,7 +6,7 @@
 
 #include "core/checks.h"
 #include "core/search_reach.h"
-#include "refine/row_votes.h"
+#include "rows/row_votes.h"
 
 namespace parallax {
 
@@ -23,13 +23,13 @@ std::uint64_t highest_cost(const BlockParameters& parameters, std::uint64_t high
 }  // namespace
 
 Search plan_search(const BlockParameters& parameters, const ImageFormat& format) {
-  if (format.depth == Depth::bits8)
+  if (format.depth == BitDepth::bits8)
     check_range("prefilter_cap, for 8-bit images,", parameters.prefilter_cap, 1, 127);
   const int width = format.size.width;
   Search search{};
   search.lowest = parameters.full_row ? 1 - width : parameters.min_disparity;
   search.labels = parameters.full_row ? 2 * width - 1 : parameters.disparities;
-  search.highest_value = format.depth == Depth::bits8 ? 255 : 65535;
+  search.highest_value = format.depth == BitDepth::bits8 ? 255 : 65535;
   if (parameters.prefilter == Prefilter::x_sobel) search.highest_value = 2 * parameters.prefilter_cap;
   search.highest_cost = highest_cost(parameters, static_cast<std::uint64_t>(search.highest_value));
   search.rows = std::min(parameters.row_tolerance, format.size.height - 1);

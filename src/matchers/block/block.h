@@ -14,7 +14,7 @@
 //
 // Across rows, with a row_tolerance of N, a label is (d, v), −N ≤ v ≤ N, and P_R above is taken v rows lower, at
 // (x+i−d, y+j+v); the right pixel of the candidate is (x − d, y + v). Every pixel takes the row offset that its
-// neighbourhood prefers (refine/row_votes.h), and in it the cheapest candidate, ties to the lowest. All else is
+// neighbourhood prefers (rows/row_votes.h), and in it the cheapest candidate, ties to the lowest. All else is
 // decided in that row, as without rows.
 #pragma once
 

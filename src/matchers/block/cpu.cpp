@@ -83,8 +83,8 @@ void sobel_row(View<const std::uint16_t> gray, int y, int cap, std::uint16_t* ou
   out[width - 1] = response(std::max(width - 2, 0), width - 1);
 }
 
-void sobel_row(View<const std::uint16_t> gray, Depth depth, int y, int cap, std::uint16_t* out) {
-  if (depth == Depth::bits8)
+void sobel_row(View<const std::uint16_t> gray, BitDepth depth, int y, int cap, std::uint16_t* out) {
+  if (depth == BitDepth::bits8)
     sobel_row<std::int16_t>(gray, y, cap, out);
   else
     sobel_row<std::int32_t>(gray, y, cap, out);
@@ -95,7 +95,7 @@ void sobel_row(View<const std::uint16_t> gray, Depth depth, int y, int cap, std:
 class TextureCheck {
  public:
   // The buffers hold one element a column.
-  TextureCheck(View<const std::uint16_t> gray, Depth depth, int radius, int cap, std::int64_t threshold,
+  TextureCheck(View<const std::uint16_t> gray, BitDepth depth, int radius, int cap, std::int64_t threshold,
                std::uint16_t* responses, std::int64_t* column_sums)
       : gray_(gray),
         depth_(depth),
@@ -133,7 +133,7 @@ class TextureCheck {
   }
 
   View<const std::uint16_t> gray_;
-  Depth depth_;
+  BitDepth depth_;
   int radius_, cap_;
   std::int64_t threshold_;
   std::uint16_t* responses_;
@@ -332,7 +332,7 @@ class Cpu final : public host::Plan {
 
   BlockParameters parameters_;
   Search search_;
-  Depth depth_;
+  BitDepth depth_;
   int bands_per_thread_;
   Sums sums_;
   SweepShape shape_;

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#include "decision/confidence.h"
+#include "decision/sub_pixel.h"
 #include "matchers/block/block.h"
-#include "refine/confidence.h"
 #include "refine/refine.h"
-#include "refine/sub_pixel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "matchers/block/cpu_kernels.cpp"

@@ -23,7 +23,7 @@
 #include "parallax/block.h"
 #include "parallax/image.h"
 
-#include "refine/row_votes.h"
+#include "rows/row_votes.h"
 
 namespace parallax::block {
 

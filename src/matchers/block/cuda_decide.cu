@@ -4,7 +4,7 @@
 // Specialised by TEXTURE (whether there is a texture check), UNIQUENESS, SUB_PIXEL; and by the macros of
 // cuda_common.h.
 #include "matchers/block/cuda_common.h"
-#include "refine/cuda_costs.h"
+#include "decision/cuda_costs.h"
 
 using namespace parallax::block;
 using namespace parallax::refine;

@@ -61,7 +61,7 @@ class CudaPlan : public cuda::Plan {
     return parameters_.texture_threshold > 0 && parameters_.prefilter != Prefilter::x_sobel;
   }
   std::byte* pixels(const Buffer<std::byte>& buffer) const;
-  std::size_t gray_bytes() const { return format().depth == Depth::bits16 ? 2 : 1; }
+  std::size_t gray_bytes() const { return format().depth == BitDepth::bits16 ? 2 : 1; }
   // One thread per four columns of both images.
   cuda::Shape images_grid(int width, int rows) const;
 

@@ -4,7 +4,7 @@
 // Specialised by WINDOW, COST (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL.
 #include "matchers/block/cuda_types.h"
 #include "devices/cuda/kernel.h"
-#include "refine/cuda_costs.h"
+#include "decision/cuda_costs.h"
 
 using namespace parallax::block;
 using namespace parallax::refine;

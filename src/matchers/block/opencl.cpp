@@ -206,7 +206,7 @@ class OpenclPlan : public opencl::Plan {
     const char* value = is_wide() ? "ushort" : "uchar";
     images_program_ = opencl::Program(
         context(), {opencl::block_types_cl, opencl::block_images_cl},
-        {define_text("GRAY", format().depth == Depth::bits16 ? "ushort" : "uchar"),
+        {define_text("GRAY", format().depth == BitDepth::bits16 ? "ushort" : "uchar"),
          define_text("VALUE", value), define_text("CONVERT_VALUES", std::string("convert_") + value + "16"),
          define("X_SOBEL", filters() ? 1 : 0), define("RESPONSES", own_responses ? 1 : 0)});
     take_ = images_program_.kernel("take");

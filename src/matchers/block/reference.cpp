@@ -11,12 +11,12 @@
 
 #include "core/gray.h"
 #include "core/label_space.h"
+#include "decision/confidence.h"
+#include "decision/sub_pixel.h"
 #include "matchers/block/block.h"
 #include "matchers/host_plan.h"
-#include "refine/confidence.h"
 #include "refine/refine.h"
-#include "refine/row_votes.h"
-#include "refine/sub_pixel.h"
+#include "rows/row_votes.h"
 
 namespace parallax::block {
 namespace {

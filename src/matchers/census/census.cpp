@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/checks.h"
-#include "refine/row_votes.h"
+#include "rows/row_votes.h"
 
 namespace parallax {
 

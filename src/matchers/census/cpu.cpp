@@ -312,7 +312,7 @@ class Cpu final : public host::Plan, public CensusPlan {
 std::unique_ptr<detail::Plan> make_cpu(const CensusParameters& parameters, const Device& device,
                                        const ImageFormat& format,
                                        const detail::Configuration& configuration) {
-  if (format.depth == Depth::bits8)
+  if (format.depth == BitDepth::bits8)
     return std::make_unique<Cpu<std::uint8_t>>(parameters, device.threads, format, configuration);
   return std::make_unique<Cpu<std::uint16_t>>(parameters, device.threads, format, configuration);
 }

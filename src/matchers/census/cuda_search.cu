@@ -15,7 +15,7 @@
 // must fit on a multiprocessor.
 #include "matchers/census/cuda_types.h"
 #include "devices/cuda/kernel.h"
-#include "refine/cuda_costs.h"
+#include "decision/cuda_costs.h"
 
 using namespace parallax::census;
 

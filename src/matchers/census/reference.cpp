@@ -8,12 +8,12 @@
 #include <optional>
 
 #include "core/gray.h"
+#include "decision/confidence.h"
+#include "decision/sub_pixel.h"
 #include "matchers/census/census.h"
 #include "matchers/host_plan.h"
-#include "refine/confidence.h"
 #include "refine/refine.h"
-#include "refine/row_votes.h"
-#include "refine/sub_pixel.h"
+#include "rows/row_votes.h"
 
 namespace parallax::census {
 namespace {
@@ -185,7 +185,7 @@ class Reference final : public host::Plan, public CensusPlan {
   }
 
   int gray_of_8_bits(int level, int side, int x, int y) const {
-    return repeated(gray(level, side), x, y) >> (depth_ == Depth::bits8 ? 0 : 8);
+    return repeated(gray(level, side), x, y) >> (depth_ == BitDepth::bits8 ? 0 : 8);
   }
 
   // Each image repeats its own border.
@@ -376,7 +376,7 @@ class Reference final : public host::Plan, public CensusPlan {
 
   CensusParameters parameters_;
   std::vector<Level> levels_;
-  Depth depth_;
+  BitDepth depth_;
   Neighbourhood neighbourhood_;
   std::vector<ReferencePlanes> planes_[2];
 };

@@ -7,7 +7,7 @@
 
 #include "core/round_up.h"
 #include "data_cost/data_cost.h"
-#include "refine/confidence.h"
+#include "decision/confidence.h"
 #include "refine/refine.h"
 
 namespace parallax::census {

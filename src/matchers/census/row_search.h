@@ -8,7 +8,7 @@
 #include "core/arena.h"
 #include "matchers/census/census.h"
 #include "matchers/census/cpu_kernels.h"
-#include "refine/row_votes.h"
+#include "rows/row_votes.h"
 
 namespace parallax::census {
 

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "decision/confidence.h"
+#include "decision/sub_pixel.h"
 #include "matchers/census/cpu_kernels.h"
-#include "refine/confidence.h"
 #include "refine/refine.h"
-#include "refine/sub_pixel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "matchers/census/search_kernels.cpp"

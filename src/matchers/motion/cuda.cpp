@@ -91,7 +91,7 @@ class Cuda final : public cuda::Plan {
     for (std::size_t i = 0; i < scales_[forward].size(); ++i) {
       data_cost::CostModel costs = model_;
       if (i > 0) costs.smoothing = 0;
-      images_.emplace_back(costs, i == 0 ? format : ImageFormat{scales_[forward][i].size, Depth::bits16},
+      images_.emplace_back(costs, i == 0 ? format : ImageFormat{scales_[forward][i].size, BitDepth::bits16},
                            false, layout_);
     }
     for (auto& grays : grays_)

@@ -7,9 +7,9 @@
 #pragma once
 
 #include "data_cost/cuda_costs.h"
+#include "decision/cuda_decision.h"
 #include "devices/cuda/kernel.h"
 #include "matchers/motion/cuda_types.h"
-#include "refine/cuda_decision.h"
 
 namespace parallax::motion {
 

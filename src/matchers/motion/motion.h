@@ -52,8 +52,8 @@
 #include "core/plan.h"
 #include "data_cost/data_cost.h"
 #include "data_cost/edge_weight.h"
+#include "decision/decision.h"
 #include "matchers/method.h"
-#include "refine/decision.h"
 
 namespace parallax::motion {
 

@@ -6,7 +6,7 @@
 // by the macros of data_cost/cuda_costs.h and cuda_common.h.
 #include "data_cost/cuda_costs.h"
 #include "matchers/semi_global/cuda_common.h"
-#include "refine/cuda_decision.h"
+#include "decision/cuda_decision.h"
 
 using namespace parallax::semi_global;
 using namespace parallax::data_cost;

@@ -7,7 +7,7 @@
 // Specialised by PATHS, SEGMENT (pixels of a block), WINNERS (1 = only what left pixels have decided is offered),
 // SUB_PIXEL, BLOCK (threads); and by the macros of cuda_common.h.
 #include "matchers/semi_global/cuda_common.h"
-#include "refine/cuda_decision.h"
+#include "decision/cuda_decision.h"
 
 using namespace parallax::semi_global;
 using namespace parallax::refine;

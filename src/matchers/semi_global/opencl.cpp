@@ -118,7 +118,7 @@ class Opencl final : public opencl::Plan {
     follow_ = path_program_.kernel("follow");
     follow_beside_ = path_program_.kernel(is_processor() ? "follow_beside" : "follow_front");
     decide_program_ =
-        program({opencl::words_cl, opencl::lanes_cl, opencl::refine_types_cl, opencl::refine_decision_cl,
+        program({opencl::words_cl, opencl::lanes_cl, opencl::refine_types_cl, opencl::decision_decision_cl,
                  opencl::semi_global_types_cl, opencl::semi_global_values_cl, opencl::semi_global_decide_cl},
                 items_of_group(), {define("PATHS", parameters_.paths), define("SEGMENT", segment_pixels())});
     decide_ = decide_program_.kernel("decide");

@@ -2,7 +2,7 @@
 // The row offsets that a pair has by its data costs in the large, where rows are searched, and what other ones cost. The
 // costs of a square for row offset v are the sum of min_d Σ D(p, d, v) over its groups of four pixels p side by side, on
 // every eighth row, where D is the data cost of a single pixel: groups tell rows apart better than pixels do. The surface v̂
-// fits them (data_cost/row_surface.h). C(p, d, v) grows by
+// fits them (rows/row_surface.h). C(p, d, v) grows by
 //
 //   row_prior·max(0, |v − v̂| − ½)
 //
@@ -16,8 +16,8 @@
 #include <cstdint>
 
 #include "core/arena.h"
-#include "data_cost/row_surface.h"
 #include "matchers/semi_global/semi_global.h"
+#include "rows/row_surface.h"
 
 namespace parallax::semi_global {
 

@@ -33,8 +33,8 @@
 #include "core/plan.h"
 #include "core/tuning.h"
 #include "data_cost/data_cost.h"
+#include "decision/decision.h"
 #include "matchers/method.h"
-#include "refine/decision.h"
 
 namespace parallax::semi_global {
 

@@ -22,12 +22,12 @@
 
 #include "core/round_up.h"
 #include "data_cost/cost_rows.h"
+#include "decision/decision.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/host_plan.h"
 #include "matchers/tiled_belief_propagation/batches.h"
 #include "matchers/tiled_belief_propagation/cpu_kernels.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
-#include "refine/decision.h"
 
 namespace parallax::tiled_belief_propagation {
 namespace {

@@ -5,7 +5,7 @@
 // BLOCK (threads); and by the macros of data_cost/cuda_costs.h and cuda_common.h.
 #include "data_cost/cuda_costs.h"
 #include "devices/cuda/kernel.h"
-#include "refine/cuda_decision.h"
+#include "decision/cuda_decision.h"
 #include "matchers/tiled_belief_propagation/cuda_common.h"
 
 using namespace parallax::tiled_belief_propagation;

@@ -18,7 +18,7 @@
 // largest tile), LINES (rows or columns that a block sweeps at once), MESSAGE_BITS (of messages
 // between tiles), SUB_PIXEL; and by the macros of cuda_messages.h.
 #include "devices/cuda/kernel.h"
-#include "refine/cuda_decision.h"
+#include "decision/cuda_decision.h"
 #include "matchers/tiled_belief_propagation/cuda_messages.h"
 
 using namespace parallax::tiled_belief_propagation;

@@ -41,8 +41,8 @@
 #include "core/round_up.h"
 #include "core/tuning.h"
 #include "data_cost/data_cost.h"
+#include "decision/decision.h"
 #include "matchers/method.h"
-#include "refine/decision.h"
 
 namespace parallax::tiled_belief_propagation {
 

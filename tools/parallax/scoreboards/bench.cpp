@@ -12,10 +12,10 @@
 
 #include "parallax/version.h"
 
-#include "tools/parallax/command_files.h"
-#include "tools/parallax/file_errors.h"
-#include "tools/parallax/match_plan.h"
-#include "tools/parallax/match_report.h"
+#include "tools/command/command_files.h"
+#include "tools/command/file_errors.h"
+#include "tools/match/match_plan.h"
+#include "tools/match/match_report.h"
 #include "tools/parallax/scoreboards/scoreboard.h"
 
 namespace parallax::tool {

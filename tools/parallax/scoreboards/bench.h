@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/parallax/command.h"
+#include "tools/command/command.h"
 
 namespace parallax::tool {
 

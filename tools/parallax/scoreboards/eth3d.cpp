@@ -9,8 +9,8 @@
 #include "parallax/evaluate.h"
 #include "parallax/formats.h"
 
+#include "tools/files/truth.h"
 #include "tools/parallax/scoreboards/scoreboard.h"
-#include "tools/parallax/truth.h"
 
 namespace parallax::tool {
 namespace {

@@ -9,10 +9,10 @@
 #include "parallax/evaluate.h"
 #include "parallax/formats.h"
 
-#include "tools/parallax/command.h"
-#include "tools/parallax/pictures.h"
+#include "tools/command/command.h"
+#include "tools/files/pictures.h"
+#include "tools/files/truth.h"
 #include "tools/parallax/scoreboards/scoreboard.h"
-#include "tools/parallax/truth.h"
 
 namespace parallax::tool {
 namespace {

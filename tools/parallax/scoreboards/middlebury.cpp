@@ -13,9 +13,9 @@
 #include "parallax/evaluate.h"
 #include "parallax/formats.h"
 
-#include "tools/parallax/pictures.h"
+#include "tools/files/pictures.h"
+#include "tools/files/truth.h"
 #include "tools/parallax/scoreboards/scoreboard.h"
-#include "tools/parallax/truth.h"
 
 namespace parallax::tool {
 namespace {

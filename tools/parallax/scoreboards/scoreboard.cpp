@@ -9,7 +9,7 @@
 
 #include "parallax/error.h"
 
-#include "tools/parallax/command.h"
+#include "tools/command/command.h"
 
 namespace parallax::tool {
 

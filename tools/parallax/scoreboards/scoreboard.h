@@ -11,7 +11,7 @@
 #include "parallax/geometry.h"
 #include "parallax/image.h"
 
-#include "tools/parallax/output_files.h"
+#include "tools/command/output_files.h"
 
 namespace parallax::tool {
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plans of a device for pairs of many formats, those that were used last, within a limit of memory.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "core/plan.h"
+
+namespace parallax::detail {
+
+// Parameters, and their text as JSON, by which they are compared.
+struct Settings {
+  explicit Settings(const MatcherParameters& given) : parameters(given), text(to_json(given)) {}
+  MatcherParameters parameters;
+  std::string text;
+};
+using SharedSettings = std::shared_ptr<const Settings>;
+
+// What a plan is made for.
+struct Problem {
+  SharedSettings settings;
+  ImageFormat format;
+  bool operator==(const Problem& other) const {
+    return format == other.format && (settings == other.settings || settings->text == other.settings->text);
+  }
+};
+
+class KeptPlans {
+ public:
+  // `limits` are those of all plans together; pairs_in_flight is 1.
+  KeptPlans(const Device& device, const PlanOptions& limits) : device_(device), limits_(limits) {}
+
+  struct Kept {
+    Problem problem;
+    std::unique_ptr<Plan> plan;
+  };
+  // A plan that nobody else uses: one that is kept, or a new one for `threads` threads, for which the plans that were
+  // not used for longest make room. Null where it would fit if fewer plans were in use.
+  // \throws Error as the constructor of Matcher does
+  std::unique_ptr<Kept> take(const Problem& problem, int threads, bool sleeps);
+  // Takes back what take() gave. A plan that failed is not kept.
+  void give_back(std::unique_ptr<Kept> kept);
+  void drop(std::unique_ptr<Kept> kept);
+  // Drops all plans that are not in use.
+  void clear();
+
+ private:
+  using List = std::list<std::unique_ptr<Kept>>;
+  enum class Room { made, none_yet, none };
+
+  std::unique_ptr<Kept> take_idle(const Problem& problem);
+  std::unique_ptr<Kept> make(const Problem& problem, int threads, bool sleeps);
+  Room make_room();
+  std::size_t held() const;
+
+  Device device_;
+  PlanOptions limits_;
+  std::mutex making_;  // plans are made one by one: each is within what the others leave
+  mutable std::mutex mutex_;
+  List idle_;  // the one that was used last is the first
+  int in_use_ = 0;
+  std::size_t held_ = 0;  // bytes, those in use included
+};
+
+}  // namespace parallax::detail

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command/command.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "parallax/compilation.h"
+
+namespace parallax::tool {
+
+std::string text(Size size) {
+  return std::to_string(size.width) + "×" + std::to_string(size.height);
+}
+
+void write_message(std::string_view text) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // U+0080 to U+009F are control characters of two bytes.
+    const bool two_bytes = byte == 0xC2 && i + 1 < text.size() &&
+                           static_cast<unsigned char>(text[i + 1]) >= 0x80 &&
+                           static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (byte >= 0x20 && byte != 0x7F && !two_bytes) {
+      result += text[i];
+      continue;
+    }
+    char code[8];
+    std::snprintf(code, sizeof code, "\\x%02x", two_bytes ? static_cast<unsigned char>(text[++i]) : byte);
+    result += code;
+  }
+  return result;
+}
+
+void complain(const std::string& message) {
+  write_message("parallax: " + printable(message) + "\n");
+}
+
+std::string quoted_for_shell(const std::string& word) {
+  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return quoted + "'";
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<long long>(seconds);
+  if (whole < 120) return std::to_string(whole) + " s";
+  return whole < 7200 ? std::to_string(whole / 60) + " min" : std::to_string(whole / 3600) + " h";
+}
+
+std::string join(const std::vector<std::string>& words, const std::string& separator) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
+  return text;
+}
+
+namespace {
+
+// Width of the terminal that messages go to; 0 = not a terminal.
+std::size_t terminal_columns() {
+  if (::isatty(STDERR_FILENO) == 0) return 0;
+  constexpr std::size_t usual = 80;
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : usual;
+}
+
+}  // namespace
+
+void show_progress(const std::string& what, std::optional<double> share) {
+  const std::size_t columns = terminal_columns();
+  if (columns == 0) return;
+  std::string line;
+  if (share) {
+    constexpr std::size_t cells = 24;
+    const auto full = static_cast<std::size_t>(cells * std::clamp(*share, 0.0, 1.0));
+    line.append("[").append(full, '#').append(cells - full, '.').append("] ");
+  }
+  line += printable(what);
+  // A line that wraps could not be cleared.
+  write_message("\r\033[K" + line.substr(0, columns - 1));
+}
+
+CompilationNotice::CompilationNotice() {
+  on_compilation([](const std::string& device) {
+    show_progress("Compiling kernels for " + device + " (first time only) ...");
+  });
+}
+
+CompilationNotice::~CompilationNotice() {
+  on_compilation(nullptr);
+  show_progress("");
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command/command_files.h"
+
+#include <filesystem>
+
+#include <sys/stat.h>
+
+#include "parallax/tune.h"
+
+#include "tools/command/command.h"
+
+namespace parallax::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+fs::path without_links(const fs::path& folder) {
+  std::error_code error;
+  const fs::path canonical = fs::weakly_canonical(folder, error);
+  return error ? fs::absolute(folder, error).lexically_normal() : canonical;
+}
+
+}  // namespace
+
+std::string behind_links(const std::string& path) {
+  fs::path file(path);
+  // The limit of Linux; a loop of links fails with the system's error when the file is opened.
+  for (int links = 0; links < 40; ++links) {
+    std::error_code error;
+    const fs::path target = fs::read_symlink(file, error);
+    if (error) break;
+    file = folder_of(file) / target;
+  }
+  return (without_links(folder_of(file)) / file.filename()).string();
+}
+
+CommandFiles::CommandFiles() {
+  const std::string tuning = tuning_file();
+  if (!tuning.empty()) uses_.insert({identity(tuning), {tuning, "read"}});
+}
+
+// Device and inode of an existing file; otherwise its path.
+std::string CommandFiles::identity(const std::string& path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) == 0)
+    return std::to_string(about.st_dev) + ":" + std::to_string(about.st_ino);
+  const fs::path file(path);
+  std::error_code error;
+  if (fs::is_symlink(file, error)) return behind_links(path);
+  // The frames of a sequence share their folders.
+  const auto [folder, is_new] = folders_.try_emplace(folder_of(file).string());
+  if (is_new) folder->second = without_links(folder_of(file)).string();
+  return (fs::path(folder->second) / file.filename()).string();
+}
+
+void check_readable_twice(const std::string& path, bool may_be_pipe) {
+  std::error_code unknown;
+  const fs::file_status status = fs::status(path, unknown);
+  const bool pipe = fs::is_fifo(status);
+  if (fs::is_other(status) && !(pipe && may_be_pipe))
+    throw Error(ErrorCategory::file,
+                path + " is a " + (pipe ? "pipe" : "device") + ": save its contents to a file first");
+}
+
+void CommandFiles::reads(const std::string& path) {
+  check_readable_twice(path);
+  reads_unchecked(path);
+}
+
+void CommandFiles::reads_once(const std::string& path) {
+  check_readable_twice(path, true);
+  reads_unchecked(path);
+}
+
+void CommandFiles::reads_unchecked(const std::string& path) {
+  if (!path.empty()) uses_.insert({identity(path), {path, "read"}});
+}
+
+void CommandFiles::reads_pairs(const std::string& folder) {
+  if (folder.empty()) return;
+  for (const char* kind : {"middlebury2003", "middlebury2014", "memocode2013", "papers"}) {
+    const auto options =
+        fs::directory_options::skip_permission_denied | fs::directory_options::follow_directory_symlink;
+    std::error_code error;
+    for (fs::recursive_directory_iterator entry(fs::path(folder) / kind, options, error), end;
+         !error && entry != end; entry.increment(error))
+      uses_.insert({identity(entry->path().string()), {entry->path().string(), "read"}});
+  }
+}
+
+void CommandFiles::writes(const std::string& path) {
+  struct stat about {};
+  // Writing to a device replaces nothing.
+  if (path.empty() || (::stat(path.c_str(), &about) == 0 && S_ISCHR(about.st_mode))) return;
+  const auto [use, is_free] = uses_.insert({identity(path), {path, "written"}});
+  if (is_free) return;
+  const auto& [other, what] = use->second;
+  throw UsageError(path + (other == path ? " is also " : " would overwrite " + other + ", which is ") + what +
+                   " by this command: give every output its own name");
+}
+
+}  // namespace parallax::tool

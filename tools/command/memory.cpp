@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command/memory.h"
+
+#include <fstream>
+#include <sstream>
+
+namespace parallax::tool {
+
+std::string memory_text(std::size_t bytes) {
+  static constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  auto value = static_cast<double>(bytes);
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
+  std::ostringstream text;
+  text.precision(unit == 0 ? 0 : 1);
+  text << std::fixed << value << " " << units[unit];
+  return text.str();
+}
+
+// Measured, and rounded up generously; docs/tiles.md says how.
+std::size_t program_bytes(const Device& device) {
+  constexpr std::size_t mebibyte = 1 << 20;
+  switch (device.kind) {
+    case DeviceKind::cuda:
+      return 512 * mebibyte;
+    case DeviceKind::opencl:
+      return 192 * mebibyte;
+    default:
+      return 48 * mebibyte;
+  }
+}
+
+std::size_t peak_memory_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    std::istringstream words(line);
+    std::string key;
+    std::size_t kibibytes = 0;
+    if (words >> key >> kibibytes && key == "VmHWM:") return 1024 * kibibytes;
+  }
+  return 0;
+}
+
+}  // namespace parallax::tool

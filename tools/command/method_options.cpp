@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command/method_options.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace parallax::tool {
+namespace {
+
+// "prefilter_cap" as "--prefilter-cap".
+std::string option_name(const std::string& parameter) {
+  std::string name = "--" + parameter;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+std::string opposite(const std::string& option) {
+  return "--no-" + option.substr(2);
+}
+
+// The choices of an option, without volume: a cost volume comes from a file.
+std::vector<std::string> option_choices(const ParameterInfo& parameter) {
+  std::vector<std::string> choices = parameter.choices;
+  std::erase(choices, "volume");
+  return choices;
+}
+
+bool try_to_set(MatcherParameters& parameters, const std::string& name, const std::string& text) {
+  try {
+    set_parameter(parameters, name, text);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+Option& add_parameter(Options& options, MatcherParameters& parameters, const ParameterInfo& parameter) {
+  const std::string name = option_name(parameter.name), initial = get_parameter(parameters, parameter.name);
+  const auto take = [&parameters, key = parameter.name](const std::string& text) {
+    return try_to_set(parameters, key, text);
+  };
+  if (parameter.kind == ParameterKind::flag)
+    return options.add_switch(
+        name, initial == "true", [take](bool on) { take(on ? "true" : "false"); }, parameter.help);
+  if (parameter.kind == ParameterKind::choice) {
+    const std::vector<std::string> choices = option_choices(parameter);
+    const auto take_choice = [take, choices](const std::string& text) {
+      return std::find(choices.begin(), choices.end(), text) != choices.end() && take(text);
+    };
+    return options
+        .add_text(name, "NAME", initial, "one of " + join(choices), take_choice,
+                  parameter.help + ": " + join(choices))
+        .offer(choices);
+  }
+  const char* value_name = parameter.kind == ParameterKind::integer ? "N" : "X";
+  return options.add_text(name, value_name, initial, parameter.allowed, take, parameter.help);
+}
+
+}  // namespace
+
+MatcherParameters method_preset(const std::string& method, const std::string& name) {
+  const std::vector<std::string> names = list_methods();
+  if (std::find(names.begin(), names.end(), method) == names.end())
+    throw UsageError("--method is '" + method + "': choose one of " + method_names());
+  return preset(method, name);
+}
+
+void read_method_and_preset(const Arguments& arguments, const std::string& command, std::string& method,
+                            std::string& preset) {
+  Options options(command, "");
+  options.add("--method", method, "");
+  options.add("--preset", preset, "");
+  options.read_known(arguments);
+}
+
+std::string method_names() {
+  return join(list_methods());
+}
+
+std::string preset_names(const std::string& method) {
+  return join(list_presets(method));
+}
+
+std::string methods_with(bool Capabilities::*capability) {
+  std::vector<std::string> names = list_methods();
+  std::erase_if(names, [&](const std::string& name) { return !(capabilities(name).*capability); });
+  return join(names);
+}
+
+std::string method_help() {
+  return "Algorithm; bp is the most accurate, census and block are faster: " + method_names();
+}
+
+std::string footer_of(const std::string& command, const std::string& method) {
+  return "These are the options of --method " + method + "; 'parallax " + command +
+         " --method NAME --help' lists those of another.";
+}
+
+std::vector<std::string> device_kinds(const std::string& method) {
+  std::vector<std::string> names{"auto"};
+  for (const MatcherOnDevice& entry : list_matchers())
+    if (entry.method == method) names.push_back(name(entry.device));
+  return names;
+}
+
+std::string device_names(const std::string& method) {
+  std::vector<std::string> names = device_kinds(method);
+  for (std::string& each : names)
+    each += each == name(DeviceKind::cuda) ? "[:N]" : each == name(DeviceKind::opencl) ? "[:P.D]" : "";
+  return join(names);
+}
+
+void add_configuration_option(Options& options, TunedValues& configuration) {
+  const auto take = [&configuration](const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) return false;
+    configuration[text.substr(0, equals)] = text.substr(equals + 1);
+    return true;
+  };
+  options
+      .add_text("--configure", "NAME=VALUE", "", "NAME=VALUE, as listed by 'parallax tune --list'", take,
+                "Set a tunable of the device, which never changes the result; may be repeated")
+      .expert()
+      .repeats();
+}
+
+std::vector<std::string> option_words(const ParameterInfo& parameter, const std::string& value) {
+  const std::string name = option_name(parameter.name);
+  if (parameter.kind == ParameterKind::flag) return {value == "true" ? name : opposite(name)};
+  return {name, value};
+}
+
+void add_method_options(Options& options, MatcherParameters& parameters) {
+  for (const ParameterInfo& parameter : list_parameters(method_name(parameters))) {
+    options.group(parameter.group);
+    Option& option = add_parameter(options, parameters, parameter);
+    if (parameter.expert) option.expert();
+    if (!parameter.optional) continue;
+    const std::string name = option_name(parameter.name);
+    options.add_flag(opposite(name), "Same as " + name + " none").expert();
+  }
+}
+
+void settle_method_options(const Options& options, MatcherParameters& parameters) {
+  for (const ParameterInfo& parameter : list_parameters(method_name(parameters))) {
+    const std::string name = option_name(parameter.name);
+    if (!parameter.optional || !options.given(opposite(name))) continue;
+    if (options.given(name))
+      throw UsageError(name + " and " + opposite(name) + " exclude each other: give one of them");
+    set_parameter(parameters, parameter.name, "none");
+  }
+  const bool range = options.given("--disparities") || options.given("--min-disparity");
+  if (!range || !searches_full_rows(parameters)) return;
+  if (options.given("--full-row"))
+    throw UsageError("--full-row searches every column: leave out --disparities and --min-disparity");
+  // A range given after a preset that searches the full row.
+  set_parameter(parameters, "full_row", "false");
+}
+
+void check_searches_rows(const MatcherParameters& parameters) {
+  if (searches_rows(parameters)) return;
+  for (const ParameterInfo& parameter : list_parameters(method_name(parameters)))
+    if (parameter.name == "row_tolerance") throw UsageError("--rows-off needs --row-tolerance: give both");
+  throw UsageError("--rows-off works only with methods that search rows: choose another with --method");
+}
+
+bool fixes_range(const MatcherParameters& preset) {
+  const MatcherParameters usual = parallax::preset(preset, "default");
+  return searches_full_rows(preset) || preset.disparities() != usual.disparities();
+}
+
+nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters) {
+  return nlohmann::ordered_json::parse(to_json(parameters));
+}
+
+}  // namespace parallax::tool

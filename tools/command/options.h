@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of a subcommand: definitions, parsed values, and --help. Only options.cpp includes CLI11, which
+// takes seconds to compile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/command/command.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace parallax::tool {
+
+// Named values.
+template <class Value>
+using Choices = std::vector<std::pair<std::string, Value>>;
+
+template <class Value>
+std::string name_of(const Choices<Value>& choices, Value value) {
+  for (const auto& [name, choice] : choices)
+    if (choice == value) return name;
+  return "";
+}
+
+// Further properties of an option that was added.
+class Option {
+ public:
+  Option& required();
+  // Refuses numbers outside this range.
+  Option& range(double least, double most);
+  // Shown by --help-all only.
+  Option& expert();
+  // May be given more than once.
+  Option& repeats();
+  // The help shows no default, because the value counts only if it is given.
+  Option& without_default();
+  // Values that shells offer; others are not refused.
+  Option& offer(const std::vector<std::string>& values);
+
+ private:
+  friend class Options;
+
+  bool is_argument() const { return !names_.starts_with('-'); }
+  std::string shown_names() const;
+  std::string help_line() const;
+  [[noreturn]] void refuse(const std::string& text, const std::string& remedy) const;
+  template <class Number>
+  Number read_number(const std::string& text) const;
+
+  std::string names_, value_name_, help_, default_, group_;  // names in the syntax of CLI11: "-o,--output"
+  std::vector<std::string> choices_;
+  std::optional<std::pair<double, double>> range_;
+  std::function<void(const std::string& text)> set_;
+  bool switch_ = false, list_ = false, required_ = false, expert_ = false, hidden_ = false;
+  CLI::Option* parsed_ = nullptr;
+};
+
+// What completion in a shell needs to know of an option.
+struct OptionSummary {
+  std::vector<std::string> names;  // "-o" and "--output", or "LEFT" for an argument
+  std::string help;
+  std::vector<std::string> choices = {};
+  bool argument = false, takes_value = false, names_file = false, expert = false;
+};
+
+// Thrown by Options::read() for the argument list_options, which cannot be typed, as it contains a NUL.
+struct OptionList {
+  std::vector<OptionSummary> options;
+};
+inline const std::string list_options("--list-options\0", 15);
+
+class Options {
+ public:
+  Options(const std::string& subcommand, const std::string& description);
+  ~Options();
+
+  // The heading of the options added from now on.
+  void group(const std::string& heading) { group_ = heading; }
+
+  // An option with a value, "-o,--output FILE", or, without a dash, an argument, "LEFT". `value` contains
+  // the default. The name of the value may be left out: it is N for integers, X for other numbers.
+  Option& add(const std::string& names, int& value, const std::string& help);
+  Option& add(const std::string& names, std::uint64_t& value, const std::string& help);
+  Option& add(const std::string& names, float& value, const std::string& help);
+  Option& add(const std::string& names, double& value, const std::string& help);
+  Option& add(const std::string& names, std::string& value, const std::string& help);
+  // Width x height.
+  Option& add(const std::string& names, Size& value, const std::string& help);
+  // Separated by commas.
+  Option& add(const std::string& names, std::vector<std::string>& value, const std::string& help);
+  // One name or more, "FILE" or "-o,--output FILE".
+  Option& add_files(const std::string& names, std::vector<std::string>& value, const std::string& help);
+  // Bytes, or with a unit of 1024: "512M", "2G".
+  Option& add_memory(const std::string& names, std::size_t& value, const std::string& help);
+  // An option without a value.
+  Option& add_flag(const std::string& names, bool& value, const std::string& help);
+  Option& add_flag(const std::string& names, const std::string& help);
+  // A switch with its opposite, "--early-out" and "--no-early-out". The last one given counts.
+  Option& add_switch(const std::string& name, bool& value, const std::string& help);
+  // An option whose value is one of these names.
+  template <class Value>
+  Option& add_choice(const std::string& names, Value& value, const Choices<Value>& choices,
+                     const std::string& help) {
+    std::vector<std::string> words;
+    for (const auto& choice : choices) words.push_back(choice.first);
+    const auto set = [&value, choices](std::size_t chosen) { value = choices[chosen].second; };
+    return add_words(names, words, name_of(choices, value), set, help);
+  }
+
+  // An option whose value a function parses. It returns false for a bad value; the message then says what to
+  // give, such as "a number from 1 to 8".
+  Option& add_text(const std::string& names, const std::string& value_name, const std::string& initial,
+                   const std::string& give, const std::function<bool(const std::string&)>& take,
+                   const std::string& help);
+  // A switch with its opposite, whose value a function takes.
+  Option& add_switch(const std::string& name, bool initial, const std::function<void(bool)>& take,
+                     const std::string& help);
+
+  // Leaves these options out of the help.
+  void hide(const std::vector<std::string>& names);
+  // Printed below the options.
+  void footer(const std::string& text) { footer_ = text; }
+
+  // Parses the arguments and sets the values. \throws UsageError, HelpRequest, OptionList
+  void read(const Arguments& arguments);
+  // The same, but skips unknown options and --help. \throws UsageError
+  void read_known(const Arguments& arguments);
+
+  bool given(const std::string& name) const;
+
+ private:
+  Option& add_option(const std::string& names, const std::string& value_name, const std::string& help);
+  template <class Number>
+  Option& add_number(const std::string& names, Number& value, const std::string& help);
+  Option& add_words(const std::string& names, const std::vector<std::string>& words,
+                    const std::string& chosen, const std::function<void(std::size_t)>& set,
+                    const std::string& help);
+  Option& find(const std::string& name) const;
+  void check_flags(const Arguments& arguments) const;
+  void parse(const Arguments& arguments);
+  void set_values() const;
+  OptionList list() const;
+  std::string usage() const;
+  std::string help(bool all) const;
+
+  std::unique_ptr<CLI::App> app_;
+  std::string name_, description_, footer_, group_ = "Options";
+  std::vector<std::unique_ptr<Option>> options_;
+};
+
+}  // namespace parallax::tool

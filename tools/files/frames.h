@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sources of pairs and of sequences of pairs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/command/file_errors.h"
+#include "tools/command/number_pattern.h"
+#include "tools/files/pictures.h"
+#include "tools/match/match.h"
+
+namespace parallax::tool {
+
+struct Frame {
+  std::uint64_t number = 0;
+  std::string left, right;  // files
+  std::string stem;         // base name of the files of this frame in a folder
+  PicturePair pictures;
+  std::string error;  // why the pictures are missing; empty = they are there
+};
+
+class FrameSource {
+ public:
+  virtual ~FrameSource() = default;
+
+  // Takes the next frame; false at the end. In order, one thread at a time.
+  virtual bool next(Frame& frame) = 0;
+  // Decodes the frame that next() took; may run on several threads at once. \throws Error (file)
+  virtual void decode(Frame& frame) const = 0;
+
+  // Names of all frames; for a video, of the frames that it announces.
+  virtual std::vector<Frame> names() const = 0;
+  // 0 = not known.
+  virtual std::size_t count() const = 0;
+  virtual double frames_per_second() const { return 0; }
+};
+
+// The frames of a request; null if it is for a single pair.
+// \throws Error (file) when LEFT and RIGHT differ in kind or number of frames, or are empty; UsageError
+std::unique_ptr<FrameSource> open_sequence(const MatchRequest& request);
+
+// Of a video that does not say.
+inline constexpr double usual_frames_per_second = 30;
+
+// The names of one kind of output file, for every frame.
+class OutputNames {
+ public:
+  // A pattern, or a folder for files of this extension, or nothing. \throws UsageError
+  OutputNames(const std::string& option, const std::string& text, const std::string& extension);
+
+  void make_folder(OutputFolders& folders) const;
+  // Empty if there are none.
+  std::string of(const Frame& frame) const;
+
+ private:
+  std::string text_, extension_;
+  std::optional<NumberPattern> pattern_;
+};
+
+// The pictures of a request for one pair. \throws Error (file)
+PicturePair read_one_pair(const MatchRequest& request);
+
+}  // namespace parallax::tool

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/files/rigs/format.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace parallax::tool {
+namespace {
+
+constexpr std::size_t coefficient_counts[] = {4, 5, 8, 12, 14};
+constexpr Matrix3 no_rotation{1, 0, 0, 0, 1, 0, 0, 0, 1};
+
+bool are_zero(std::span<const double> numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](double number) { return number == 0; });
+}
+
+}  // namespace
+
+std::string key_in(const RigFile& file, const std::string& key) {
+  return file.name + ": " + key;
+}
+
+void fail_at(const std::string& key, const std::string& why) {
+  throw Error(ErrorCategory::file, key + " " + why);
+}
+
+std::span<const double> checked(std::span<const double> numbers, std::size_t count, const std::string& key) {
+  if (numbers.empty()) fail_at(key, "is missing: give the whole calibration");
+  if (numbers.size() != count) {
+    const std::string found =
+        (numbers.size() < most_stored_values ? "" : "at least ") + std::to_string(numbers.size());
+    fail_at(key, "has " + found + " numbers instead of " + std::to_string(count) +
+                     ": calibrate again, or correct the file");
+  }
+  for (const double number : numbers)
+    if (!std::isfinite(number))
+      fail_at(key, "holds a value that is not a finite number: calibrate again, or correct the file");
+  return numbers;
+}
+
+double checked(std::span<const double> number, const std::string& key) {
+  return checked(number, 1, key)[0];
+}
+
+Size size_at(std::span<const double> numbers, const std::string& key) {
+  checked(numbers, 2, key);
+  for (const double side : numbers)
+    if (!(side >= 1 && side <= 1'000'000) || side != std::floor(side))
+      fail_at(key, "has a side that is not an integer from 1 to 1000000: give width and height in pixels");
+  return {static_cast<int>(numbers[0]), static_cast<int>(numbers[1])};
+}
+
+Size size_of_images(Size in_file, const RigChoices& choices, const std::string& key) {
+  if (in_file == Size{} && choices.size == Size{})
+    fail_at(key, "is missing: give the size of the images with --size WxH");
+  if (in_file != Size{} && choices.size != Size{} && in_file != choices.size)
+    fail_at(key, "is " + text(in_file) + ", and --size is " + text(choices.size) +
+                     ": leave out --size, or give the rig of these images");
+  return in_file == Size{} ? choices.size : in_file;
+}
+
+void set_intrinsics(Camera& camera, std::span<const double> matrix, const std::string& key) {
+  const auto m = checked(matrix, 9, key);
+  if (m[1] != 0 || m[3] != 0 || m[6] != 0 || m[7] != 0 || m[8] != 1)
+    fail_at(key, "is not a camera matrix [fx 0 cx; 0 fy cy; 0 0 1], row by row: correct it");
+  camera.focal_x = m[0];
+  camera.focal_y = m[4];
+  camera.centre_x = m[2];
+  camera.centre_y = m[5];
+}
+
+void set_lens(Camera& camera, LensModel model, std::span<const double> coefficients, const std::string& key) {
+  const std::size_t count = coefficients.size();
+  checked(coefficients, std::max<std::size_t>(count, 1), key);
+  const bool fits = model == LensModel::equidistant
+                        ? count == 4
+                        : std::find(std::begin(coefficient_counts), std::end(coefficient_counts), count) !=
+                              std::end(coefficient_counts);
+  if (!fits)
+    fail_at(key,
+            "has " + std::to_string(count) + " coefficients: give " +
+                (model == LensModel::equidistant ? "the 4 of an equidistant lens" : "4, 5, 8, 12 or 14"));
+  camera.model = model;
+  std::copy(coefficients.begin(), coefficients.end(), camera.distortion.begin());
+}
+
+Projection projection_at(std::span<const double> matrix, const std::string& key) {
+  const auto p = checked(matrix, 12, key);
+  if (p[1] != 0 || p[4] != 0 || p[8] != 0 || p[9] != 0 || p[10] != 1)
+    fail_at(key, "is not a projection matrix [fx 0 cx a; 0 fy cy b; 0 0 1 c], row by row: correct it");
+  if (!(p[0] > 0 && p[5] > 0)) fail_at(key, "has a focal length that is not above 0: calibrate again");
+  Projection result{p[0], p[5], p[2], p[6], {}};
+  result.translation = {(p[3] - p[2] * p[11]) / p[0], (p[7] - p[6] * p[11]) / p[5], p[11]};
+  return result;
+}
+
+Rig rectified_rig(const Projection& left, const Projection& right, Size size) {
+  const auto camera = [&](const Projection& p) {
+    Camera result;
+    result.size = size;
+    result.focal_x = p.focal_x;
+    result.focal_y = p.focal_y;
+    result.centre_x = p.centre_x;
+    result.centre_y = p.centre_y;
+    return result;
+  };
+  Rig rig;
+  rig.left = camera(left);
+  rig.right = camera(right);
+  for (std::size_t i = 0; i < 3; ++i) rig.translation[i] = right.translation[i] - left.translation[i];
+  return rig;
+}
+
+Rig finished(const Rig& rig, const RigChoices& choices, const RigKeys& keys) {
+  const Rig result = choices.exchange ? exchanged(rig) : rig;
+  try {
+    validate(result);
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    const bool first = what.starts_with("left") != choices.exchange;
+    const std::string key = what.starts_with("rotation")      ? keys.rotation
+                            : what.starts_with("translation") ? keys.translation
+                            : first                           ? keys.left
+                                                              : keys.right;
+    if (what.find("second camera is left") != std::string::npos)
+      fail_at(key,
+              choices.exchange
+                  ? "has the first camera on the left: leave out --exchange"
+                  : "has the second camera left of the first: give --exchange, and the left picture first");
+    throw Error(ErrorCategory::file, key + ": " + what);
+  }
+  return result;
+}
+
+std::string number_text(double number) {
+  if (!std::isfinite(number)) cannot_hold("the format", "products of numbers so large");
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
+std::string numbers_text(std::span<const double> numbers, const std::string& separator) {
+  std::string text;
+  for (const double number : numbers) text += (text.empty() ? "" : separator) + number_text(number);
+  return text;
+}
+
+void cannot_hold(const std::string& format, const std::string& what) {
+  throw Error(ErrorCategory::argument,
+              format + " cannot hold " + what + ": choose another format, such as --to parallax");
+}
+
+std::vector<double> lens_coefficients(const Camera& camera, std::size_t most, const std::string& format,
+                                      std::size_t least) {
+  const auto& all = camera.distortion;
+  std::size_t count = camera.model == LensModel::equidistant ? 4 : all.size();
+  while (count > least && all[count - 1] == 0) --count;
+  if (count > most) cannot_hold(format, "distortion of " + std::to_string(count) + " coefficients");
+  if (camera.model == LensModel::radial_tangential)
+    count = *std::lower_bound(std::begin(coefficient_counts), std::end(coefficient_counts), count);
+  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+void need_model(const Rig& rig, LensModel model, const std::string& format) {
+  if (rig.left.model != model || rig.right.model != model)
+    cannot_hold(format, rig.left.model == rig.right.model ? "an equidistant lens" : "two models of lenses");
+}
+
+void need_rectified(const Rig& rig, const std::string& format) {
+  if (rig.rotation != no_rotation || rig.left.size != rig.right.size || !are_zero(rig.left.distortion) ||
+      !are_zero(rig.right.distortion))
+    cannot_hold(format, "a rig that is not rectified");
+  need_model(rig, LensModel::radial_tangential, format);
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads and writes TIFF files in parts, by libtiff, for pictures and maps larger than memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parallax/tiles.h"
+
+#include "tools/files/pictures/picture.h"
+
+namespace parallax::tool {
+
+// The pixel format of a picture.
+struct TiffFormat {
+  Size size;
+  int channels = 1;  // 1, or R, G, B interleaved
+  int bits = 8;      // 8, 16, or 32 (floats)
+  bool operator==(const TiffFormat&) const = default;
+
+  std::size_t pixel_bytes() const { return static_cast<std::size_t>(channels * bits / 8); }
+  std::size_t bytes() const { return size.pixels() * pixel_bytes(); }
+};
+
+class TiffFile;
+struct TiffMemory;
+
+// A picture in a file that is read in parts.
+class TiffReader {
+ public:
+  // Empty unless this is a TIFF that can be read in parts; see read_converted_tiff() for others. `picture` is
+  // its index in the file.
+  static std::optional<TiffReader> open(const std::string& path, int picture = 0);
+  TiffReader(TiffReader&&) noexcept;
+  TiffReader& operator=(TiffReader&&) noexcept;
+  ~TiffReader();
+
+  // Without an alpha channel, which is left out.
+  const TiffFormat& format() const { return format_; }
+  // As in EXIF: 1 = upright. read() does not rotate.
+  int orientation() const;
+  std::string description() const;
+  // Whether the file has all the bytes that its header announces.
+  bool is_complete() const;
+  // Memory that reading takes besides the requested pixels: a strip or tile, compressed and decompressed.
+  std::size_t memory_bytes() const;
+
+  // Reads the pixels of a region, channels interleaved; rows are `stride_bytes` apart.
+  // \throws Error (file) when the file is damaged
+  void read(const Rectangle& region, void* pixels, std::ptrdiff_t stride_bytes);
+
+ private:
+  explicit TiffReader(std::unique_ptr<TiffFile> file);
+  bool understand();
+  void decode(int column, int row, int sample);
+  void copy_unit(const Rectangle& unit, const Rectangle& region, int sample, std::byte* pixels,
+                 std::ptrdiff_t stride_bytes) const;
+
+  std::unique_ptr<TiffFile> file_;
+  TiffFormat format_;
+  Size unit_;  // of a tile, or a strip
+  bool tiled_ = false;
+  int samples_ = 1;  // side by side in a unit
+  int planes_ = 1;   // units of one sample each, one set after the other
+  std::unique_ptr<std::byte[]> decoded_;
+};
+
+bool is_tiff(Bytes bytes);
+
+// A TIFF with a palette, pixels of fewer than 8 bits, or other colours than gray and R, G, B, converted to 8
+// bits, gray or R, G, B, and turned upright; nothing when libtiff cannot open the file. \throws Error (file)
+std::optional<Picture> read_converted_tiff(const std::string& path);
+
+// The bytes of a TIFF of 32-bit floats.
+std::vector<std::byte> encode_tiff(View<const float> values);
+
+// Bytes of all tiles: those at the right and bottom edges are complete in the file.
+std::size_t pixels_in_tiles(Size size);
+
+// Writes one or more pictures to a file, row by row.
+class TiffWriter {
+ public:
+  // Writes to memory, which must outlive the writer.
+  explicit TiffWriter(std::vector<std::byte>& memory);
+  // Replaces the file. `bytes`: of all strips, or tiles, that will come; a file above 4 GB is a BigTIFF.
+  // \throws Error (file)
+  TiffWriter(const std::string& path, std::size_t bytes);
+  ~TiffWriter();
+
+  // Begins a picture in strips, or in tiles of 256×256.
+  void begin(const TiffFormat& format, bool tiled = false, const std::string& description = "");
+  void write_rows(const void* rows, int count, std::ptrdiff_t stride_bytes);
+  // Ends the picture, after its last row.
+  void end();
+  // Syncs everything to disk.
+  void close();
+
+ private:
+  void flush_band();
+  void write_tiles();
+  void check(bool written) const;
+
+  std::unique_ptr<TiffMemory> memory_;  // null = to a file
+  std::unique_ptr<TiffFile> file_;
+  TiffFormat format_;
+  bool tiled_ = false;
+  int band_rows_ = 0;  // of a strip, or tile
+  int first_row_ = 0;  // of the band
+  int filled_ = 0;     // rows of it
+  std::vector<std::byte> band_, tile_;
+};
+
+}  // namespace parallax::tool

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/files/video.h"
+
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "parallax/error.h"
+
+#include "tools/command/child_process.h"
+#include "tools/command/command.h"
+#include "tools/files/pictures.h"
+
+namespace parallax::tool {
+namespace {
+
+constexpr const char* installation = "install it (Debian: apt install ffmpeg)";
+
+// A longer gap does not count as missing frames.
+constexpr std::size_t most_broken = 1000;
+
+bool is_avi(const std::string& path) {
+  return has_extension(path, {".avi"});
+}
+
+// The encoders need even sizes.
+Size even(Size size) {
+  return {size.width + size.width % 2, size.height + size.height % 2};
+}
+
+// So that the name is taken neither for an option nor for a URL.
+std::string as_file(const std::string& path) {
+  return "file:" + path;
+}
+
+// Parses "30000/1001"; 0 = not such a number.
+double ratio(const std::string& text) {
+  double above = 0, below = 1;
+  if (std::sscanf(text.c_str(), "%lf/%lf", &above, &below) < 1) return 0;
+  const double value = above / below;
+  return std::isfinite(value) && value > 0 ? value : 0;
+}
+
+// 0 = not a number.
+double number_in(const nlohmann::json& object, const char* key) {
+  const double number = std::strtod(object.value(key, std::string()).c_str(), nullptr);
+  return std::isfinite(number) ? number : 0;
+}
+
+struct VideoDescription {
+  std::size_t frames = 0;  // 0 = the file does not say
+  double frames_per_second = 0;
+  bool is_steady = false;
+  double first_second = 0;  // of the video, in the time of the file
+};
+
+// Parses the JSON of ffprobe. \throws nlohmann::json::exception for anything else
+VideoDescription description_in(const nlohmann::json& json) {
+  const nlohmann::json& stream = json.at("streams").at(0);
+  const auto format = json.value("format", nlohmann::json::object());
+  VideoDescription description;
+  description.frames = static_cast<std::size_t>(std::clamp(number_in(stream, "nb_frames"), 0.0, 1e12));
+  description.frames_per_second = ratio(stream.value("avg_frame_rate", ""));
+  const double nominal = ratio(stream.value("r_frame_rate", ""));
+  description.is_steady = nominal > 0 && std::abs(nominal - description.frames_per_second) < 1e-3 * nominal;
+  description.first_second = number_in(stream, "start_time") - number_in(format, "start_time");
+  return description;
+}
+
+VideoDescription probe(const std::string& path) {
+  ChildProcess ffprobe(
+      {"ffprobe", "-v", "error", "-protocol_whitelist", "file", "-select_streams", "v:0", "-show_entries",
+       "stream=nb_frames,avg_frame_rate,r_frame_rate,start_time:format=start_time", "-of", "json",
+       as_file(path)},
+      {{1, false}}, installation);
+  const std::string text = ffprobe.read_all(0);
+  const bool has_succeeded = ffprobe.wait();
+  try {
+    if (has_succeeded) return description_in(nlohmann::json::parse(text));
+  } catch (const nlohmann::json::exception&) {
+  }
+  throw Error(ErrorCategory::file, path + " is neither a picture nor a video that ffmpeg can read" +
+                                       (ffprobe.complaint().empty() ? "" : " (" + ffprobe.complaint() + ")") +
+                                       ": give pictures, or another video");
+}
+
+// Streams of the decoder: the time of each frame, as text, and its pixels.
+constexpr std::size_t times = 0, pixels = 1;
+
+}  // namespace
+
+bool is_video(const std::string& path) {
+  return !is_picture_name(path) && !holds_picture(path);
+}
+
+VideoReader::VideoReader(const std::string& path) : path_(path) {
+  const VideoDescription description = probe(path);
+  announced_ = description.frames;
+  frames_per_second_ = description.frames_per_second;
+  is_steady_ = description.is_steady;
+  first_second_ = description.first_second;
+  start({"-protocol_whitelist", "file", "-i", as_file(path_)}, "give another video");
+}
+
+VideoReader::VideoReader(const std::string& name, const std::vector<std::string>& input) : path_(name) {
+  start(input, "check that this camera is there and not in use");
+}
+
+std::unique_ptr<VideoReader> VideoReader::open_camera(const std::string& device) {
+  return std::unique_ptr<VideoReader>(
+      new VideoReader(device, {"-fflags", "nobuffer", "-f", "v4l2", "-i", device}));
+}
+
+VideoReader::~VideoReader() = default;
+
+// Each frame is output twice: first its time, with a checksum that is not needed, then its pixels.
+void VideoReader::start(const std::vector<std::string>& input, const std::string& remedy) {
+  constexpr int times_of_child = 3;
+  const std::vector<std::string> outputs = {"-filter_complex",
+                                            "[0:v:0]format=rgb24,split[a][b]",
+                                            "-map",
+                                            "[a]",
+                                            "-fps_mode",
+                                            "passthrough",
+                                            "-f",
+                                            "framecrc",
+                                            "-flush_packets",
+                                            "1",
+                                            "pipe:" + std::to_string(times_of_child),
+                                            "-map",
+                                            "[b]",
+                                            "-fps_mode",
+                                            "passthrough",
+                                            "-f",
+                                            "rawvideo",
+                                            "pipe:1"};
+  std::vector<std::string> words = {"ffmpeg", "-nostdin", "-v", "error"};
+  words.insert(words.end(), input.begin(), input.end());
+  words.insert(words.end(), outputs.begin(), outputs.end());
+  decoder_ = std::make_unique<ChildProcess>(
+      words, std::vector<ChildProcess::Stream>{{times_of_child, false}, {1, false}}, installation);
+  // Reads the header and the line of the first frame.
+  decoded_ = next_number();
+  if (!decoded_ || size_.width < 1 || size_.height < 1) {
+    decoder_->wait();
+    throw Error(ErrorCategory::file,
+                path_ + " has no frame that ffmpeg can decode (" + decoder_->complaint() + "): " + remedy);
+  }
+}
+
+std::string VideoReader::read_line() {
+  std::string line;
+  std::byte character;
+  while (decoder_->read(times, {&character, 1}) == 1 && character != std::byte{'\n'})
+    line += static_cast<char>(character);
+  return line;
+}
+
+// The number of the next decoded frame; empty at the end. Lines of the header begin with "#".
+std::optional<std::size_t> VideoReader::next_number() {
+  for (;;) {
+    const std::string line = read_line();
+    if (line.empty()) return std::nullopt;
+    double above = 0, below = 1;
+    if (std::sscanf(line.c_str(), "#tb 0: %lf/%lf", &above, &below) == 2) seconds_per_tick_ = above / below;
+    std::sscanf(line.c_str(), "#dimensions 0: %dx%d", &size_.width, &size_.height);
+    std::int64_t shown = 0;
+    if (line.starts_with('#') || std::sscanf(line.c_str(), "%*d, %*d, %" SCNd64, &shown) != 1) continue;
+    if (!is_steady_) return position_;
+    const double number =
+        (static_cast<double>(shown) * seconds_per_tick_ - first_second_) * frames_per_second_;
+    const double missing = std::round(number) - static_cast<double>(position_);
+    return position_ + (missing > 0 && missing <= most_broken ? static_cast<std::size_t>(missing) : 0);
+  }
+}
+
+bool VideoReader::read(Picture& picture) {
+  if (has_ended_) return false;
+  if (!decoded_) decoded_ = next_number();
+  if (!decoded_) return end();
+  if (*decoded_ > position_) {
+    const std::string number = std::to_string(position_++);
+    throw Error(ErrorCategory::file, path_ + ": frame " + number + " is damaged: copy the video again");
+  }
+  decoded_.reset();
+  ++position_;
+  decode(picture);
+  return true;
+}
+
+void VideoReader::decode(Picture& picture) {
+  picture = Picture({size_, BitDepth::bits8}, 3);
+  const std::span<std::byte> frame(picture.row(0), picture.pixel_bytes() * size_.pixels());
+  if (decoder_->read(pixels, frame) == frame.size()) return;
+  has_ended_ = true;
+  decoder_->wait();
+  throw Error(ErrorCategory::file, path_ + ": ffmpeg ended inside frame " + std::to_string(position_ - 1) +
+                                       " (" + decoder_->complaint() + "): copy the video again");
+}
+
+bool VideoReader::end() {
+  has_ended_ = true;
+  const bool has_succeeded = decoder_->wait();
+  // An MP4 may skip frames that it counts; ffmpeg complains only if the file is cut short.
+  const bool may_be_edited =
+      has_extension(path_, {".mp4", ".m4v", ".mov"}) && has_succeeded && decoder_->complaint().empty();
+  if (position_ < announced_ && !may_be_edited)
+    throw Error(ErrorCategory::file, path_ + " ends after " + std::to_string(position_) + " of " +
+                                         std::to_string(announced_) +
+                                         " frames: it is cut short, copy it again");
+  if (!has_succeeded)
+    throw Error(ErrorCategory::file, path_ + ": ffmpeg failed after " + std::to_string(position_) +
+                                         " frames (" + decoder_->complaint() + "): copy the video again");
+  return false;
+}
+
+void check_video_path(const std::string& path) {
+  if (!has_extension(path, {".avi", ".mp4"}))
+    throw UsageError("--video is " + path + ": name it .avi or .mp4");
+}
+
+VideoWriter::VideoWriter(const std::string& path, double frames_per_second, Size size)
+    : path_(path), file_(path) {
+  const Size whole = even(size);
+  frame_.resize(3 * whole.pixels());
+  std::vector<std::string> words = {"ffmpeg",
+                                    "-nostdin",
+                                    "-v",
+                                    "error",
+                                    "-y",
+                                    "-f",
+                                    "rawvideo",
+                                    "-pixel_format",
+                                    "rgb24",
+                                    "-video_size",
+                                    std::to_string(whole.width) + "x" + std::to_string(whole.height),
+                                    "-framerate",
+                                    with_decimals(frames_per_second, 6),
+                                    "-i",
+                                    "pipe:0",
+                                    "-q:v",
+                                    "3"};
+  const std::vector<std::string> format =
+      is_avi(path) ? std::vector<std::string>{"-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-f", "avi"}
+                   : std::vector<std::string>{"-c:v", "mpeg4", "-pix_fmt", "yuv420p", "-f", "mp4"};
+  words.insert(words.end(), format.begin(), format.end());
+  words.push_back(as_file(file_.temporary()));
+  encoder_ =
+      std::make_unique<ChildProcess>(words, std::vector<ChildProcess::Stream>{{0, true}}, installation);
+}
+
+VideoWriter::~VideoWriter() = default;
+
+void VideoWriter::fail() {
+  encoder_->wait();
+  const std::string complaint = encoder_->complaint();
+  if (complaint.empty())
+    throw Error(ErrorCategory::file,
+                "cannot write " + path_ + ": ffmpeg failed without a message: try again");
+  const bool is_full = complaint.find("No space left") != std::string::npos ||
+                       complaint.find("File too large") != std::string::npos;
+  throw Error(ErrorCategory::file,
+              "cannot write " + path_ + ": ffmpeg says " + complaint +
+                  (is_full ? "; free some space, or choose another disk" : "; check the folder and ffmpeg"));
+}
+
+// Pads an odd width or height by repeating the last column or row.
+void VideoWriter::write(const Picture& picture) {
+  const Size size = picture.size(), whole = even(size);
+  const std::size_t row_bytes = 3 * static_cast<std::size_t>(whole.width);
+  for (int y = 0; y < whole.height; ++y) {
+    const std::byte* from = picture.row(std::min(y, size.height - 1));
+    std::byte* to = frame_.data() + static_cast<std::size_t>(y) * row_bytes;
+    std::copy_n(from, 3 * size.width, to);
+    if (whole.width > size.width) std::copy_n(from + 3 * (size.width - 1), 3, to + 3 * size.width);
+  }
+  if (!encoder_->write(0, frame_)) fail();
+}
+
+void VideoWriter::finish() {
+  encoder_->close(0);
+  if (!encoder_->wait() || !encoder_->complaint().empty()) fail();
+  file_.finish();
+  file_.take_place();
+}
+
+}  // namespace parallax::tool

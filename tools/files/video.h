@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Video files, by the programs ffmpeg and ffprobe, which are needed only when a video is read or written.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/command/output_files.h"
+#include "tools/files/pictures/picture.h"
+
+namespace parallax::tool {
+
+class ChildProcess;
+
+// Whether to read this file as a video, because it is not a picture.
+bool is_video(const std::string& path);
+
+class VideoReader {
+ public:
+  // \throws Error (file) if the file is not a video, or ffmpeg is not installed
+  explicit VideoReader(const std::string& path);
+  // Pictures as a camera takes them: a device of Video4Linux, such as /dev/video0.
+  // \throws Error (file) if there is no such camera, it is in use, or ffmpeg is not installed
+  static std::unique_ptr<VideoReader> open_camera(const std::string& device);
+  ~VideoReader();
+
+  // Reads the next frame, R, G, B of 8 bits; false at the end. \throws Error (file) when this frame is
+  // broken: the next call reads the one after it
+  bool read(Picture& picture);
+
+  double frames_per_second() const { return frames_per_second_; }  // 0 = the file does not say
+  std::size_t announced() const { return announced_; }             // frames; 0 = the file does not say
+
+ private:
+  // With what ffmpeg needs to read the input.
+  VideoReader(const std::string& name, const std::vector<std::string>& input);
+
+  void start(const std::vector<std::string>& input, const std::string& remedy);
+  std::string read_line();
+  std::optional<std::size_t> next_number();
+  void decode(Picture& picture);
+  bool end();
+
+  std::string path_;
+  std::unique_ptr<ChildProcess> decoder_;
+  Size size_;
+  std::size_t announced_ = 0;
+  std::size_t position_ = 0;            // of the next frame to read
+  std::optional<std::size_t> decoded_;  // number of the frame that the decoder has ready
+  bool has_ended_ = false;
+  double frames_per_second_ = 0;
+  bool is_steady_ = false;  // constant frame rate
+  double seconds_per_tick_ = 0, first_second_ = 0;
+};
+
+// \throws UsageError if VideoWriter does not support the extension
+void check_video_path(const std::string& path);
+
+// A video file that gets its name once it is complete: .avi (Motion JPEG) or .mp4 (MPEG-4).
+class VideoWriter {
+ public:
+  // \throws Error (file)
+  VideoWriter(const std::string& path, double frames_per_second, Size size);
+  VideoWriter(const VideoWriter&) = delete;
+  VideoWriter& operator=(const VideoWriter&) = delete;
+  ~VideoWriter();
+
+  // Writes a frame, R, G, B of 8 bits, of the planned size. \throws Error (file)
+  void write(const Picture& picture);
+  // \throws Error (file) if not all frames were written
+  void finish();
+
+ private:
+  [[noreturn]] void fail();
+
+  std::string path_;
+  OutputFile file_;
+  std::unique_ptr<ChildProcess> encoder_;
+  std::vector<std::byte> frame_;
+};
+
+}  // namespace parallax::tool

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/jobs/pair_list.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <unordered_map>
+
+#include <nlohmann/json.hpp>
+
+#include "parallax/error.h"
+
+#include "tools/command/command.h"
+#include "tools/command/file_errors.h"
+#include "tools/files/frames.h"
+#include "tools/files/pictures.h"
+#include "tools/files/video.h"
+#include "tools/match/match.h"
+
+namespace parallax::tool {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// A line of a list, with what its messages need.
+class ListLine {
+ public:
+  ListLine(const std::string& list, std::size_t number, const fs::path& folder, const std::string& text)
+      : list_(list), number_(number), folder_(folder), text_(text) {}
+
+  ListedPair words() const {
+    ListedPair pair;
+    std::vector<std::string> words;
+    if (text_.find('\t') != std::string::npos) {
+      std::istringstream stream(text_);
+      for (std::string word; std::getline(stream, word, '\t');) words.push_back(word);
+    } else {
+      std::istringstream stream(text_);
+      for (std::string word; stream >> word;) words.push_back(word);
+    }
+    if (words.size() != 2 || words[0].empty() || words[1].empty())
+      fail("has " + std::to_string(words.size()) +
+           " words: give LEFT and RIGHT, separated by a tab if names contain blanks");
+    pair.left = resolve(words[0]);
+    pair.right = resolve(words[1]);
+    return pair;
+  }
+
+  ListedPair object() const {
+    const json object = json::parse(text_, nullptr, false);
+    if (!object.is_object()) fail("is not a JSON object");
+    ListedPair pair;
+    for (const auto& [key, value] : object.items()) {
+      if (std::string* name = path_of(pair, key)) {
+        if (!value.is_string()) fail("has '" + key + "' that is not a string: give the name of a file");
+        *name = resolve(value.get<std::string>());
+      } else if (std::optional<int>* number = number_of(pair, key)) {
+        if (!value.is_number_integer() || value < -1'000'000 || value > 1'000'000)
+          fail("has '" + key + "' that is not an integer in range");
+        *number = value.get<int>();
+      } else {
+        fail("has '" + key +
+             "': known are left, right, truth, calib, left_mask, right_mask, min_disparity and disparities");
+      }
+    }
+    if (pair.left.empty() || pair.right.empty()) fail("lacks a picture: give 'left' and 'right'");
+    return pair;
+  }
+
+ private:
+  static std::string* path_of(ListedPair& pair, const std::string& key) {
+    if (key == "left") return &pair.left;
+    if (key == "right") return &pair.right;
+    if (key == "truth") return &pair.truth;
+    if (key == "calib") return &pair.calibration;
+    if (key == "left_mask") return &pair.left_mask;
+    if (key == "right_mask") return &pair.right_mask;
+    return nullptr;
+  }
+  static std::optional<int>* number_of(ListedPair& pair, const std::string& key) {
+    if (key == "min_disparity") return &pair.min_disparity;
+    return key == "disparities" ? &pair.disparities : nullptr;
+  }
+  std::string resolve(const std::string& name) const {
+    return name.empty() ? name : (folder_ / name).string();
+  }
+  [[noreturn]] void fail(const std::string& why) const {
+    throw Error(ErrorCategory::file, list_ + ": line " + std::to_string(number_) + " " + why);
+  }
+
+  const std::string& list_;
+  std::size_t number_;
+  const fs::path& folder_;
+  const std::string& text_;
+};
+
+std::vector<ListedPair> read_list(std::istream& stream, const std::string& name, const fs::path& folder) {
+  std::vector<ListedPair> pairs;
+  bool objects = has_extension(name, {".jsonl"});
+  std::string line;
+  for (std::size_t number = 1; std::getline(stream, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.find_first_not_of(" \t") == std::string::npos) continue;
+    // Standard input has no extension.
+    if (pairs.empty() && line.starts_with('{')) objects = true;
+    if (!objects && line.starts_with('#')) continue;
+    const ListLine parsed(name, number, folder, line);
+    pairs.push_back(objects ? parsed.object() : parsed.words());
+    pairs.back().number = pairs.size() - 1;
+  }
+  if (stream.bad()) throw Error(ErrorCategory::file, "cannot read " + name + ": check the disk");
+  if (pairs.empty())
+    throw Error(ErrorCategory::file, name + " has no pairs: give a list with one pair a line");
+  return pairs;
+}
+
+std::vector<ListedPair> read_list(const std::string& path) {
+  if (path == "-") return read_list(std::cin, "standard input", {});
+  std::error_code unknown;
+  if (fs::is_directory(path, unknown) || holds_picture(path))
+    throw UsageError(path + " is not a list of pairs: give RIGHT, too");
+  errno = 0;
+  std::ifstream file(path);
+  if (!file) fail_file("read", path, errno);
+  return read_list(file, path, fs::path(path).parent_path());
+}
+
+std::string folder_of(const ListedPair& pair) {
+  return fs::absolute(pair.left).lexically_normal().parent_path().filename().string();
+}
+
+std::string digits_of(std::size_t number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%06zu", number);
+  return text;
+}
+
+}  // namespace
+
+std::vector<ListedPair> list_pairs(const std::string& left, const std::string& right) {
+  if (right.empty()) return read_list(left);
+  for (const std::string& side : {left, right}) {
+    std::error_code unknown;
+    if (fs::is_regular_file(side, unknown) && is_video(side))
+      throw UsageError(side + " is not a picture: give videos to 'parallax match', and a list alone");
+  }
+  MatchRequest request;
+  request.left = left;
+  request.right = right;
+  const std::unique_ptr<FrameSource> frames = open_sequence(request);
+  std::vector<ListedPair> pairs;
+  if (!frames) {
+    pairs.emplace_back();
+    pairs.back().left = left;
+    pairs.back().right = right;
+    return pairs;
+  }
+  for (Frame& frame : frames->names()) {
+    ListedPair pair;
+    pair.number = pairs.size();
+    pair.left = std::move(frame.left);
+    pair.right = std::move(frame.right);
+    pairs.push_back(std::move(pair));
+  }
+  return pairs;
+}
+
+std::string name_of(const ListedPair& pair) {
+  return "pair " + std::to_string(pair.number) + " (" + pair.left + ")";
+}
+
+OutputPattern::OutputPattern(const std::string& option, const std::string& text, const std::string& extension)
+    : option_(option), text_(text) {
+  if (text_.empty()) return;
+  if (names_folder(text_)) text_ = (fs::path(text_) / ("{name}" + extension)).string();
+  for (std::size_t open = text_.find('{'); open != std::string::npos; open = text_.find('{', open + 1)) {
+    const std::string word = text_.substr(open, text_.find('}', open) - open + 1);
+    if (word != "{name}" && word != "{folder}" && word != "{number}")
+      throw UsageError(option + " is " + text + ": " + word +
+                       " is not known; give {name}, {folder} or {number}");
+  }
+}
+
+std::string OutputPattern::of(const ListedPair& pair) const {
+  std::string name;
+  for (std::size_t at = 0; at < text_.size();) {
+    if (text_[at] != '{') {
+      name += text_[at++];
+      continue;
+    }
+    const std::size_t end = text_.find('}', at);
+    const std::string word = text_.substr(at + 1, end - at - 1);
+    name += word == "name"     ? fs::path(pair.left).stem().string()
+            : word == "folder" ? folder_of(pair)
+                               : digits_of(pair.number);
+    at = end + 1;
+  }
+  return name;
+}
+
+void check_names(const std::vector<ListedPair>& pairs, const std::vector<OutputPattern>& outputs,
+                 CommandFiles& files) {
+  for (const ListedPair& pair : pairs) {
+    for (const std::string* path :
+         {&pair.left, &pair.right, &pair.truth, &pair.calibration, &pair.left_mask, &pair.right_mask})
+      files.reads_unchecked(*path);
+  }
+  // Names that are the same are found first: the message says why, and which pairs.
+  for (const OutputPattern& output : outputs) {
+    if (output.empty()) continue;
+    std::unordered_map<std::string, const ListedPair*> taken;
+    for (const ListedPair& pair : pairs) {
+      const std::string path = output.of(pair);
+      const auto [other, is_free] = taken.try_emplace(path, &pair);
+      std::error_code unknown;
+      if (is_free || fs::is_character_file(path, unknown)) continue;
+      throw UsageError(output.option() + " gives " + name_of(*other->second) + " and " + name_of(pair) +
+                       " one name, " + path + ": add {folder} or {number}");
+    }
+  }
+  for (const OutputPattern& output : outputs)
+    for (const ListedPair& pair : pairs) files.writes(output.of(pair));
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request with everything it needs besides pictures: calibration, masks, the matcher's plan.
+#pragma once
+
+#include <optional>
+
+#include "parallax/formats.h"
+#include "parallax/geometry.h"
+#include "parallax/matcher.h"
+
+#include "tools/files/picture_rectifier.h"
+#include "tools/files/pictures.h"
+#include "tools/match/match.h"
+
+namespace parallax::tool {
+
+struct MatchResult {
+  Plane<float> disparity;
+  Plane<std::uint8_t> status;
+  Plane<float> confidence;  // empty unless requested
+  Plane<float> row_offset;  // empty unless the matcher searches rows
+};
+
+// Every label must be usable at some pixel; otherwise the range is probably a mistake. \throws UsageError
+void check_range_fits(const MatcherParameters& parameters, Size size);
+
+// Without a search range from the user, takes that of the calibration, clipped to images of this size.
+// \throws UsageError for a range beyond the image, Error (file)
+void settle_range(MatchRequest& request, Size size);
+
+class MatchPlan {
+ public:
+  // \throws Error (file) for a calibration that cannot be read, UsageError for one whose unit has to be given
+  explicit MatchPlan(const MatchRequest& request);
+
+  // For --disparities auto, takes the range that these pictures show, and prints it with their name.
+  // \throws Error (file) where none is found
+  void find_range(const PicturePair& pictures, const std::string& name);
+  // Reads the masks of pictures of this size. \throws Error (file)
+  void read_masks(Size size);
+  // Settles the search range, and reads masks and costs, for pictures of this format.
+  // \throws UsageError, Error
+  void settle(const ImageFormat& format);
+  // Does so, and plans. \throws UsageError, Error
+  void make(const ImageFormat& format);
+  bool is_made() const { return matcher_.has_value(); }
+
+  // Rectifies them where the request has a rig; the names are for errors. \throws Error (file)
+  PicturePair rectified(PicturePair pictures, const std::string& left, const std::string& right);
+
+  MatchResult make_result() const;
+  void run(const PicturePair& pictures, MatchResult& result);
+  DisparityMap map(MatchResult& result) const;
+
+  // The pictures, with the masks that the request or its rig gives.
+  StereoPair pair(const PicturePair& pictures) const;
+  const MatchRequest& request() const { return request_; }
+  const Calibration& calibration() const { return calibration_; }
+  // What rectified() shows; null where it rectifies nothing.
+  const Calibration* rectified_calibration() const { return rectifier_ ? &calibration_ : nullptr; }
+  const Device& device() const { return device_; }
+  const ImageFormat& format() const { return format_; }
+  const Matcher& matcher() const { return *matcher_; }
+  // Bounds of the search range, whatever sets them.
+  int lowest_disparity() const;
+  int disparities() const;
+
+ private:
+  MatchRequest request_;
+  Calibration calibration_;
+  Device device_;
+  ImageFormat format_;
+  std::optional<PictureRectifier> rectifier_;
+  Plane<std::uint8_t> left_mask_, right_mask_;
+  CostArray costs_;
+  std::optional<Matcher> matcher_;
+};
+
+}  // namespace parallax::tool

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/match/match_report.h"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "parallax/formats.h"
+
+#include "tools/command/method_options.h"
+#include "tools/files/depth_files.h"
+#include "tools/files/pictures/colour.h"
+#include "tools/match/repair.h"
+
+namespace parallax::tool {
+
+using nlohmann::ordered_json;
+
+void Stopwatch::add(const std::vector<StageTime>& stages) {
+  double total = 0;
+  for (const StageTime& stage : stages) {
+    at(stage.stage).push_back(stage.milliseconds);
+    total += stage.milliseconds;
+  }
+  totals_.push_back(total);
+}
+
+double Stopwatch::total() const {
+  return median(totals_);
+}
+
+ordered_json Stopwatch::to_json() const {
+  // The CPU has no uploads or downloads.
+  ordered_json json{{"total", total()}, {"match", total()}, {"upload", 0.0}, {"download", 0.0}};
+  for (const auto& [stage, times] : stages_) json[stage] = median(times);
+  return json;
+}
+
+std::vector<double>& Stopwatch::at(const std::string& stage) {
+  for (auto& [name, times] : stages_)
+    if (name == stage) return times;
+  return stages_.emplace_back(stage, std::vector<double>()).second;
+}
+
+void PixelCounter::add(View<const float> disparity, View<const std::uint8_t> status) {
+  for (int y = 0; y < disparity.size.height; ++y) {
+    for (int x = 0; x < disparity.size.width; ++x) {
+      valid_ += std::isfinite(disparity.at(x, y));
+      ++statuses_[status.at(x, y)];
+    }
+  }
+  pixels_ += disparity.size.pixels();
+}
+
+PixelShares PixelCounter::shares() const {
+  const auto pixels = static_cast<double>(pixels_);
+  PixelShares shares{static_cast<double>(valid_) / pixels, {}};
+  for (std::size_t i = 0; i < statuses_.size(); ++i)
+    shares.status[i] = static_cast<double>(statuses_[i]) / pixels;
+  return shares;
+}
+
+PixelShares pixel_shares(const MatchResult& result) {
+  PixelCounter counter;
+  counter.add(result.disparity.view(), result.status.view());
+  return counter.shares();
+}
+
+ordered_json to_json(const PixelShares& shares) {
+  ordered_json json;
+  for (std::size_t i = 0; i < shares.status.size(); ++i)
+    json[name(static_cast<Status>(i))] = shares.status[i];
+  return json;
+}
+
+ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const PixelShares& shares) {
+  const MatchRequest& request = plan.request();
+  const Size size = plan.format().size;
+  ordered_json json{{"method", request.method},
+                    {"device", plan.device().text()},
+                    {"size", {{"width", size.width}, {"height", size.height}}},
+                    {"disparities", plan.disparities()},
+                    {"parameters", describe_parameters(request.parameters)},
+                    {"milliseconds", stopwatch.to_json()},
+                    {"memory_bytes", plan.matcher().memory_bytes()},
+                    {"valid", shares.valid},
+                    {"status", to_json(shares)}};
+  if (request.repaired) {
+    json["repair"] = repair_json(request.repaired->report);
+    json["repair"]["left_kept"] = request.repaired->left_kept;
+  }
+  return json;
+}
+
+std::optional<Truth> read_truth(const MatchRequest& request, Size size) {
+  if (request.truth.empty()) return std::nullopt;
+  Truth truth(request.truth, request.truth_scale);
+  truth.check_size(request.left, size);
+  return truth;
+}
+
+void add_errors(const Truth& truth, View<const float> disparity, ordered_json& json) {
+  const ErrorMetrics error = truth.compare(disparity);
+  json["mismatches"] = error.mismatches;
+  json["error"] = to_json(error);
+}
+
+OutputPaths output_paths(const MatchRequest& request) {
+  return {request.output, request.confidence, request.rows_off, request.image,
+          request.depth,  request.cloud,      request.mesh};
+}
+
+std::vector<FileBytes> encode_outputs(const OutputPaths& paths, const MatchPlan& plan,
+                                      const PicturePair& pictures, const MatchResult& result) {
+  const View<const float> disparity = result.disparity.view();
+  std::vector<FileBytes> files;
+  if (!paths.disparity.empty())
+    files.emplace_back(paths.disparity, encode_disparity(paths.disparity, disparity));
+  if (!paths.confidence.empty())
+    files.emplace_back(paths.confidence, encode_disparity(paths.confidence, result.confidence.view()));
+  if (!paths.rows_off.empty())
+    files.emplace_back(paths.rows_off, encode_disparity(paths.rows_off, result.row_offset.view()));
+  if (!paths.image.empty()) files.emplace_back(paths.image, encode_coloured(disparity));
+  const DepthFiles depth(plan.calibration(), plan.request());
+  if (!paths.depth.empty()) files.emplace_back(paths.depth, depth.depths(paths.depth, disparity));
+  if (!paths.cloud.empty())
+    files.emplace_back(paths.cloud, depth.cloud(paths.cloud, disparity, pictures.left.view()));
+  if (!paths.mesh.empty()) files.emplace_back(paths.mesh, depth.mesh(disparity, pictures.left.view()));
+  return files;
+}
+
+void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,
+                   const MatchResult& result, bool on_disk) {
+  write_files(encode_outputs(paths, plan, pictures, result), on_disk);
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/command/command_files.h"
+#include "tools/command/file_errors.h"
+#include "tools/command/number_pattern.h"
+#include "tools/command/pipeline.h"
+#include "tools/files/frames.h"
+#include "tools/files/pictures/colour.h"
+#include "tools/files/video.h"
+#include "tools/match/match.h"
+#include "tools/match/match_report.h"
+#include "tools/match/several_devices.h"
+
+namespace parallax::tool {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Outputs {
+  OutputNames disparity, confidence, rows_off, image, depth, cloud, mesh;
+
+  explicit Outputs(const MatchRequest& request)
+      : disparity("--output", request.output, ".pfm"),
+        confidence("--confidence", request.confidence, ".pfm"),
+        rows_off("--rows-off", request.rows_off, ".pfm"),
+        image("--image", request.image, ".png"),
+        depth("--depth", request.depth, ".png"),
+        cloud("--cloud", request.cloud, ".ply"),
+        mesh("--mesh", request.mesh, ".ply") {}
+
+  OutputPaths of(const Frame& frame) const {
+    return {disparity.of(frame), confidence.of(frame), rows_off.of(frame), image.of(frame),
+            depth.of(frame),     cloud.of(frame),      mesh.of(frame)};
+  }
+  void make_folders(OutputFolders& folders) const {
+    for (const OutputNames* names : {&disparity, &confidence, &rows_off, &image, &depth, &cloud, &mesh})
+      names->make_folder(folders);
+  }
+};
+
+// No file may be written twice, and no input may be overwritten.
+class Names {
+ public:
+  Names(const MatchRequest& request, const Outputs& outputs) : request_(request), outputs_(outputs) {}
+
+  // \throws UsageError
+  void check(const std::vector<Frame>& frames) {
+    for (const std::string& path : {request_.left_mask, request_.right_mask, request_.calibration})
+      files_.reads(path);
+    for (const std::string& path : request_.rig) files_.reads(path);
+    for (const Frame& frame : frames) {
+      files_.reads(frame.left);
+      files_.reads(frame.right);
+    }
+    files_.writes(request_.video);
+    for (const Frame& frame : frames) add(frame);
+    checked_ = frames.size();
+  }
+  // Checks the next frame: a video may have more frames than it announces. \throws UsageError
+  void check(const Frame& frame) {
+    if (taken_++ >= checked_) add(frame);
+  }
+
+ private:
+  void add(const Frame& frame) {
+    for (const std::string& path : outputs_.of(frame).all()) files_.writes(path);
+  }
+
+  const MatchRequest& request_;
+  const Outputs& outputs_;
+  CommandFiles files_;
+  std::size_t checked_ = 0, taken_ = 0;
+};
+
+void check_options(const MatchRequest& request) {
+  if (request.energy) throw UsageError("--energy is for one pair: leave it out for a sequence");
+  if (!request.truth.empty()) throw UsageError("--truth is for one pair: leave it out for a sequence");
+  if (!request.cost_file.empty())
+    throw UsageError("--cost-file is for one pair: leave it out for a sequence");
+  if (request.repeat > 1) throw UsageError("--repeat is for one pair: leave it out for a sequence");
+}
+
+struct Failure {
+  std::uint64_t number;
+  std::string name, error;
+};
+
+// Totals over all frames.
+class Summary {
+ public:
+  void begin() { start_ = Clock::now(); }
+  void add(const std::vector<StageTime>& stages, const PixelShares& shares) {
+    ++done_;
+    seconds_ = seconds_since(start_);
+    stopwatch_.add(stages);
+    sum_.valid += shares.valid;
+    for (std::size_t i = 0; i < sum_.status.size(); ++i) sum_.status[i] += shares.status[i];
+  }
+  void add(const Failure& failure) { failures_.push_back(failure); }
+
+  std::size_t done() const { return done_; }
+  std::size_t frames() const { return done_ + failures_.size(); }
+  const std::vector<Failure>& failures() const { return failures_; }
+  const Stopwatch& stopwatch() const { return stopwatch_; }
+  // Timed from the moment the plan was made.
+  double frames_per_second() const { return seconds_ > 0 ? static_cast<double>(done_) / seconds_ : 0; }
+  PixelShares mean_shares() const {
+    PixelShares mean = sum_;
+    mean.valid /= static_cast<double>(done_);
+    for (double& share : mean.status) share /= static_cast<double>(done_);
+    return mean;
+  }
+
+ private:
+  std::size_t done_ = 0;
+  std::vector<Failure> failures_;
+  Stopwatch stopwatch_;
+  PixelShares sum_;
+  Clock::time_point start_;
+  double seconds_ = 0;
+};
+
+// Frames that are matched at once where there are several devices, beside those that are read or written.
+std::size_t frames_in_pool(const MatchRequest& request) {
+  std::size_t count = 0;
+  if (request.devices.size() > 1)
+    for (const Device& device : request.devices)
+      count += device.kind == DeviceKind::cuda ? most_in_flight_of_gpu : 1;
+  return count;
+}
+
+// Frames go through a pipeline; the single plan matches one at a time, and the pool of several devices many.
+class Sequence {
+ public:
+  Sequence(const MatchRequest& request, FrameSource& source)
+      : request_(request),
+        source_(source),
+        outputs_(request),
+        names_(request, outputs_),
+        plan_(request),
+        items_(pipeline_slots() + frames_in_pool(request)) {}
+
+  int run();
+
+ private:
+  struct Item {
+    Frame frame;
+    MatchResult result;
+    std::optional<std::uint64_t> in_pool;  // its number there
+    std::vector<StageTime> stages;
+    PixelShares shares;
+    Picture coloured;
+  };
+
+  bool next(Item& item);
+  void decode(Item& item) const;
+  bool rectify(Frame& frame);
+  bool plan(Frame& frame);
+  void match(Item& item);
+  void wait(Item& item);
+  void write(Item& item) const;
+  void finish(Item& item);
+  void write_video(const Item& item);
+  void show();
+  void report();
+  ordered_json to_json();
+  std::string device_names() const { return text(request_.devices); }
+
+  const MatchRequest& request_;
+  FrameSource& source_;
+  Outputs outputs_;
+  Names names_;
+  MatchPlan plan_;
+  std::vector<Item> items_;
+  std::optional<MatcherPool> pool_;  // of several devices
+  LostDeviceNotice notice_;
+  OutputFolders folders_;
+  std::unique_ptr<VideoWriter> video_;
+  Summary summary_;
+  Clock::time_point shown_;
+};
+
+bool Sequence::next(Item& item) {
+  if (!source_.next(item.frame)) return false;
+  try {
+    names_.check(item.frame);
+  } catch (const UsageError& error) {
+    item.frame.error = error.what();
+  }
+  return true;
+}
+
+void Sequence::decode(Item& item) const {
+  if (!item.frame.error.empty()) return;
+  try {
+    source_.decode(item.frame);
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::file) throw;
+    item.frame.error = error.what();
+  }
+}
+
+// Whether the pictures are rectified now.
+bool Sequence::rectify(Frame& frame) {
+  try {
+    frame.pictures = plan_.rectified(std::move(frame.pictures), frame.left, frame.right);
+    return true;
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::file) throw;
+    frame.error = error.what();
+    return false;
+  }
+}
+
+// Plans for frames like this one, with the range that it shows if none is given. Whether that was found.
+bool Sequence::plan(Frame& frame) {
+  try {
+    plan_.find_range(frame.pictures, "frame " + std::to_string(frame.number));
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::file) throw;
+    frame.error = error.what();
+    return false;
+  }
+  plan_.make(frame.pictures.left.view().format);
+  if (request_.devices.size() > 1)
+    pool_.emplace(plan_.request().parameters, request_.devices,
+                  PoolLimits{.max_memory_bytes = request_.max_memory,
+                             .waiting = static_cast<int>(items_.size()),
+                             .configuration = request_.configuration});
+  summary_.begin();
+  return true;
+}
+
+void Sequence::match(Item& item) {
+  if (!item.frame.error.empty() || !rectify(item.frame)) return;
+  const ImageFormat format = item.frame.pictures.left.view().format;
+  if (!plan_.is_made() && !plan(item.frame)) return;
+  if (format != plan_.format()) {
+    item.frame.error = item.frame.left + " is " + describe(format) + ", earlier frames are " +
+                       describe(plan_.format()) + ": give frames of one size and depth";
+    return;
+  }
+  if (item.result.disparity.size() != format.size) item.result = plan_.make_result();
+  if (pool_) {
+    item.in_pool = pool_->submit(plan_.pair(item.frame.pictures), plan_.map(item.result));
+    return;
+  }
+  plan_.run(item.frame.pictures, item.result);
+  item.stages = plan_.matcher().stage_times();
+}
+
+// For a frame that several devices match.
+void Sequence::wait(Item& item) {
+  if (!item.in_pool) return;
+  try {
+    item.stages = pool_->wait(*std::exchange(item.in_pool, std::nullopt)).stage_times;
+  } catch (const PairError& error) {
+    throw Error(error.category(), "frame " + std::to_string(item.frame.number) + ": " + error.reason(),
+                error.is_transient());
+  }
+  notice_.tell(pool_->lost_devices());
+}
+
+void Sequence::write(Item& item) const {
+  if (!item.frame.error.empty()) return;
+  constexpr bool on_disk = false;  // a disk may take longer than the match
+  write_outputs(outputs_.of(item.frame), plan_, item.frame.pictures, item.result, on_disk);
+  if (request_.json) item.shares = pixel_shares(item.result);
+  if (request_.video.empty()) return;
+  const int lowest = plan_.lowest_disparity();
+  item.coloured = colour(item.result.disparity.view(), lowest, lowest + plan_.disparities() - 1);
+}
+
+void Sequence::finish(Item& item) {
+  const Frame& frame = item.frame;
+  if (!frame.error.empty()) {
+    show_progress("");
+    complain("frame " + std::to_string(frame.number) + ": " + frame.error);
+    summary_.add(Failure{frame.number, frame.left, frame.error});
+    return;
+  }
+  if (!request_.video.empty()) write_video(item);
+  summary_.add(item.stages, item.shares);
+  show();
+}
+
+void Sequence::write_video(const Item& item) {
+  if (!video_) {
+    double rate = request_.frames_per_second;
+    if (!(rate > 0)) rate = source_.frames_per_second();
+    if (!(rate > 0)) rate = usual_frames_per_second;
+    video_ = std::make_unique<VideoWriter>(request_.video, rate, item.coloured.size());
+  }
+  video_->write(item.coloured);
+}
+
+void Sequence::show() {
+  if (seconds_since(shown_) < 0.1) return;
+  shown_ = Clock::now();
+  std::ostringstream text;
+  text << "frame " << summary_.frames();
+  if (source_.count() > 0) text << " of " << source_.count();
+  text << std::fixed << std::setprecision(1) << ", " << summary_.frames_per_second() << " frames/s";
+  std::optional<double> share;
+  if (source_.count() > 0)
+    share = static_cast<double>(summary_.frames()) / static_cast<double>(source_.count());
+  show_progress(text.str(), share);
+}
+
+int Sequence::run() {
+  check_options(request_);
+  names_.check(source_.names());
+  outputs_.make_folders(folders_);
+  const auto stage = [&](bool one_at_a_time, auto body) {
+    return PipelineStage{one_at_a_time, [this, body](std::size_t slot) { (this->*body)(items_[slot]); }};
+  };
+  run_pipeline(items_.size(), [&](std::size_t slot) { return next(items_[slot]); },
+               {stage(false, &Sequence::decode), stage(true, &Sequence::match), stage(true, &Sequence::wait),
+                stage(false, &Sequence::write), stage(true, &Sequence::finish)});
+  show_progress("");
+  if (video_) video_->finish();
+  report();
+  return summary_.failures().empty() ? done : failed;
+}
+
+void Sequence::report() {
+  if (request_.json) {
+    std::cout << to_json().dump(2) << "\n";
+    return;
+  }
+  std::cerr << std::fixed << std::setprecision(1) << "matched " << summary_.done() << " of "
+            << summary_.frames() << " frames";
+  if (summary_.done() > 0)
+    std::cerr << " of " << text(plan_.format().size) << " by " << request_.method << " on " << device_names()
+              << ": " << summary_.frames_per_second() << " frames/s, " << summary_.stopwatch().total()
+              << " ms per match (median)";
+  std::cerr << "\n";
+}
+
+ordered_json Sequence::to_json() {
+  ordered_json json{{"method", request_.method}, {"device", device_names()}};
+  if (summary_.done() > 0) json = describe(plan_, summary_.stopwatch(), summary_.mean_shares());
+  json["device"] = device_names();
+  json["frames"] = summary_.frames();
+  json["failed"] = ordered_json::array();
+  for (const Failure& failure : summary_.failures())
+    json["failed"].push_back({{"number", failure.number}, {"name", failure.name}, {"error", failure.error}});
+  json["frames_per_second"] = summary_.frames_per_second();
+  return json;
+}
+
+}  // namespace
+
+int match_sequence(const MatchRequest& request, FrameSource& source) {
+  return Sequence(request, source).run();
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// 'check --repair' and 'match --repair'.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "parallax/repair.h"
+
+#include "tools/files/frames.h"
+#include "tools/files/rigs/rig_files.h"
+
+namespace parallax::tool {
+
+struct RepairRequest {
+  std::vector<std::string> output;  // the repaired rig
+  std::vector<std::string> rig;     // the rig to repair; empty = it is guessed
+  RigChoices choices;
+  double focal = 0;  // of a guessed rig, in pixels; 0 = it is guessed, too
+  CheckParameters check;
+  bool json = false;
+};
+
+// \throws UsageError for outputs whose format their names do not tell
+void check_repair_request(const RepairRequest& request);
+
+// The exit status. `frames` is null for a single pair.
+int repair_and_report(const RepairRequest& request, const MatchRequest& pair, FrameSource* frames);
+
+// For 'match --repair': the repair of a pair, or of the first frames of a sequence until it converges.
+// \throws Error (file) if it is refused
+RepairedPair repair_for_match(const MatchRequest& request, FrameSource* frames);
+
+nlohmann::ordered_json repair_json(const RigRepair& repair);
+
+}  // namespace parallax::tool
