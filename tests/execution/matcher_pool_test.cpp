@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "matcher/scripted.h"
+#include "execution/scripted.h"
 #include "support.h"
 
 namespace parallax::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "matcher/scripted.h"
+#include "execution/scripted.h"
 
 #include "refine/refine.h"
 
