@@ -409,7 +409,8 @@ TEST_F(CheckCommand, ASequenceIsSearchedInTheRangeOfItsFirstFrameThatHasOne) {
   EXPECT_FALSE(fs::exists(folder_ / "map0.pfm"));
 }
 
-// Shared pairs: Playtable's rows are known to be off, all others are good.
+// Indoor pairs: Playtable's rows are known to be off, all others are good. The rows of the pairs in field/ have not been
+// measured by other means.
 class CheckRealPair : public testing::Test {
  protected:
   void SetUp() override {
@@ -422,6 +423,7 @@ TEST_F(CheckRealPair, NoFalseAlarmAndTheRangeHoldsTheTruth) {
   for (const auto& entry : fs::recursive_directory_iterator(data_folder())) {
     if (entry.path().filename() != "left.png") continue;
     const fs::path folder = entry.path().parent_path();
+    if (folder.string().find("/field/") != std::string::npos) continue;
     const tool::PicturePair pictures = tool::read_pair(entry.path(), folder / "right.png");
     const PairReport report = check_pair({pictures.left.view(), pictures.right.view()});
     const bool off = folder.filename() == "Playtable";
