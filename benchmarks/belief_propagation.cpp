@@ -274,8 +274,8 @@ constexpr Option options[] = {
     {"bfloat16", [](auto& p) { p.arithmetic = Arithmetic::bfloat16; }},
 };
 
-// For unrefined labels on the 2014 pairs, in pixels that both cameras see: reports how many reach this confidence,
-// and how many of those are off by more than one.
+// For unrefined labels on the 2014 pairs, in pixels that both cameras see: reports how many reach this
+// confidence, and how many of those are off by more than one.
 void confidence(benchmark::State& state, const fs::path& data, float least) {
   std::size_t seen = 0, kept = 0, bad = 0;
   for (auto _ : state) {

@@ -45,7 +45,8 @@ double at(std::vector<double>& values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-// A fault, and the error of its estimate: in pixels at the edge of the picture, unless its name has another unit.
+// A fault, and the error of its estimate: in pixels at the edge of the picture, unless its name has another
+// unit.
 struct Fault {
   const char* name;
   void (*set)(Random& random, Faults& faults);
@@ -138,7 +139,8 @@ Faults random_rig(Random& random) {
   return f;
 }
 
-// Errors of the model over the picture, and of the median and 95 % of rows off, where all faults come together.
+// Errors of the model over the picture, and of the median and 95 % of rows off, where all faults come
+// together.
 void measure_random_rigs(int cases) {
   std::vector<double> model, median, high;
   for (int i = 1; i <= cases; ++i) {

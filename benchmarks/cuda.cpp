@@ -315,8 +315,8 @@ constexpr std::pair<const char*, Arithmetic> arithmetics[] = {{"fixed8", Arithme
                                                               {"float16", Arithmetic::float16},
                                                               {"bfloat16", Arithmetic::bfloat16}};
 
-// An update reads a data cost and four messages, and writes four messages. Each iteration updates every label of
-// half of a level's pixels.
+// An update reads a data cost and four messages, and writes four messages. Each iteration updates every label
+// of half of a level's pixels.
 Work work_of(const BeliefPropagationParameters& parameters, Size size) {
   const bool byte = parameters.arithmetic == Arithmetic::fixed8,
              wide = parameters.arithmetic == Arithmetic::float32;

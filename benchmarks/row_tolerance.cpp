@@ -69,7 +69,8 @@ struct Position {
 // Where the content of the right image goes: about its middle, off by at most `rows` rows.
 struct Warp {
   const char* name;
-  // Rows that (x, y) moves down, and columns that it moves to the right; both from −1 to 1 in either direction.
+  // Rows that (x, y) moves down, and columns that it moves to the right; both from −1 to 1 in either
+  // direction.
   double down_by_x, down_by_y, down, right_by_x, right_by_y;
   double down_by_x_squared = 0;
 };

@@ -27,8 +27,8 @@ struct View {
   GstVideoInfo info = {};           // its format is GST_VIDEO_FORMAT_UNKNOWN before caps arrive
 };
 
-// What an element holds beside its base class. The object lock guards the members of the first group; the others
-// belong to the thread that aggregates.
+// What an element holds beside its base class. The object lock guards the members of the first group; the
+// others belong to the thread that aggregates.
 struct State {
   Settings settings;
   double scale = 256;

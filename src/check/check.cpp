@@ -147,8 +147,8 @@ constexpr Trial trials[] = {{{true, false}, Verdict::mirrored},
                             {{false, true}, Verdict::upside_down},
                             {{true, true}, Verdict::turned}};
 
-// Looks for the picture that is mirrored or turned. If both pictures were, disparities would only change their sign. So
-// where the flipped right picture gives negative disparities, the left one is at fault.
+// Looks for the picture that is mirrored or turned. If both pictures were, disparities would only change
+// their sign. So where the flipped right picture gives negative disparities, the left one is at fault.
 bool explain_by_flip(const StereoPair& pair, const Sight& left, float scale,
                      const CheckParameters& parameters, const Workers& workers, PairReport& report) {
   Evidence best;

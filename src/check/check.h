@@ -45,8 +45,8 @@ inline constexpr int corner_margin = 12;
 // Those of them that describe a corner.
 inline constexpr int description_reach = 8;
 
-// Corners by Shi and Tomasi's measure, spread over the image, row by row. None is described by masked pixels; an empty mask
-// masks nothing.
+// Corners by Shi and Tomasi's measure, spread over the image, row by row. None is described by masked pixels;
+// an empty mask masks nothing.
 std::vector<Corner> find_corners(const GrayImage& image, View<const std::uint8_t> mask, Flip flip,
                                  const Workers& workers);
 
@@ -59,7 +59,8 @@ struct Descriptors {
 };
 Descriptors describe(const GrayImage& image, const std::vector<Corner>& corners, const Workers& workers);
 
-// Sets distances[i] to the number of bits in which corner first + i differs from corner `index` of the others.
+// Sets distances[i] to the number of bits in which corner first + i differs from corner `index` of the
+// others.
 void hamming_distances(const Descriptors& others, int index, const Descriptors& corners, int first, int count,
                        std::uint16_t* distances);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Corners by Shi and Tomasi (1994): pixels where the smaller eigenvalue of the gradients' second moments over 5×5
-// pixels is a local maximum. Cells share the image, and each keeps its strongest, so that points cover the image.
+// Corners by Shi and Tomasi (1994): pixels where the smaller eigenvalue of the gradients' second moments over
+// 5×5 pixels is a local maximum. Cells share the image, and each keeps its strongest, so that points cover
+// the image.
 #include <algorithm>
 #include <cmath>
 
@@ -87,7 +88,8 @@ bool is_maximum(const Plane<float>& strengths, int x, int y) {
   return true;
 }
 
-// Whether no pixel that describes the corner is masked: what a rectified camera did not see has edges of its own.
+// Whether no pixel that describes the corner is masked: what a rectified camera did not see has edges of its
+// own.
 bool is_seen(View<const std::uint8_t> mask, Flip flip, int x, int y) {
   if (mask.empty()) return true;
   if (flip.columns) x = mask.size.width - 1 - x;

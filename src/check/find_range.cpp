@@ -48,8 +48,9 @@ void write_histogram(const std::vector<double>& disparities, DisparityRange& ran
   }
 }
 
-// The nearest and the farthest place need not have corners. Walls and skies behind a scene often have none, so the
-// range reaches 0, the disparity of points at infinity, unless the scene is shallower than half its distance.
+// The nearest and the farthest place need not have corners. Walls and skies behind a scene often have none,
+// so the range reaches 0, the disparity of points at infinity, unless the scene is shallower than half its
+// distance.
 void recommend(Size size, DisparityRange& range) {
   const double margin = 4 + 0.1 * (range.highest - range.lowest);
   double lowest = std::floor(range.lowest - margin), highest = std::ceil(range.highest + margin);

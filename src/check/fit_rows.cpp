@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model of row differences: first shift, rotation and scale by MSAC (Torr and Zisserman 2000), then all terms by
-// iteratively reweighted least squares with Tukey's weights.
+// The model of row differences: first shift, rotation and scale by MSAC (Torr and Zisserman 2000), then all
+// terms by iteratively reweighted least squares with Tukey's weights.
 #include <algorithm>
 #include <cmath>
 
@@ -17,8 +17,8 @@ constexpr double coarse = 3;          // pixels from the first model that a good
 constexpr double least_noise = 0.03;  // pixels
 constexpr double tukey = 4.685;       // 95 % efficiency
 constexpr int rounds = 12;
-// Standard deviations that the coefficients have before any point is seen, in pixels. They only decide what points do
-// not hold.
+// Standard deviations that the coefficients have before any point is seen, in pixels. They only decide what
+// points do not hold.
 constexpr double unlikely_first = 1000, unlikely = 20;
 constexpr double held_below = 1;  // uncertainty in pixels
 // Points farther from the model than this many pixels, and than 4 standard deviations, are wrong matches.

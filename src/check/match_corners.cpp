@@ -9,7 +9,8 @@ namespace {
 
 // Of 224 bits. Unrelated corners differ in about 112.
 constexpr int most_distance = 60;
-// The second best must differ in more bits than this, given those of the best. Lowe (2004) asks for a similar ratio.
+// The second best must differ in more bits than this, given those of the best. Lowe (2004) asks for a similar
+// ratio.
 constexpr double rival_bits(int best) {
   return 1.2 * best + 5;
 }

@@ -26,8 +26,9 @@ using detail::Task;
 
 constexpr int most_automatic_matchers = 16;
 
-// Matchers on one GPU, each with a thread that copies a pair to where the GPU reaches it, and the map back, while others
-// match. The smaller the images, the more of the GPU one pair leaves idle: docs/several-devices.md.
+// Matchers on one GPU, each with a thread that copies a pair to where the GPU reaches it, and the map back,
+// while others match. The smaller the images, the more of the GPU one pair leaves idle:
+// docs/several-devices.md.
 int matchers_that_pay(Size size) {
   constexpr std::size_t vga = 640 * 480, hd = 1280 * 720;
   return size.pixels() <= vga ? most_automatic_matchers : size.pixels() <= hd ? 8 : 4;
@@ -55,8 +56,8 @@ void check_pair(const StereoPair& pair, const DisparityMap& map) {
   check_view("status map", map.status, format.size);
 }
 
-// Whether a device runs a method with these parameters does not depend on the images, but other checks do: the range must
-// lie within them, and some parameters need 16 bits.
+// Whether a device runs a method with these parameters does not depend on the images, but other checks do:
+// the range must lie within them, and some parameters need 16 bits.
 void check_runs(const MatcherParameters& parameters, const Device& device, const TunedValues& configuration) {
   const long long reach = std::llabs(parameters.min_disparity()) + parameters.disparities();
   const Size size{static_cast<int>(std::clamp(reach, 64LL, 1'000'000LL)), 64};
@@ -374,8 +375,8 @@ Lane* MatcherPool::State::freest(const Task& task) const {
   return freest;
 }
 
-// Assigns pairs in their order. Only a pair that a device refused lets others pass while it waits for the rest.
-// `finished`: a device of which this thread looks for its next pair now.
+// Assigns pairs in their order. Only a pair that a device refused lets others pass while it waits for the
+// rest. `finished`: a device of which this thread looks for its next pair now.
 void MatcherPool::State::dispatch(const Lane* finished) {
   for (auto next = queue_.begin(); next != queue_.end();) {
     Lane* lane = freest(next->second);

@@ -8,8 +8,8 @@
 namespace parallax::detail {
 namespace {
 
-// The cameras' images and the maps are in memory of its own; the rectified images in the matcher's, where it expects a
-// pair.
+// The cameras' images and the maps are in memory of its own; the rectified images in the matcher's, where it
+// expects a pair.
 class RectifiedOpenclPlan final : public Plan {
  public:
   RectifiedOpenclPlan(std::unique_ptr<Plan> owned, opencl::Plan& matcher, const remap::SharedProblem& problem,

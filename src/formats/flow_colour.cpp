@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colour wheel of Baker, Scharstein, Lewis, Roth, Black & Szeliski 2011, "A database and evaluation methodology for
-// optical flow", IJCV 92: 55 hues in six arcs from red over yellow, green, cyan, blue and magenta back to red. On each arc
-// one channel rises or falls. Arcs where people tell more hues apart are longer.
+// The colour wheel of Baker, Scharstein, Lewis, Roth, Black & Szeliski 2011, "A database and evaluation
+// methodology for optical flow", IJCV 92: 55 hues in six arcs from red over yellow, green, cyan, blue and
+// magenta back to red. On each arc one channel rises or falls. Arcs where people tell more hues apart are
+// longer.
 
 #include <algorithm>
 #include <array>

@@ -21,8 +21,8 @@ Slope polynomial(double u, double a, double b, double c) {
   return {1 + u * (a + u * (b + u * c)), a + u * (2 * b + u * 3 * c)};
 }
 
-// The rational radial factor of u = r²: (1 + k1 u + k2 u² + k3 u³) / (1 + k4 u + k5 u² + k6 u³). Brown (1966) has
-// the numerator. No value from the denominator's first root on.
+// The rational radial factor of u = r²: (1 + k1 u + k2 u² + k3 u³) / (1 + k4 u + k5 u² + k6 u³). Brown (1966)
+// has the numerator. No value from the denominator's first root on.
 Slope radial_factor(const Coefficients& k, double u) {
   const Slope above = polynomial(u, k[0], k[1], k[4]), below = polynomial(u, k[5], k[6], k[7]);
   if (!(below.value > 0)) return {0, -1};
@@ -130,7 +130,8 @@ std::optional<Position> unbend_radial_tangential(const Coefficients& k, const Po
   return plane;
 }
 
-// The angle of the ray that ends at a distance from the principal point: Newton's method, kept between bounds.
+// The angle of the ray that ends at a distance from the principal point: Newton's method, kept between
+// bounds.
 std::optional<double> equidistant_angle(const Coefficients& k, double radius, double limit) {
   double low = 0, high = limit;
   if (!(radius <= equidistant_radius(k, limit).value)) return std::nullopt;

@@ -12,8 +12,9 @@ class Lens {
  public:
   explicit Lens(const Camera& camera);
 
-  // The position where a ray from the camera's centre ends, inside the image or not; none if the lens does not
-  // bring the ray into the image plane: it comes from behind, or from beyond the angle where the model turns back.
+  // The position where a ray from the camera's centre ends, inside the image or not; none if the lens does
+  // not bring the ray into the image plane: it comes from behind, or from beyond the angle where the model
+  // turns back.
   std::optional<Position> project(const Vector3& ray) const;
   // The ray of length 1 that ends at a position; none if no ray does.
   std::optional<Vector3> ray(const Position& position) const;

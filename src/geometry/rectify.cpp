@@ -49,8 +49,8 @@ struct Rectangle {
 // The largest distance from the principal point that is taken into account, a tangent: 76°.
 constexpr double widest = 4;
 
-// Where the camera's pixels are in the plane of the rectified image. A position that no ray reaches, or only one
-// beyond `widest`, is replaced by the outermost one towards it for which that is not so.
+// Where the camera's pixels are in the plane of the rectified image. A position that no ray reaches, or only
+// one beyond `widest`, is replaced by the outermost one towards it for which that is not so.
 class Unrotated {
  public:
   Unrotated(const Camera& camera, const Matrix3& rotation)

@@ -12,7 +12,8 @@ struct Rotations {
   double baseline;
 };
 
-// The rotations of stereoRectify. \throws Error (argument) for cameras above each other or facing away from each other
+// The rotations of stereoRectify.
+// \throws Error (argument) for cameras above each other or facing away from each other
 Rotations turn(const Rig& rig);
 
 }  // namespace parallax

@@ -60,8 +60,8 @@ class CudaPipeline {
   void begin() const;
   // The same, after the work on the stream so far.
   void begin_after(cuda::StreamHandle stream) const;
-  // After begin(): enqueues all requested steps, in their order, on a map on the device; `right` is empty unless
-  // maps are checked against each other.
+  // After begin(): enqueues all requested steps, in their order, on a map on the device; `right` is empty
+  // unless maps are checked against each other.
   void enqueue(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
 
  private:

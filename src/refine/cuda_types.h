@@ -59,8 +59,8 @@ struct CudaVectors {
   long long stride, status_stride;  // of the two float planes; of the status
 };
 
-// What a pixel of the left image brings to refit_vectors(): its nearest shift, and in gray levels the difference and the
-// gradient, whose row component is in the upper half.
+// What a pixel of the left image brings to refit_vectors(): its nearest shift, and in gray levels the
+// difference and the gradient, whose row component is in the upper half.
 struct alignas(16) CudaShift {
   int x, y, difference;
   unsigned gradient;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every cell gathers what it needs from the nine around it, so all cells of a step can be done at once, in any
-// order. Lanes are the samples of a row of a cell; where pixels are filled, half the pixels of such a row.
+// Every cell gathers what it needs from the nine around it, so all cells of a step can be done at once, in
+// any order. Lanes are the samples of a row of a cell; where pixels are filled, half the pixels of such a
+// row.
 
 #include <algorithm>
 #include <cstring>
@@ -115,8 +116,8 @@ HWY_INLINE void for_rows_around(const PlaneFill& memory, int cell_x, int cell_y,
   }
 }
 
-// Sums over the samples of a superpixel. Places are relative to the first sample of the nine cells. A lane has
-// one sample of each row, up to 9 · 16, so its sums are below 2¹⁶.
+// Sums over the samples of a superpixel. Places are relative to the first sample of the nine cells. A lane
+// has one sample of each row, up to 9 · 16, so its sums are below 2¹⁶.
 struct MemberSums {
   alignas(64) std::uint16_t lanes[6][cell_samples] = {};  // samples, x, y, three colours
 

@@ -29,10 +29,10 @@ inline constexpr int superpixel_rounds = 3;
 inline constexpr int colour_weight = 40;
 // Square pixels beyond which a superpixel is too far.
 inline constexpr int farthest = 4096;
-// Rows beyond which nothing counts for a pixel, so that maps that are refined in strips get the same bytes. Its
-// value comes from a plane of the next cell, a plane from samples of the next one, and a round moves a centre by
-// samples of the next one, which have chosen among the centres of the next one. All these cells must be complete,
-// and begin where those of the image do.
+// Rows beyond which nothing counts for a pixel, so that maps that are refined in strips get the same bytes.
+// Its value comes from a plane of the next cell, a plane from samples of the next one, and a round moves a
+// centre by samples of the next one, which have chosen among the centres of the next one. All these cells
+// must be complete, and begin where those of the image do.
 inline constexpr int plane_reach = (1 + 2 * superpixel_rounds + 1) * cell_side - 1;
 
 // Disparities are in 1/plane_unit pixels. Larger ones than `largest` pixels take no part.
@@ -41,8 +41,8 @@ inline constexpr int largest = 1 << 20;
 inline constexpr std::int32_t no_sample = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int32_t plane_tolerances[] = {4 * plane_unit, 2 * plane_unit, plane_unit};
 inline constexpr int least_samples = 8;
-// A superpixel with a plane has a value for each `samples_per_value` samples, and at least near_values/of_values of
-// its values lie within a pixel of the plane.
+// A superpixel with a plane has a value for each `samples_per_value` samples, and at least
+// near_values/of_values of its values lie within a pixel of the plane.
 inline constexpr int samples_per_value = 8;
 inline constexpr int near_values = 3, of_values = 5;
 

@@ -53,8 +53,9 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
                       const Workers& workers);
 // Rows above and below a pixel whose disparities a fill looks at.
 int reach_of(Fill fill);
-// Gives pixels without a disparity the row offset of the nearest pixel on their row that has one (ties go to the left one);
-// rows without any that of the nearest such row above, or else below, at most `reach` rows away.
+// Gives pixels without a disparity the row offset of the nearest pixel on their row that has one (ties go to
+// the left one); rows without any that of the nearest such row above, or else below, at most `reach` rows
+// away.
 void fill_row_offsets(const DisparityMap& map, int reach, const Workers& workers);
 // Clears the row offsets of pixels without a disparity.
 void clear_row_offsets(const DisparityMap& map, const Workers& workers);
@@ -157,8 +158,9 @@ class Pipeline {
   // Called twice, as Arena says, before the first run.
   void reserve(Arena& arena);
 
-  // `pair`: the images of the map; the right one is for refit() only. `right`: the right map, for the left-right check.
-  // Row offsets of the map, where there are some, are filled and filtered by the median, too.
+  // `pair`: the images of the map; the right one is for refit() only. `right`: the right map, for the
+  // left-right check. Row offsets of the map, where there are some, are filled and filtered by the median,
+  // too.
   void run(const StereoPair& pair, const DisparityMap& map, View<const float> right, const Workers& workers,
            detail::StageClock& clock) const;
 

@@ -56,8 +56,8 @@ inline void refit_vector(const ShiftSums& sums, int window, int shift_x, int shi
   row_offset = static_cast<float>(shift_y + delta_y) + 0.0f;
 }
 
-// What the pixels of the left image bring, with a border of unusable ones: column x of the image is element x + border of
-// row y + border.
+// What the pixels of the left image bring, with a border of unusable ones: column x of the image is element x
+// + border of row y + border.
 struct Shifts {
   static constexpr int border = 8, widest_vector = 16;
   // m of an unusable pixel: not within a pixel of any other.

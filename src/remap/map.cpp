@@ -179,8 +179,8 @@ Map make_map(const Camera& camera, const Matrix3& rotation, double centre_x,
   return map;
 }
 
-// Lanczos (1956) as used for images by Turkowski (1990): sinc(x) sinc(x / 3), scaled to sum 1. The largest weight takes
-// what rounding leaves over.
+// Lanczos (1956) as used for images by Turkowski (1990): sinc(x) sinc(x / 3), scaled to sum 1. The largest
+// weight takes what rounding leaves over.
 Taps lanczos_taps() {
   const auto sinc = [](double x) {
     return x == 0 ? 1 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x);

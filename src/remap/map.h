@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the pixels of a rectified image come from, in integers: made once for a camera, and the same data on every
-// device.
+// Where the pixels of a rectified image come from, in integers: made once for a camera, and the same data on
+// every device.
 //
-// A position in the camera's image is rounded to 1/64 of a pixel. It is stored as the distance to the first pixel of
-// a block of 8 columns, so that a rectified pixel takes 4.5 bytes.
+// A position in the camera's image is rounded to 1/64 of a pixel. It is stored as the distance to the first
+// pixel of a block of 8 columns, so that a rectified pixel takes 4.5 bytes.
 #pragma once
 
 #include <array>
@@ -38,16 +38,16 @@ struct Map {
   Plane<std::uint16_t> x;  // 64 · (column − that of the block), or unseen; width rounded up to group_columns
   Plane<std::uint16_t> y;  // the same for rows
   Plane<Block> blocks;     // [row][column / block_columns]
-  // For bilinear interpolation, [row][column / group_columns]: how many rows, counted from each block's own, have
-  // the pixels of the group; 0 = it has none, no_windows = they are not in windows. 2 only where every pixel's upper
-  // row is the block's.
+  // For bilinear interpolation, [row][column / group_columns]: how many rows, counted from each block's own,
+  // have the pixels of the group; 0 = it has none, no_windows = they are not in windows. 2 only where every
+  // pixel's upper row is the block's.
   Plane<std::uint8_t> rows;
 
   std::size_t bytes() const;
 };
 
-// Columns left of a position, and rows above it, that interpolation reads besides the pixel itself. On the other side
-// there is one more.
+// Columns left of a position, and rows above it, that interpolation reads besides the pixel itself. On the
+// other side there is one more.
 constexpr int reach(Interpolation interpolation) {
   return interpolation == Interpolation::lanczos3 ? 2 : 0;
 }
@@ -72,14 +72,14 @@ class Lookup {
   bool keep_columns_;
 };
 
-// Weights of Lanczos's window, a = 3, in units of 1/4096: [fraction][tap], of columns −2 to 3, and two zeros. They add
-// up to 4096.
+// Weights of Lanczos's window, a = 3, in units of 1/4096: [fraction][tap], of columns −2 to 3, and two zeros.
+// They add up to 4096.
 inline constexpr int tap_bits = 12, taps = 6, tap_stride = 8;
 using Taps = std::array<std::array<std::int16_t, tap_stride>, steps>;
 Taps lanczos_taps();
 
-// Fractional bits that a column's sum keeps before columns are weighed: for pixels of 8 bits it fits in 16 bits, and all
-// sums fit in 32 bits.
+// Fractional bits that a column's sum keeps before columns are weighed: for pixels of 8 bits it fits in 16
+// bits, and all sums fit in 32 bits.
 constexpr int kept_bits(BitDepth depth) {
   return depth == BitDepth::bits8 ? 6 : 1;
 }

@@ -16,7 +16,8 @@ class OpenclStage {
   // Builds or loads the kernel, copies the maps to the memory that has the layout, and waits for that.
   void prepare(const Problem& problem, const opencl::Context& context, const opencl::Queue& queue,
                cl_mem memory);
-  // Where a pair's images are, rows without gaps: `from` in that memory, the others in `target`. Masks may be negative.
+  // Where a pair's images are, rows without gaps: `from` in that memory, the others in `target`. Masks may be
+  // negative.
   struct Places {
     cl_long from[sides], to[sides], mask[sides];
     cl_int channels[sides];

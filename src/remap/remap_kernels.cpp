@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remapping by rows. Values of 8 bits are interpolated bilinearly in vectors: 8 neighbouring pixels find their
-// neighbours in windows of 16 columns, one for each row of the camera's image that the pixels lie in. Colours are taken
-// apart first.
+// Remapping by rows. Values of 8 bits are interpolated bilinearly in vectors: 8 neighbouring pixels find
+// their neighbours in windows of 16 columns, one for each row of the camera's image that the pixels lie in.
+// Colours are taken apart first.
 
 #include <algorithm>
 #include <cstring>
@@ -326,8 +326,8 @@ using Sums = hn::FixedTag<std::int32_t, 4>;
 // a0 b0 + a1 b1, …
 HWY_INLINE hn::VFromD<Sums> multiply_pairs(hn::VFromD<Taken> a, hn::VFromD<Taken> b) {
   auto products = _mm_madd_epi16(a.raw, b.raw);
-  // For Highway's AVX3_DL, Clang would merge an addition into an instruction of AVX-VNNI, which such processors need not
-  // have.
+  // For Highway's AVX3_DL, Clang would merge an addition into an instruction of AVX-VNNI, which such
+  // processors need not have.
   asm("" : "+x"(products));
   return hn::VFromD<Sums>{products};
 }

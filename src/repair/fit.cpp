@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unknowns by iteratively reweighted least squares: first with the weights of least absolute differences, then with
-// Tukey's, about a belief from before.
+// The unknowns by iteratively reweighted least squares: first with the weights of least absolute differences,
+// then with Tukey's, about a belief from before.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -15,8 +15,8 @@ constexpr double least_noise = 0.03;  // pixels
 constexpr double tukey = 4.685;       // 95 % efficiency
 constexpr int coarse_rounds = 4, rounds = 20;
 constexpr double close_enough = 1e-4;  // last step, in pixels
-// A frame says no more than this many points, because errors of points have causes in common, which no number of them
-// averages out: interpolation, surfaces that are not flat, lenses.
+// A frame says no more than this many points, because errors of points have causes in common, which no number
+// of them averages out: interpolation, surfaces that are not flat, lenses.
 constexpr double most_independent = 100;
 
 double noise_of(const std::vector<double>& rows) {

@@ -12,8 +12,8 @@
 
 namespace parallax::repair {
 
-// What a repair may change of a rig. Angles are in radians, the baseline's as tangents; ratio, row and distortion are
-// added to 1, to centre_y, k1 and p1 of the right camera.
+// What a repair may change of a rig. Angles are in radians, the baseline's as tangents; ratio, row and
+// distortion are added to 1, to centre_y, k1 and p1 of the right camera.
 enum Unknown { turn_x, turn_y, turn_z, down, forward, ratio, row, bend, decentre, unknowns };
 using Values = check::Vector<unknowns>;
 using Factor = check::Cholesky<unknowns>;
@@ -62,7 +62,8 @@ class Grid {
   // By a rig that is about right, with disparities from 0 to `near`, in pixels of the left focal length.
   Grid(const Rig& rig, const Values& values, double near);
 
-  // By how much rows differ at most. Where beliefs are given, only where this is more than 4 standard deviations.
+  // By how much rows differ at most. Where beliefs are given, only where this is more than 4 standard
+  // deviations.
   double difference(const Values& a, const Values& b) const;
   double difference(const Belief& a, const Belief& b) const;
   double uncertainty(const Belief& belief) const;

@@ -16,7 +16,8 @@ namespace repair {
 namespace {
 
 constexpr int least_points = 20;
-// Rows may lie up to this far off before the points are looked for again, with the rig as it is known by then.
+// Rows may lie up to this far off before the points are looked for again, with the rig as it is known by
+// then.
 constexpr double look_again = 0.1;
 constexpr int most_looks = 4;
 constexpr double settled = 0.1;     // pixels by which a frame may move rows once the estimate has converged

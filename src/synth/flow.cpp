@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scenes are stacks of flat layers. Each has a shape and a texture in the first frame, and a similarity that takes it to
-// the second one. Every pixel of either frame shows the topmost layer that covers it, so motions and occlusions are exact.
+// Scenes are stacks of flat layers. Each has a shape and a texture in the first frame, and a similarity that
+// takes it to the second one. Every pixel of either frame shows the topmost layer that covers it, so motions
+// and occlusions are exact.
 
 #include "parallax/flow.h"
 

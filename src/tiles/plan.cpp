@@ -36,8 +36,8 @@ struct Span {
   int around;       // start of the part with margins
 };
 
-// Cuts an axis into tiles of one length. The last tile is shifted inwards to end with the image. It still begins
-// at a multiple of the alignment: a length below the extent differs from it by such a multiple.
+// Cuts an axis into tiles of one length. The last tile is shifted inwards to end with the image. It still
+// begins at a multiple of the alignment: a length below the extent differs from it by such a multiple.
 std::vector<Span> cut(const Axis& axis, int length) {
   std::vector<Span> spans;
   for (int done = 0; done < axis.extent; done = spans.back().last) {
@@ -101,7 +101,8 @@ class Limits {
       : limited_(limits.max_memory_bytes > 0), bytes_(limited_ ? limits.max_memory_bytes : whole_memory()) {}
 
   bool allow(const TileMemory& tile) const {
-    // As in Matcher: a caller's limit covers all memory; without one, host and GPU memory are checked separately.
+    // As in Matcher: a caller's limit covers all memory; without one, host and GPU memory are checked
+    // separately.
     const std::size_t elsewhere = !limited_ && tile.gpu ? tile.gpu->needed : 0;
     return tile.bytes - elsewhere <= bytes_ && fits_gpu(tile);
   }

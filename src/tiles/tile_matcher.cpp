@@ -182,7 +182,8 @@ class TilePool::State {
     DisparityMap inside;
   };
 
-  // Tiles are as large as memory allows: one at a time on each device, and one that is ready when it gets free.
+  // Tiles are as large as memory allows: one at a time on each device, and one that is ready when it gets
+  // free.
   static PoolLimits limits_of_pool(const TilePlan& plan) {
     const PlanOptions limits = limits_of_matcher(plan);
     return {.max_memory_bytes = limits.max_memory_bytes,

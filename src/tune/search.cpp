@@ -189,8 +189,8 @@ class Search {
     }
   }
 
-  // The number of rounds: at least `least`, then until the fraction `end` of the budget is used up, the default's
-  // runs have taken about `patience` milliseconds, or `most` rounds are done.
+  // The number of rounds: at least `least`, then until the fraction `end` of the budget is used up, the
+  // default's runs have taken about `patience` milliseconds, or `most` rounds are done.
   struct Rounds {
     int least, most;
     double patience;

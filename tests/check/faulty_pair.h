@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of two pinhole cameras with known faults. The right view is ray-cast through the exact camera, so that points
-// have known positions in it.
+// Pairs of two pinhole cameras with known faults. The right view is ray-cast through the exact camera, so
+// that points have known positions in it.
 #pragma once
 
 #include <array>

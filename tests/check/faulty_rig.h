@@ -41,8 +41,8 @@ inline Rig faulty_rig(Size size, const Faults& faults) {
   return rig;
 }
 
-// Rows off at a share of the picture, in pixels of the pair that the rig rectifies. Where a point is not seen by the right
-// camera, it does not count.
+// Rows off at a share of the picture, in pixels of the pair that the rig rectifies. Where a point is not seen
+// by the right camera, it does not count.
 inline double true_rows_off(const FaultyPair& pair, const Rig& rig, const Rectification& rectification,
                             double share = 0.95) {
   const Lens left(rig.left), right(rig.right);

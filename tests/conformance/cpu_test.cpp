@@ -135,8 +135,8 @@ std::vector<MatcherParameters> parameters_for_labels(const std::string& method, 
   return list;
 }
 
-// Ranges that end anywhere in a vector, and more labels than a byte can count, on images wide enough that most
-// pixels have every label of the smaller ranges.
+// Ranges that end anywhere in a vector, and more labels than a byte can count, on images wide enough that
+// most pixels have every label of the smaller ranges.
 TEST_P(CpuConformance, EqualsTheReferenceForEveryLabelCount) {
   const bool is_slow = capabilities(method()).energy;
   const SynthPair pair = synthesize({.size = is_slow ? Size{71, 5} : Size{173, 5}, .disparities = 30});

@@ -487,7 +487,8 @@ TEST_F(CudaTest, TilesOfManyRunsNeverWaitForEver) {
   }
 }
 
-// Diagonal paths leave the image, rows have several segments, and nothing after the left-right check hides a difference.
+// Diagonal paths leave the image, rows have several segments, and nothing after the left-right check hides a
+// difference.
 TEST_F(CudaTest, SemiGlobalPathsAndRightMapsEqualTheReference) {
   const SynthPair pair = synthesize({.size = {150, 40}, .disparities = 21});
   for (const int paths : {4, 5, 8}) {

@@ -167,8 +167,8 @@ class OpenclBeliefPropagationConformance : public OpenclConformance {
   static DataCost cost() { return static_cast<DataCost>(GetParam() % costs); }
   static Arithmetic arithmetic() { return GetParam() < costs ? Arithmetic::fixed8 : Arithmetic::fixed16; }
 
-  // The case with this cost and arithmetic, if that is possible. All cases have the same kernels, because building
-  // takes most of the time; labels of a volume, which cannot be chosen, may need others.
+  // The case with this cost and arithmetic, if that is possible. All cases have the same kernels, because
+  // building takes most of the time; labels of a volume, which cannot be chosen, may need others.
   static std::optional<BeliefPropagationParameters> changed(const RandomCase& random_case) {
     constexpr std::size_t most_pixels = 2500;
     auto parameters = *random_case.parameters().get_if<BeliefPropagationParameters>();
@@ -295,8 +295,8 @@ class OpenclSemiGlobalConformance : public OpenclConformance {
     return costs[GetParam() % std::size(costs)];
   }
 
-  // The case with this cost, if that is possible. All cases have the same kernels but for the bits of costs, because
-  // building takes most of the time; labels of a volume, which cannot be chosen, may need others.
+  // The case with this cost, if that is possible. All cases have the same kernels but for the bits of costs,
+  // because building takes most of the time; labels of a volume, which cannot be chosen, may need others.
   static std::optional<SemiGlobalParameters> changed(const RandomCase& random_case) {
     constexpr std::size_t most_pixels = 2500;
     auto parameters = *random_case.parameters().get_if<SemiGlobalParameters>();

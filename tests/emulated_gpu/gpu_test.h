@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For the tests of the emulated GPU. They use the interfaces of NVIDIA's driver and compiler, so that they also
-// run on a real GPU, where only those that need emulated::Controls are skipped.
+// For the tests of the emulated GPU. They use the interfaces of NVIDIA's driver and compiler, so that they
+// also run on a real GPU, where only those that need emulated::Controls are skipped.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A method that does what a test says: it waits, fails or takes memory. Its map has the left image's gray levels.
+// A method that does what a test says: it waits, fails or takes memory. Its map has the left image's gray
+// levels.
 #pragma once
 
 #include <cstddef>

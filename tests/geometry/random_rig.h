@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rigs as they are found on desks and cars: cameras side by side, almost parallel, with lenses of both models.
+// Rigs as they are found on desks and cars: cameras side by side, almost parallel, with lenses of both
+// models.
 #pragma once
 
 #include <algorithm>
@@ -55,8 +56,8 @@ class RandomRig {
   std::mt19937 random_;
 };
 
-// The cameras of opencv-doc's thirteen pairs of a chessboard, as stereoCalibrate finds them with the flags of OpenCV's
-// sample stereo_calib.
+// The cameras of opencv-doc's thirteen pairs of a chessboard, as stereoCalibrate finds them with the flags of
+// OpenCV's sample stereo_calib.
 inline Rig chessboard_rig() {
   Camera left;
   left.size = {640, 480};

@@ -25,8 +25,8 @@ struct Scene {
 Scene make_scene(int width, int height, GstVideoFormat format, std::uint64_t seed = 1);
 Bytes side_by_side(const Scene& scene);
 
-// The map that the C interface makes, converted: floor(disparity · scale + 1/2) in 1…65535, 0 = none. `json` is for
-// parallax_matcher_set_json().
+// The map that the C interface makes, converted: floor(disparity · scale + 1/2) in 1…65535, 0 = none. `json`
+// is for parallax_matcher_set_json().
 Bytes expected_map(const Scene& scene, const std::string& method, const std::string& json, float scale = 256);
 
 constexpr int frames_per_second = 25;

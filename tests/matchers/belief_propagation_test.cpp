@@ -382,8 +382,9 @@ TEST(BeliefPropagationCostsTest, AreWeightedTruncatedDifferences) {
             (std::vector<float>{0, 0, 2, 5, 0, 0}));
 }
 
-// Textured poles in front of a textured background of disparity 8: one every 16 columns, at three depths in turn.
-// Their disparity grows by one every ten rows, so a coarse pixel sees more than one. No pole hides another.
+// Textured poles in front of a textured background of disparity 8: one every 16 columns, at three depths in
+// turn. Their disparity grows by one every ten rows, so a coarse pixel sees more than one. No pole hides
+// another.
 class Poles {
  public:
   explicit Poles(int width) : left_(size), right_(size), truth_(size) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion where each pixel considers all labels: the engine of the cpu device against the reference, and its messages against
-// the minimum over all pairs of labels.
+// Motion where each pixel considers all labels: the engine of the cpu device against the reference, and its
+// messages against the minimum over all pairs of labels.
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion on the cpu device against the reference, byte for byte: windows of labels, scales, masks and the check.
+// Motion on the cpu device against the reference, byte for byte: windows of labels, scales, masks and the
+// check.
 
 #include <string>
 #include <vector>

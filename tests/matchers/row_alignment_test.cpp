@@ -274,7 +274,8 @@ TEST(RowAlignmentTest, SmallAndBlankImagesStayAsTheyAre) {
   }
 }
 
-// Wherever the map says that pixels match, windows stay inside of the image. Sanitizers see those that do not.
+// Wherever the map says that pixels match, windows stay inside of the image. Sanitizers see those that do
+// not.
 TEST(RowAlignmentTest, MeasuresInsideOfTheImage) {
   for (const Size size :
        {Size{100, 10}, Size{100, 16}, Size{500, 17}, Size{17, 500}, Size{16, 100}, Size{90, 61}}) {

@@ -74,7 +74,8 @@ SynthPair small_pair() {
   return synthesize({.size = {9, 7}, .disparities = 5});
 }
 
-// After one half-sweep, a pixel of the other colour has its data costs and the first messages of its neighbours.
+// After one half-sweep, a pixel of the other colour has its data costs and the first messages of its
+// neighbours.
 TEST(RowToleranceTest, MessagesOfBeliefPropagationAreTheLeastOverAllPairsOfLabels) {
   const SynthPair pair = small_pair();
   BeliefPropagationParameters parameters;
@@ -433,7 +434,8 @@ TEST(RowVotesTest, HighCostsWithAHighPriorKeepTheOrder) {
   for (int i = 0; i < 15; ++i) EXPECT_EQ(std::abs(votes.preferred(1, 1)[i] + 7), (i + 1) / 2) << i;
 }
 
-// Costs of squares whose row offsets lie on a surface; rows that are farther off do not fit at all, as in pictures.
+// Costs of squares whose row offsets lie on a surface; rows that are farther off do not fit at all, as in
+// pictures.
 std::vector<std::int64_t> costs_of(const data_cost::RowSurface& surface, Size image) {
   constexpr int side = data_cost::RowOffsetCosts::side;
   std::vector<std::int64_t> costs;
@@ -603,8 +605,8 @@ TEST(RowToleranceTest, SemiGlobalMatchingOfManySquaresEqualsTheReference) {
   }
 }
 
-// Path costs of black blocks beside white ones reach the highest data cost, that of row offsets, and a jump: 255 still fits
-// a byte.
+// Path costs of black blocks beside white ones reach the highest data cost, that of row offsets, and a jump:
+// 255 still fits a byte.
 TEST(RowToleranceTest, PathCostsOfSemiGlobalMatchingAtTheBoundOfBytes) {
   Plane<std::uint8_t> left({70, 50}), right({70, 50});
   std::mt19937 random(3);

@@ -23,8 +23,8 @@ struct Surface {
   float at(int x, int y) const { return a * static_cast<float>(x) + b * static_cast<float>(y) + c; }
 };
 
-// A plane in front of a background: in the left half of the image, which is dark, and in the right half, which
-// is bright.
+// A plane in front of a background: in the left half of the image, which is dark, and in the right half,
+// which is bright.
 constexpr Surface dark{0.125f, -0.25f, 40}, bright{-0.5f, 0.0625f, -30};
 
 struct Scene {

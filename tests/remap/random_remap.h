@@ -52,8 +52,8 @@ inline RemapCase random_remap(unsigned seed) {
   return result;
 }
 
-// An image in memory with a gap between rows. Nothing follows the last one, so that the address sanitizer finds reads
-// beyond it.
+// An image in memory with a gap between rows. Nothing follows the last one, so that the address sanitizer
+// finds reads beyond it.
 class Picture {
  public:
   Picture(Size size, BitDepth depth, int channels)

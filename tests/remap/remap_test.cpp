@@ -253,7 +253,8 @@ TEST(RectifierTest, RefusesWhatIsNotPlanned) {
   moved.run(image.view(), image.view(), result);
 }
 
-// What the right camera's rig shows is matched on the same rows: a plane at depth f B / d is seen d columns apart.
+// What the right camera's rig shows is matched on the same rows: a plane at depth f B / d is seen d columns
+// apart.
 TEST(RectifierTest, BordersThatACameraDidNotSeeHaveNoDisparity) {
   const Rig rig = chessboard_rig();
   const Rectification to = rectify(rig, {.alpha = 1, .size = {160, 120}});

@@ -52,8 +52,8 @@ double interpolated(const Plane<std::uint8_t>& rgb, double x, double y) {
          b * ((1 - a) * at(left, top + 1) + a * at(left + 1, top + 1));
 }
 
-// The mean difference of gray levels between pixels of the first frame that are seen in both, and the places in the
-// second one that the vectors lead to, when they are off by an offset.
+// The mean difference of gray levels between pixels of the first frame that are seen in both, and the places
+// in the second one that the vectors lead to, when they are off by an offset.
 double mean_difference(const FlowSynthPair& pair, double columns_off = 0, double rows_off = 0) {
   double sum = 0;
   int count = 0;
@@ -223,7 +223,8 @@ TEST(FlowSynthScenesTest, ThingsInFrontHideWhatTheyMoveOver) {
   }
 }
 
-// The hashes are from the first version that rendered these scenes, and hold for all machines, compilers and versions.
+// The hashes are from the first version that rendered these scenes, and hold for all machines, compilers and
+// versions.
 TEST(FlowSynthBytesTest, AreTheSameOnEveryMachine) {
   const auto hash = [](FlowScene scene) {
     FlowSynthParameters parameters = of(scene, {37, 29}, 7);

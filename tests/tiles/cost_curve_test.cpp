@@ -26,7 +26,8 @@ class CostCurveTest : public testing::TestWithParam<std::string> {
     return parameters;
   }
 
-  // Of the pixels at `positions` that have a disparity, how many have it at the minimum of their curve, and how many not.
+  // Of the pixels at `positions` that have a disparity, how many have it at the minimum of their curve, and
+  // how many not.
   struct Count {
     int alike = 0, other = 0;
   };

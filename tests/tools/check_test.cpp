@@ -409,8 +409,8 @@ TEST_F(CheckCommand, ASequenceIsSearchedInTheRangeOfItsFirstFrameThatHasOne) {
   EXPECT_FALSE(fs::exists(folder_ / "map0.pfm"));
 }
 
-// Indoor pairs: Playtable's rows are known to be off, all others are good. The rows of the pairs in field/ have not been
-// measured by other means.
+// Indoor pairs: Playtable's rows are known to be off, all others are good. The rows of the pairs in field/
+// have not been measured by other means.
 class CheckRealPair : public testing::Test {
  protected:
   void SetUp() override {

@@ -10,8 +10,8 @@ class CompletionTest : public CommandTest {
   // What the last of these words can become, with descriptions.
   std::string candidates(const std::string& words) const { return run("completion words " + words).out; }
 
-  // The output of a script in a shell that finds the program by its name; the script of `parallax completion` is
-  // in the file "script". Skips the test where the shell is not installed.
+  // The output of a script in a shell that finds the program by its name; the script of `parallax completion`
+  // is in the file "script". Skips the test where the shell is not installed.
   std::string in_shell(const std::string& shell, const std::string& text) const {
     write(folder_ / "script", run("completion " + shell).out);
     write(folder_ / "test", text);

@@ -167,7 +167,8 @@ TEST(OpenCvRosTest, RectificationGivesTheRigBack) {
               rig_of(rig), 1e-9);
 }
 
-// What is written for ROS rectifies: a point is in the same row of both views, and its disparity is f · B / Z.
+// What is written for ROS rectifies: a point is in the same row of both views, and its disparity is f · B /
+// Z.
 TEST(OpenCvRosTest, WrittenRectificationAlignsRows) {
   const OpenCvRig rig = general_rig();
   const Files files = tool::encode_rig(rig_of(rig), RigFormat::ros, {"left.yaml", "right.yaml"});

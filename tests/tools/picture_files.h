@@ -114,7 +114,8 @@ struct TiffSettings {
 void write_any_tiff(const std::string& path, Size size, const TiffSettings& settings,
                     const std::vector<std::uint8_t>& pixels);
 
-// Writes the format that the extension of the path names. \throws Error
+// Writes the format that the extension of the path names.
+// \throws Error
 void save(const std::string& path, const Picture& picture);
 
 }  // namespace parallax::test

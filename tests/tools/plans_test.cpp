@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of many pairs, matched by any number of processes: ranges of tiles, files that moved, failures, and what is done.
+// Plans of many pairs, matched by any number of processes: ranges of tiles, files that moved, failures, and
+// what is done.
 
 #include <map>
 #include <thread>

@@ -50,7 +50,8 @@ void expect_refused(const Files& files, const std::string& message, const RigCho
   expect_error(error_of([&] { parse_rig(files, choices); }), ErrorCategory::file, {message});
 }
 
-// Every format says the same in its own way: signs of the translation and of P[3], which camera is left, pixel centres, units.
+// Every format says the same in its own way: signs of the translation and of P[3], which camera is left,
+// pixel centres, units.
 TEST(RigsTest, EveryFormatGivesTheSameRig) {
   for (const Files& files : {Files{opencv_intrinsics, opencv_extrinsics}, Files{ros_left, ros_right},
                              Files{kalibr}, Files{kitti}}) {

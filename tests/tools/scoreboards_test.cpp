@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 'parallax bench' over public benchmarks: tiny data sets in each benchmark's layout, and figures counted by hand.
+// 'parallax bench' over public benchmarks: tiny data sets in each benchmark's layout, and figures counted by
+// hand.
 #include <cmath>
 #include <functional>
 #include <limits>

@@ -181,8 +181,8 @@ TEST_F(TilesTest, SynthWritesAllOfAPairOrNothing) {
   EXPECT_FALSE(fs::exists(folder_ / "pair/left.tiff"));
 }
 
-// In tiles it takes 4.6 GB, though the pixels alone take less than the 4 GB that offsets of 32 bits reach: the
-// head says that offsets have 64.
+// In tiles it takes 4.6 GB, though the pixels alone take less than the 4 GB that offsets of 32 bits reach:
+// the head says that offsets have 64.
 TEST_F(TilesTest, SynthWritesLargeTiffsWhereTilesAreLarge) {
   Background synth(folder_, {"synth", "tall", "--tiled", "--no-truth", "--size", "1281x1000000"});
   std::string head;

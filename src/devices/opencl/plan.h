@@ -50,8 +50,8 @@ class Plan : public detail::Plan {
   void run(const StereoPair& pair, const DisparityMap& map) final;
   void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) final;
 
-  // run() with a pair that is not the caller's: make(const Pair& to) enqueues on queue() what writes it to memory(),
-  // rows without gaps.
+  // run() with a pair that is not the caller's: make(const Pair& to) enqueues on queue() what writes it to
+  // memory(), rows without gaps.
   template <class Make>
   void run_after(const PairShape& shape, const Make& make, const DisparityMap& map) {
     detail::StageClock clock(stage_times);

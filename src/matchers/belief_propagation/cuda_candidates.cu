@@ -182,7 +182,8 @@ __device__ __forceinline__ Received receive(const Sources& from, int label, int 
   return received;
 }
 
-// The labels of a tile's slots, of which each lane holds one of each 32. Slots beyond the last have its label.
+// The labels of a tile's slots, of which each lane holds one of each 32. Slots beyond the last have its
+// label.
 class Labels {
  public:
   __device__ __forceinline__ Labels(const CudaCandidateLevel& level, int tile)
@@ -209,8 +210,8 @@ class Labels {
 constexpr int at_once = 8;  // slots whose words are on their way together
 static_assert(warp_lanes % at_once == 0);
 
-// Calls action(label, slot, received) for all candidates of a tile in order, and for some slots beyond the last.
-// Branches in between would make a lane wait for each word.
+// Calls action(label, slot, received) for all candidates of a tile in order, and for some slots beyond the
+// last. Branches in between would make a lane wait for each word.
 template <class Action>
 __device__ __forceinline__ void for_each_candidate(const Sources& from, Labels& labels,
                                                    const Action& action) {
@@ -229,8 +230,9 @@ __device__ __forceinline__ void for_each_candidate(const Sources& from, Labels& 
   }
 }
 
-// Calls action(place, labels, sources, edge) for the tile of each warp, after waiting for the previous kernel.
-// `candidates_are_new`: that kernel found the candidates. (Kernels before it have ended when this one begins.)
+// Calls action(place, labels, sources, edge) for the tile of each warp, after waiting for the previous
+// kernel. `candidates_are_new`: that kernel found the candidates. (Kernels before it have ended when this one
+// begins.)
 template <class Action>
 __device__ __forceinline__ void in_tile(const CudaCandidateLevel& level, const CudaSmoothness& alike,
                                         int colour, bool candidates_are_new, const Action& action) {
@@ -256,8 +258,8 @@ __device__ __forceinline__ void in_tile(const CudaCandidateLevel& level, const C
 #define PARALLAX_UPDATE_BOUNDS __launch_bounds__(CANDIDATE_BLOCK)
 #endif
 
-// One iteration: the messages of one colour. `first`: of the level. The message of a label is the lower of two
-// envelopes: from below, kept in memory until the one from above is known.
+// One iteration: the messages of one colour. `first`: of the level. The message of a label is the lower of
+// two envelopes: from below, kept in memory until the one from above is known.
 PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS update_tiles(CudaCandidateLevel level, CudaSmoothness alike,
                                                     int colour, int first) {
   __shared__ uint32 shared[warps][SHARED_SLOTS][warp_lanes];

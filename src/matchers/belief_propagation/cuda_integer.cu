@@ -347,8 +347,9 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) add_up(CudaIntegerLevel fine, CudaInteg
   store_words(odd, coarse.data + (1 - colour_of_even) * coarse.plane_words + offset);
 }
 
-// Slopes and truncations of all levels: one thread per group, direction and colour. `tables` holds those of each
-// difference, truncations behind slopes. Grid: rows of all levels and colours, blocks of a row of the image.
+// Slopes and truncations of all levels: one thread per group, direction and colour. `tables` holds those of
+// each difference, truncations behind slopes. Grid: rows of all levels and colours, blocks of a row of the
+// image.
 PARALLAX_KERNEL __launch_bounds__(BLOCK)
     find_edges(const __grid_constant__ CudaEdges levels, const uint16* tables, int table_size) {
   wait_for_previous();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Belief propagation on OpenCL, in integer arithmetic. The right map is a second match, of the mirrored pair, in the
-// same memory.
+// Belief propagation on OpenCL, in integer arithmetic. The right map is a second match, of the mirrored pair,
+// in the same memory.
 
 #include <algorithm>
 #include <string>

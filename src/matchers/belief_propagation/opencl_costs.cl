@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data costs of the image, of all labels.
 //
-// Specialised by UNITS (uchar, ushort or float) of costs before the least is subtracted, and MOST_UNITS; and by the
-// macros of data_cost/opencl_costs.cl and opencl_levels.cl.
+// Specialised by UNITS (uchar, ushort or float) of costs before the least is subtracted, and MOST_UNITS; and
+// by the macros of data_cost/opencl_costs.cl and opencl_levels.cl.
 
 // In units.
 INLINE UNITS to_units(float cost) {

@@ -75,8 +75,9 @@ kernel GROUP void add_up(global uchar* memory, OpenclLevel fine, OpenclLevel coa
 
 // Messages
 
-// The initial messages of colour 0, those of the pixels (x/2, y/2) of the coarser level: a pixel of that colour
-// has the element x/2 in its row. Those of colour 1 are never read. `coarser`: width 0 = there is none.
+// The initial messages of colour 0, those of the pixels (x/2, y/2) of the coarser level: a pixel of that
+// colour has the element x/2 in its row. Those of colour 1 are never read. `coarser`: width 0 = there is
+// none.
 kernel GROUP void start(global uchar* memory, OpenclLevel level, OpenclLevel coarser) {
   const Place place = own_place(level.width, level.height, level.labels, 0);
   if (!place.exists) return;

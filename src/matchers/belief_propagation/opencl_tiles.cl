@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Levels where tiles consider only candidate labels (candidates.h); in bytes.
 //
-// A tile numbers its candidates from 0 on, in order: these are its slots. A word has the four pixels of one colour
-// in a row of a tile; what comes from beyond the image is 0. On a GPU a work item has a row of a tile, on a
-// processor all its rows.
+// A tile numbers its candidates from 0 on, in order: these are its slots. A word has the four pixels of one
+// colour in a row of a tile; what comes from beyond the image is 0. On a GPU a work item has a row of a tile,
+// on a processor all its rows.
 //
 // Specialised by ITEMS (work items that open a tile), and by the macros of opencl_values.cl.
 
@@ -11,8 +11,8 @@
 #define WORD_PIXELS 4
 #define RANGES 4
 #define NO_SLOT 0xFFFF
-// Words of a tile's ranges, of which each has the first label, and in the upper half the one after the last; then
-// comes the number of slots.
+// Words of a tile's ranges, of which each has the first label, and in the upper half the one after the last;
+// then comes the number of slots.
 #define RANGE_WORDS 8
 
 #if PROCESSOR
@@ -173,7 +173,8 @@ INLINE Rows receive_vertical(const Source* source, const Place* place, int direc
 #endif
 }
 
-// From the columns beside: those of the same element in half of the rows, in the others of the one before or after.
+// From the columns beside: those of the same element in half of the rows, in the others of the one before or
+// after.
 INLINE Rows receive_horizontal(const Source* source, const Place* place, int direction, Rows shifts, int slot,
                                int next_slot) {
   const Rows own = load_rows(source->own + slot * SLOT_WORDS + place->row);
@@ -256,8 +257,8 @@ INLINE Stored load_stored(const global ushort8* slots, const global uint* from, 
   return stored;
 }
 
-// One iteration: the messages of one colour, as in opencl_messages.cl. The part from below waits in its place. A GPU
-// loads a slot while it computes the one before, because compilers move no loads across stores.
+// One iteration: the messages of one colour, as in opencl_messages.cl. The part from below waits in its
+// place. A GPU loads a slot while it computes the one before, because compilers move no loads across stores.
 kernel void update_tiles(global uchar* memory, OpenclTiles tiles, OpenclSmoothness alike, int colour) {
   const Place place = own_place(&tiles, colour);
   if (!place.exists) return;
@@ -397,7 +398,8 @@ static int make_ranges(const uint* found, int labels, int slack, int2* ranges) {
   return count;
 }
 
-// Joins the two ranges with the smallest gap between them, the first of equal ones; returns how many are left.
+// Joins the two ranges with the smallest gap between them, the first of equal ones; returns how many are
+// left.
 static int join_nearest(int2* ranges, int count) {
   int joined = 0;
   for (int i = 1; i + 1 < count; ++i)
@@ -435,7 +437,8 @@ static uint interleave(uint even, uint odd, int x) {
   return (first & 0xFF) | (second & 0xFF) << 8 | (first & 0xFF00) << 8 | (second & 0xFF00) << 16;
 }
 
-// Where the initial messages come from: `all` labels of the next coarser level (width 0: it has tiles), or `tiles`.
+// Where the initial messages come from: `all` labels of the next coarser level (width 0: it has tiles), or
+// `tiles`.
 typedef struct {
   OpenclLevel all;
   OpenclTiles tiles;
@@ -505,8 +508,8 @@ static Rows data_rows(global uchar* memory, const OpenclLevel* all, const Place*
   return words.rows;
 }
 
-// Begins a level: a tile's slots, its data costs, from those of `all` labels, and the initial messages of colour 0;
-// those of colour 1 are never read. A group for each tile.
+// Begins a level: a tile's slots, its data costs, from those of `all` labels, and the initial messages of
+// colour 0; those of colour 1 are never read. A group for each tile.
 kernel void open_tiles(global uchar* memory, OpenclTiles tiles, OpenclLevel all, OpenclLevel coarser_level,
                        OpenclTiles coarser_tiles, OpenclSmoothness alike) {
   const int tile = get_group_id(0), count = slot_count(memory, &tiles, tile);

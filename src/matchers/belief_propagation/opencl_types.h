@@ -20,7 +20,8 @@ typedef struct {
   cl_long edges;        // [colour][row][direction][slope, truncation]; negative = alike everywhere
 } OpenclLevel;
 
-// A level where tiles consider candidate labels. A word holds the four pixels of one colour in a row of a tile.
+// A level where tiles consider candidate labels. A word holds the four pixels of one colour in a row of a
+// tile.
 typedef struct {
   cl_int width, height, labels;
   cl_int across;        // tiles in a row of them

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of neighbouring pixels of one colour in a row, in vectors, and where levels that consider all labels have
-// them.
+// Values of neighbouring pixels of one colour in a row, in vectors, and where levels that consider all labels
+// have them.
 //
 // Specialised by PROCESSOR, BITS of a value (8, 16), PIXELS of a vector, and by the macros of words.cl.
 
@@ -19,8 +19,8 @@ typedef ushort Value;
 #endif
 #define DATA_BOUND (4 * BOUND + 1)
 
-// How values are stored (Word), compared and raised (Values), summed (Sums), and compared with labels (Wide). On a GPU,
-// Values have 16 bits, two in a uint: those of a word of bytes are its even and its odd bytes.
+// How values are stored (Word), compared and raised (Values), summed (Sums), and compared with labels (Wide).
+// On a GPU, Values have 16 bits, two in a uint: those of a word of bytes are its even and its odd bytes.
 #if PROCESSOR
 // Compilers for processors are Clang, which has vectors longer than OpenCL's.
 #define VECTOR(type, count) type __attribute__((ext_vector_type(count)))

@@ -96,12 +96,13 @@ inline constexpr int cost_pitch = tile_lanes;  // reads beyond a row continue in
 inline constexpr int cost_rows = most_tile_rows + most_window;
 inline constexpr int state_planes = 10;
 
-// What the search of one row offset finds, where several are searched: for each pixel of the level, `stride` elements from
-// one row to the next.
+// What the search of one row offset finds, where several are searched: for each pixel of the level, `stride`
+// elements from one row to the next.
 struct Found {
   std::uint16_t* costs = nullptr;  // the lowest; no_cost where there is no candidate
   std::uint16_t* labels = nullptr;
-  // On the left image itself instead: disparities with their fractions, and the lowest costs more than one away.
+  // On the left image itself instead: disparities with their fractions, and the lowest costs more than one
+  // away.
   float* disparities = nullptr;
   std::uint16_t* rivals = nullptr;
   std::ptrdiff_t stride = 0;
@@ -124,8 +125,8 @@ struct Search {
   std::ptrdiff_t mask_stride = 0;
   Estimates estimates;
 
-  // The output: what one row offset has; or the labels; or, on the image itself, the disparities of the right image, or
-  // the map.
+  // The output: what one row offset has; or the labels; or, on the image itself, the disparities of the right
+  // image, or the map.
   Found found;
   std::uint16_t* labels = nullptr;
   std::ptrdiff_t label_stride = 0;

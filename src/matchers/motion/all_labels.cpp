@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coarse levels are kept as a whole. Of the finest one, which is three times as large as all others together, only the few
-// rows between the first half-sweep and the decision are kept, unless there are many half-sweeps. Its data costs are
-// computed twice instead: once for the next level, and once when its rows come.
+// Coarse levels are kept as a whole. Of the finest one, which is three times as large as all others together,
+// only the few rows between the first half-sweep and the decision are kept, unless there are many
+// half-sweeps. Its data costs are computed twice instead: once for the next level, and once when its rows
+// come.
 
 #include "matchers/motion/all_labels.h"
 
@@ -380,15 +381,16 @@ void AllLabels::Implementation::match_level(std::size_t level, const Workers& wo
     sweep_level(level, done, std::min(most_at_once, iterations(level) - done), workers);
 }
 
-// In bands of rows, each with a thread: first all rows whose half-sweeps need none of another band; then the others,
-// around where bands meet.
+// In bands of rows, each with a thread: first all rows whose half-sweeps need none of another band; then the
+// others, around where bands meet.
 void AllLabels::Implementation::sweep_level(std::size_t level, int done, int count,
                                             const Workers& workers) const {
   const LabelRows& rows = levels_[level];
   const Bands bands(rows.size.height, 2 * count, workers.threads() * workers.ranges_per_thread(), workers);
   const int line = widest_vector_bytes / static_cast<int>(element_), lines = rows.computed / line;
   const int block = lines_at_once(count, lines), blocks = divide_round_up(lines + count - 1, block);
-  // In blocks of columns, too; each half-sweep of a block begins and ends a vector farther left than the one before.
+  // In blocks of columns, too; each half-sweep of a block begins and ends a vector farther left than the one
+  // before.
   const auto sweep_rows = [&](const auto& range, const auto& arrive, int slot) {
     for (int i = 0; i < blocks; ++i)
       follow_closely(
@@ -433,8 +435,8 @@ int AllLabels::Implementation::lines_at_once(int count, int lines) const {
   return fit < static_cast<std::size_t>(lines) ? static_cast<int>(fit) : lines + count - 1;
 }
 
-// Rows of the finest level, or of a part of its columns, which stay in the cache from their first half-sweep to the
-// decision.
+// Rows of the finest level, or of a part of its columns, which stay in the cache from their first half-sweep
+// to the decision.
 LabelRows AllLabels::Implementation::tile_rows() const {
   const Size size = sizes_[0];
   const auto of = [&](int pixels) {

@@ -89,8 +89,8 @@ struct Arriving {
   Vector messages[side::count], costs;
 };
 
-// The messages of a vector of pixels to all four sides. Forward and backward along each row of labels, then forward along
-// the columns, which reads every input once; then backward along the columns.
+// The messages of a vector of pixels to all four sides. Forward and backward along each row of labels, then
+// forward along the columns, which reads every input once; then backward along the columns.
 template <class N>
 HWY_INLINE void send(const SendingRow& row, std::ptrdiff_t i) {
   using Element = typename N::Element;

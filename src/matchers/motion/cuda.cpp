@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion on CUDA. Both frames and their features at all scales are shared by the match from the first frame to the second
-// one, and by the match back; these run at once where their memory is small enough.
+// Motion on CUDA. Both frames and their features at all scales are shared by the match from the first frame
+// to the second one, and by the match back; these run at once where their memory is small enough.
 
 #include <bit>
 #include <cstdint>
@@ -369,8 +369,8 @@ class Cuda final : public cuda::Plan {
     const bool coarsest = k + 1 == all_sizes_.size();
     const CudaLevel coarser = coarsest ? CudaLevel{} : all_labels_level(way, k + 1);
     const int iterations = model_.iterations(last_index(), k);
-    // The first half-sweep updates colour 1 from the initial messages of colour 0, which nothing else reads unless it is
-    // the only one.
+    // The first half-sweep updates colour 1 from the initial messages of colour 0, which nothing else reads
+    // unless it is the only one.
     if (iterations == 1 && !coarsest)
       all_labels_.start.launch(stream, colour_grid(size, block_warps), {block_threads}, 0, level, coarser);
     const Shape grid = colour_grid(size, is_packed() ? block_threads / lanes() : 1);

@@ -100,7 +100,8 @@ struct Incoming {
   }
 };
 
-// Those that are there, or, where a level starts, those of the pixels (x/2, y/2) of the coarser one, if there is one.
+// Those that are there, or, where a level starts, those of the pixels (x/2, y/2) of the coarser one, if there
+// is one.
 __device__ __forceinline__ Incoming incoming(const CudaLevel& level, const CudaLevel& coarser, bool starts, int x,
                                              int y) {
   Incoming messages;
@@ -461,8 +462,8 @@ __device__ __forceinline__ void store_row(const CudaLevel& level, const Pixel& p
 
 }  // namespace
 
-// One half-sweep: the messages of one colour. `starts`: it is the first one of the level, and `coarser` the level before it,
-// if there is one. grid.x = rows, grid.y = blocks of a row of one colour.
+// One half-sweep: the messages of one colour. `starts`: it is the first one of the level, and `coarser` the
+// level before it, if there is one. grid.x = rows, grid.y = blocks of a row of one colour.
 PARALLAX_KERNEL __launch_bounds__(BLOCK, least_blocks)
     update(CudaLevel level, CudaLevel coarser, const Value* edges, int colour, int starts) {
   __shared__ uint32 shared[block_pixels][pixel_words];
@@ -520,8 +521,8 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK, least_blocks)
 
 namespace {
 
-// Values of the message that a warp computes: in shared memory, or, if they are many, in their final place, which no other
-// warp reads meanwhile.
+// Values of the message that a warp computes: in shared memory, or, if they are many, in their final place,
+// which no other warp reads meanwhile.
 constexpr int row_values = COLUMNS | 1;
 constexpr bool in_shared_memory = ROWS * row_values <= 2048;
 
@@ -584,8 +585,9 @@ __device__ __forceinline__ void send(const Work& work, const Incoming& messages,
 
 }  // namespace
 
-// One half-sweep: the messages of one colour. `starts`: it is the first one of the level, and `coarser` the level before it,
-// if there is one. A block is a pixel, a warp a direction: grid.x = rows, grid.y = pixels of one colour in a row.
+// One half-sweep: the messages of one colour. `starts`: it is the first one of the level, and `coarser` the
+// level before it, if there is one. A block is a pixel, a warp a direction: grid.x = rows, grid.y = pixels of
+// one colour in a row.
 PARALLAX_KERNEL __launch_bounds__(directions* warp_lanes)
     update(CudaLevel level, CudaLevel coarser, const Value* edges, int colour, int starts) {
   __shared__ Value shared[directions][in_shared_memory ? ROWS * row_values : 1];

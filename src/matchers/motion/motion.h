@@ -66,8 +66,8 @@ std::unique_ptr<detail::Plan> make_cuda(const MotionParameters&, const Device&, 
                                         const detail::Configuration&);
 detail::TuningSpace cuda_tuning_space(const MotionParameters&, const Device&, const ImageFormat&);
 
-// Values derived from the parameters. Costs are in units: integers in integer arithmetic, else floats whose unit is one
-// label of discontinuity.
+// Values derived from the parameters. Costs are in units: integers in integer arithmetic, else floats whose
+// unit is one label of discontinuity.
 struct Model : data_cost::CostModel {
   MotionParameters parameters;
   int bound;                // highest message, in units; integer arithmetic only

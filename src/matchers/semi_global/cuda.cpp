@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Semi-global matching on CUDA: volumes of data costs and of each path's costs, in bytes where they fit. All work that
-// does not change between runs, from samples to the finished map, is one graph.
+// Semi-global matching on CUDA: volumes of data costs and of each path's costs, in bytes where they fit. All
+// work that does not change between runs, from samples to the finished map, is one graph.
 
 #include <algorithm>
 #include <string>
@@ -83,8 +83,8 @@ class Cuda final : public cuda::Plan {
                 "the image has too many pixels and labels for the cuda device: match it in parts");
   }
 
-  // Where the paths that lead downwards keep the GPU busy, those that lead upwards are launched after them: so paths
-  // that run at the same time read the same data costs, which are still in the cache.
+  // Where the paths that lead downwards keep the GPU busy, those that lead upwards are launched after them:
+  // so paths that run at the same time read the same data costs, which are still in the cache.
   bool is_busy_with_rows() const {
     constexpr int threads_a_multiprocessor = 320;
     int chains = 0;

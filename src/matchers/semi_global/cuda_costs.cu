@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Semi-global matching on CUDA: the data costs of all pixels, and their sums over windows.
 //
-// Specialised by TABLE (1 = differences are integer gray levels, or bits), TABLE_SIZE, PER_DIFFERENCE (the cost of one
-// of these, if costs are proportional to them; else 0), HAS_OUTSIDE (a cost), WINDOW (its side), BLOCK (threads); and
-// by the macros of data_cost/cuda_costs.h and cuda_common.h.
+// Specialised by TABLE (1 = differences are integer gray levels, or bits), TABLE_SIZE, PER_DIFFERENCE (the
+// cost of one of these, if costs are proportional to them; else 0), HAS_OUTSIDE (a cost), WINDOW (its side),
+// BLOCK (threads); and by the macros of data_cost/cuda_costs.h and cuda_common.h.
 #include "data_cost/cuda_costs.h"
 #include "matchers/semi_global/cuda_common.h"
 #include "decision/cuda_decision.h"
@@ -14,8 +14,8 @@ namespace refine = parallax::refine;
 
 namespace {
 
-// A thread computes the costs of its labels for neighbours in a row, which reach mostly the same right pixels:
-// columns `first_right`, first_right + 1, …
+// A thread computes the costs of its labels for neighbours in a row, which reach mostly the same right
+// pixels: columns `first_right`, first_right + 1, …
 constexpr int pixels = 4;
 constexpr int span = PER_LANE + pixels - 1;
 static_assert(span <= 64);
@@ -186,7 +186,8 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
   }
 }
 
-// Sums over a window, first along rows (step_x = 1), then along columns. LANES threads per pixel; grid as above.
+// Sums over a window, first along rows (step_x = 1), then along columns. LANES threads per pixel; grid as
+// above.
 PARALLAX_KERNEL __launch_bounds__(BLOCK)
     add_window(const uint32* from, uint32* to, int width, int height, int step_x, int step_y) {
   constexpr int reach = WINDOW / 2;

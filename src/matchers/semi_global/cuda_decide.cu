@@ -4,8 +4,8 @@
 // A block adds up the path costs of neighbours in a row, decides, and offers their sums, or what they have
 // decided, to the right pixels that labels lead to.
 //
-// Specialised by PATHS, SEGMENT (pixels of a block), WINNERS (1 = only what left pixels have decided is offered),
-// SUB_PIXEL, BLOCK (threads); and by the macros of cuda_common.h.
+// Specialised by PATHS, SEGMENT (pixels of a block), WINNERS (1 = only what left pixels have decided is
+// offered), SUB_PIXEL, BLOCK (threads); and by the macros of cuda_common.h.
 #include "matchers/semi_global/cuda_common.h"
 #include "decision/cuda_decision.h"
 
@@ -135,7 +135,8 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
   offer_sums(right, segment, width, to.min_disparity);
 }
 
-// The right map, from the best that was offered; a masked pixel has none. One thread per pixel, grid as above.
+// The right map, from the best that was offered; a masked pixel has none. One thread per pixel, grid as
+// above.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) write_right(CudaRight right, CudaRightMap to) {
   wait_for_previous();
   const int x = blockIdx.y * BLOCK + threadIdx.x, y = blockIdx.x;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Semi-global matching on CUDA: path costs.
 //
-// Paths of a direction are independent chains of pixels. Those that are not horizontal begin in each column of the
-// first row; a diagonal one that leaves the image on one side continues on the other as a new path, so all have as
-// many pixels as the image has rows. LANES threads follow a chain, with the path costs of the last pixel in
-// registers; a launch follows several directions.
+// Paths of a direction are independent chains of pixels. Those that are not horizontal begin in each column
+// of the first row; a diagonal one that leaves the image on one side continues on the other as a new path, so
+// all have as many pixels as the image has rows. LANES threads follow a chain, with the path costs of the
+// last pixel in registers; a launch follows several directions.
 //
-// With MGM, pixels of a path depend on those beside it. A launch follows all directions by one front: a diagonal, row
-// or column of pixels that do not depend on each other, where the fronts before it are done.
+// With MGM, pixels of a path depend on those beside it. A launch follows all directions by one front: a
+// diagonal, row or column of pixels that do not depend on each other, where the fronts before it are done.
 //
-// Specialised by EDGES (0 = the same P2 everywhere), LARGE_JUMP (P2 without edges), SMALL_JUMP, AHEAD (pixels whose
-// data costs are loaded before they are needed), TABLE_SIZE (of P2), BLOCK (threads); and by the macros of
-// cuda_common.h.
+// Specialised by EDGES (0 = the same P2 everywhere), LARGE_JUMP (P2 without edges), SMALL_JUMP, AHEAD (pixels
+// whose data costs are loaded before they are needed), TABLE_SIZE (of P2), BLOCK (threads); and by the macros
+// of cuda_common.h.
 #include "matchers/semi_global/cuda_common.h"
 
 using namespace parallax::semi_global;
@@ -51,8 +51,8 @@ struct State {
   uint32 least;
 };
 
-// L of the next pixel, from its data costs. `large_jump`: P2, twice in a word; 0 where a path begins: then the last
-// pixel brings nothing.
+// L of the next pixel, from its data costs. `large_jump`: P2, twice in a word; 0 where a path begins: then
+// the last pixel brings nothing.
 __device__ __forceinline__ Costs next(const State& last, const Costs& costs, uint32 large_jump) {
   constexpr uint32 nothing = 0x7FFF7FFFu, small_jump = SMALL_JUMP | SMALL_JUMP << 16;
   constexpr int first = 0, end = half_labels - 1;
@@ -219,7 +219,8 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
 
 namespace {
 
-// What a pixel's path costs bring to another: T, or 0 where that lies beyond the border. `step`: from there to here.
+// What a pixel's path costs bring to another: T, or 0 where that lies beyond the border. `step`: from there
+// to here.
 struct Step {
   int x, y;
 };

@@ -80,8 +80,8 @@ class Opencl final : public opencl::Plan {
   int pixels_at_once() const { return is_processor() || dealing_.per_lane > 16 ? 1 : 4; }
   int chains_at_once() const { return std::clamp(2048 / dealing_.per_lane, 4, 16); }
 
-  // Work items of a group. The lanes that follow a chain wait for each other at each pixel: on NVIDIA's GPUs for their
-  // warp, on others for the group.
+  // Work items of a group. The lanes that follow a chain wait for each other at each pixel: on NVIDIA's GPUs
+  // for their warp, on others for the group.
   bool is_nvidia() const { return context().info().nvidia_capability > 0; }
   std::size_t items_of_group() const { return is_processor() ? 1 : 128; }
   std::size_t items_that_follow() const { return is_processor() ? 1 : is_nvidia() ? 128 : 32; }

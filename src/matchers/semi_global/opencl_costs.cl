@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data costs of all pixels, and their sums over windows.
 //
-// Specialised by PIXELS (neighbours in a row whose costs a work item finds), COLUMNS (whose windows a processor's work
-// item adds up), PROPORTIONAL (whether costs are OpenclCosts::per_bit for each bit of a difference), and by the macros of
-// data_cost/opencl_costs.cl and opencl_values.cl.
+// Specialised by PIXELS (neighbours in a row whose costs a work item finds), COLUMNS (whose windows a
+// processor's work item adds up), PROPORTIONAL (whether costs are OpenclCosts::per_bit for each bit of a
+// difference), and by the macros of data_cost/opencl_costs.cl and opencl_values.cl.
 
 #define FOR_PIXELS(p) EACH for (int p = 0; p < PIXELS; ++p)
 
@@ -116,7 +116,8 @@ kernel EACH_OF_GROUP void find_costs(global uchar* memory, OpenclVolumes volumes
 
 #else
 
-// The columns that a work item's pixels and labels reach, from the first one on; and the one of a pixel and a label.
+// The columns that a work item's pixels and labels reach, from the first one on; and the one of a pixel and a
+// label.
 #define SPAN (PER_LANE + PIXELS - 1)
 #define IN_SPAN(p, k) ((p) + PER_LANE - 1 - (k))
 
@@ -249,8 +250,8 @@ INLINE void subtract(const Word* costs, Word* sums) {
   }
 }
 
-// Sums over a side of a window, along rows (step_x = 1) or columns: each from that of the pixel before. Groups: rows, or
-// COLUMNS columns.
+// Sums over a side of a window, along rows (step_x = 1) or columns: each from that of the pixel before.
+// Groups: rows, or COLUMNS columns.
 kernel EACH_OF_GROUP void add_window(global uchar* memory, OpenclVolumes volumes, long from, long to, int reach,
                                      int step_x) {
   const int width = volumes.width, first = get_group_id(0) * (step_x ? 1 : COLUMNS),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// From path costs to disparities. A group adds up the path costs of neighbours in a row, decides, and offers their
-// sums, or what they have decided, to the right pixels that labels lead to. On a processor, a work item has a row.
+// From path costs to disparities. A group adds up the path costs of neighbours in a row, decides, and offers
+// their sums, or what they have decided, to the right pixels that labels lead to. On a processor, a work item
+// has a row.
 //
-// Specialised by PATHS, SEGMENT (pixels of a group whose sums it keeps), and by the macros of opencl_values.cl.
+// Specialised by PATHS, SEGMENT (pixels of a group whose sums it keeps), and by the macros of
+// opencl_values.cl.
 
 // Higher than all sums.
 #define NONE 0xFFFF
@@ -166,8 +168,8 @@ kernel EACH_OF_GROUP void decide(global uchar* memory, OpenclVolumes volumes, Op
 // Sums between neighbours are in different banks.
 #define KEPT_PITCH (PITCH + 2)
 
-// The sums of the group that lead to the same right pixel lie on a diagonal. `first_right`: the right pixel of the
-// first pixel and the last label.
+// The sums of the group that lead to the same right pixel lie on a diagonal. `first_right`: the right pixel
+// of the first pixel and the last label.
 INLINE void offer_sums(global uint* right, const OpenclVolumes* volumes, int pixels, int first_right,
                        local ushort (*kept)[KEPT_PITCH]) {
   const int last = volumes->labels - 1;

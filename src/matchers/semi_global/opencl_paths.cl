@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Path costs.
 //
-// Paths of a direction are independent chains of pixels. Those that are not horizontal begin in each column of the
-// first row; a diagonal one that leaves the image on one side continues on the other as a new path, so all have as
-// many pixels as the image has rows. On a GPU, LANES work items follow a chain, with the path costs of the last pixel
-// in registers; on a processor, a work item follows CHAINS neighbours, row by row.
+// Paths of a direction are independent chains of pixels. Those that are not horizontal begin in each column
+// of the first row; a diagonal one that leaves the image on one side continues on the other as a new path, so
+// all have as many pixels as the image has rows. On a GPU, LANES work items follow a chain, with the path
+// costs of the last pixel in registers; on a processor, a work item follows CHAINS neighbours, row by row.
 //
-// With MGM, pixels of a path depend on those beside it. On a GPU, a launch finds the path costs of all directions in one
-// front: a diagonal, row or column of pixels that do not depend on each other, where the fronts before it are done. On a
-// processor, a work item finds those of a direction, pixel by pixel.
+// With MGM, pixels of a path depend on those beside it. On a GPU, a launch finds the path costs of all
+// directions in one front: a diagonal, row or column of pixels that do not depend on each other, where the
+// fronts before it are done. On a processor, a work item finds those of a direction, pixel by pixel.
 //
-// Specialised by EDGES (0 = the same P2 everywhere), CHAINS, AHEAD (pixels whose data costs a GPU loads before they are
-// needed, even), and by the macros of opencl_values.cl.
+// Specialised by EDGES (0 = the same P2 everywhere), CHAINS, AHEAD (pixels whose data costs a GPU loads
+// before they are needed, even), and by the macros of opencl_values.cl.
 
 // Higher than all path costs.
 #define NOTHING 0x7FFF
@@ -398,8 +398,8 @@ INLINE bool find_in_front(const OpenclVolumes* volumes, int way_x, int way_y, in
   return *x >= 0 && *x < volumes->width && *y >= 0 && *y < volumes->height;
 }
 
-// Groups: x = GROUP / LANES pixels of the front, y = paths. Lanes beyond the last pixel work on the first one of the
-// image, and do not store.
+// Groups: x = GROUP / LANES pixels of the front, y = paths. Lanes beyond the last pixel work on the first one
+// of the image, and do not store.
 kernel EACH_OF_GROUP void follow_front(global uchar* memory, OpenclVolumes volumes, OpenclPaths paths, int front) {
   local Ends ends[2][GROUP / LANES];
   const int path = get_group_id(1), step_x = paths.x[path], step_y = paths.y[path], of_group = get_local_id(0) / LANES,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of the kernels of semi-global matching on OpenCL; included by host and kernels. Offsets are in bytes, from
-// the start of the plan's memory; strides in elements.
+// Arguments of the kernels of semi-global matching on OpenCL; included by host and kernels. Offsets are in
+// bytes, from the start of the plan's memory; strides in elements.
 #ifndef PARALLAX_SEMI_GLOBAL_OPENCL_TYPES
 #define PARALLAX_SEMI_GLOBAL_OPENCL_TYPES
 
@@ -29,8 +29,8 @@ typedef struct {
 typedef struct {
   cl_int wants_rival;
   cl_int uniqueness;  // percent; 0 = none
-  // The lowest sum that each right pixel has, with its label in the lower half: uints in rows without gaps; negative =
-  // not wanted.
+  // The lowest sum that each right pixel has, with its label in the lower half: uints in rows without gaps;
+  // negative = not wanted.
   cl_long right;
   cl_int only_winners;  // right pixels have only the sums of what left pixels have decided
 } OpenclSums;

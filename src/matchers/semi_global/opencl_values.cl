@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the costs of a pixel lie in memory, and how work items share them.
 //
-// In memory, a pixel has LANES · PER_LANE costs of BITS (8, 16); rows have no gaps. LANES neighbouring work items share
-// a pixel; each has PER_LANE labels that follow one another.
+// In memory, a pixel has LANES · PER_LANE costs of BITS (8, 16); rows have no gaps. LANES neighbouring work
+// items share a pixel; each has PER_LANE labels that follow one another.
 //
-// On a processor, a work item has all labels, in order, and loops over them that compilers vectorise. On a GPU, costs are
-// in registers, two in each: word k of a lane has those of labels k and k + WORDS. So the neighbours of all labels are in
-// neighbouring words, except at the ends. In memory they are in the same words, or, in bytes, words 2i and 2i + 1 are
-// the even and the odd bytes of one.
+// On a processor, a work item has all labels, in order, and loops over them that compilers vectorise. On a
+// GPU, costs are in registers, two in each: word k of a lane has those of labels k and k + WORDS. So the
+// neighbours of all labels are in neighbouring words, except at the ends. In memory they are in the same
+// words, or, in bytes, words 2i and 2i + 1 are the even and the odd bytes of one.
 //
-// Labels beyond the last have the highest data cost and P2 as their data cost. So they neither win nor change a path,
-// because the least path cost of a pixel is at most the highest data cost.
+// Labels beyond the last have the highest data cost and P2 as their data cost. So they neither win nor change
+// a path, because the least path cost of a pixel is at most the highest data cost.
 //
-// Specialised by PROCESSOR, BITS, LANES, PER_LANE (a multiple of 4), GROUP (work items, a multiple of LANES), and by the
-// macros of words.cl and lanes.cl.
+// Specialised by PROCESSOR, BITS, LANES, PER_LANE (a multiple of 4), GROUP (work items, a multiple of LANES),
+// and by the macros of words.cl and lanes.cl.
 
 #define PITCH (LANES * PER_LANE)
 #define EACH_OF_GROUP __attribute__((reqd_work_group_size(GROUP, 1, 1)))
