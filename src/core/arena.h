@@ -29,7 +29,7 @@ inline constexpr std::size_t buffer_gap = 256;
 inline constexpr std::size_t buffer_gap = 0;
 #endif
 
-// The offset of a buffer in an arena that is not yet allocated.
+// Offset of a buffer in an arena that is not yet allocated.
 template <class T>
 struct Buffer {
   std::size_t offset = 0;
@@ -38,7 +38,7 @@ struct Buffer {
   T* in(std::byte* arena) const { return reinterpret_cast<T*>(arena + offset); }
 };
 
-// A reserved plane, its rows padded to the alignment.
+// A reserved plane whose rows are padded to the alignment.
 template <class T>
 struct PlaneBuffer {
   Buffer<T> buffer;
@@ -86,7 +86,7 @@ class Arena {
   T* reserve(std::size_t count) {
     return place(layout_.reserve<T>(count));
   }
-  // Empty before allocate().
+  // The buffer; empty before allocate().
   template <class T>
   View<T> reserve_plane(Size size) {
     const PlaneBuffer<T> plane = layout_.reserve_plane<T>(size);

@@ -71,7 +71,7 @@ struct TuningSpace {
   // \throws Error as the plan does
   std::function<Footprint(const Configuration&)> footprint;
 
-  // Whether a search has anything to try.
+  // Whether a search has several values to try.
   bool is_searched() const;
 };
 
