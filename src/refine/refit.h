@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two versions of refit() share.
+// Definitions that both versions of refit() share.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace parallax::refine {
 
-// A signature has the 62 bits of a pixel's 9×7 census and this one, unless the mask excludes the pixel.
-// Beside the image all bits are 0.
+// A signature has the 62 bits of a pixel's 9×7 census and this bit, unless the mask excludes the pixel.
+// Outside the image all bits are 0.
 inline constexpr std::uint64_t takes_part = std::uint64_t{1} << 63;
 
 // The samples that a census of 9×7 reads left and right of a pixel.
@@ -44,7 +44,7 @@ struct RefitMemory {
   View<std::uint64_t> signatures[2];  // column x of the image is element x + border
 
   RefitMemory() = default;
-  // Called twice, as Arena says.
+  // Called twice (see Arena).
   RefitMemory(Size image, Arena& arena) {
     constexpr int widest_vector_bytes = 64;
     const Size samples{image.width + 2 * refit_census_border + widest_vector_bytes, image.height};

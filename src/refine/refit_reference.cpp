@@ -74,7 +74,7 @@ void refit_reference(View<float> disparity, const StereoPair& pair, int window, 
       float& value = disparity.at(x, y);
       if (!has_value(value)) continue;
       const float label = std::ceil(value - 0.5f);
-      // The whole window is outside the right image.
+      // True if the whole window is outside the right image.
       if (std::abs(label) > static_cast<float>(size.width + window)) continue;
       value = refitted(value, label, costs_around(left, right, x, y, static_cast<int>(label), window / 2));
     }
