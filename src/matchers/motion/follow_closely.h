@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Half-sweeps that follow each other closely: half-sweep k of row y comes as soon as half-sweep k − 1 of row
-// y + 1 is done. So rows stay in the cache from their first half-sweep to their last.
+// y + 1 is done, so that rows stay in the cache from their first half-sweep to their last.
 #pragma once
 
 #include <algorithm>
 
 namespace parallax::motion {
 
-// The rows of a half-sweep, the k-th of some that follow each other closely.
+// The rows of the k-th half-sweep of some that follow each other closely.
 struct RowRange {
   int first, last;
 };

@@ -40,8 +40,7 @@ INLINE Word least_word(const Word* words) {
   return least;
 }
 
-// L of the next pixel, from its data costs; leaves out the labels beyond the lane's, and the lowest of all
-// lanes.
+// L of the next pixel, from its data costs. Other lanes complete the labels beyond this lane's, and `least`.
 INLINE void find_next(const Path* last, const Word* costs, int small_jump, Word large_jump, Path* next) {
   const Word small = all_of(small_jump), capped = last->least + large_jump;
   FOR_WORDS(k) {

@@ -72,7 +72,7 @@ struct Model : data_cost::CostModel {
   SemiGlobalParameters parameters;
   std::vector<int> large_jumps;  // P2, by edge_index() of the difference in gray
 
-  // The highest data cost of a pixel; then that of a window.
+  // The highest data cost of a single pixel.
   int highest_pixel_cost() const {
     return static_cast<int>(cost == DataCost::volume ? volume_limit : highest_data_cost());
   }
