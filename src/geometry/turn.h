@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the cameras of a rig are turned until their baseline is parallel to rows.
+// The rotations of a rig's cameras that make their baseline parallel to the rows.
 #pragma once
 
 #include "parallax/rig.h"
 
 namespace parallax {
 
-// From each camera's axes to the rectified ones.
+// Rotations from each camera's axes to the rectified axes.
 struct Rotations {
   Matrix3 left, right;
   double baseline;

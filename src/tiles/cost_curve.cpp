@@ -14,7 +14,7 @@
 namespace parallax {
 namespace {
 
-// For totals.
+// Padding of the surrounding image for totals.
 constexpr int padding = 48;
 
 // The columns or rows around one of them.
@@ -40,7 +40,7 @@ View<const std::uint8_t> part(View<const std::uint8_t> mask, const Rectangle& re
   return {mask.row(region.y) + region.x, region.size, mask.stride_bytes};
 }
 
-// Nothing but the match.
+// No refinement after the match.
 RefineParameters no_steps() {
   RefineParameters steps;
   steps.left_right_check = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What planning, matching and stitching tiles share.
+// Functions that planning, matching and stitching tiles share.
 #pragma once
 
 #include "parallax/tiles.h"
@@ -9,8 +9,8 @@ namespace parallax::tiles {
 // Parameters for matching a tile: the left-right check is the only refinement step.
 MatcherParameters tile_parameters(MatcherParameters parameters);
 
-// Refinement steps that run on the stitched map.
-// \throws Error (argument) for refit, which cannot
+// The refinement steps that run on the stitched map.
+// \throws Error (argument) for refit, which cannot run there
 RefineParameters steps_after_tiles(const MatcherParameters& parameters);
 
 // Checks a plan, which may come from a file.
