@@ -155,7 +155,7 @@ Scored load(const PairFolder& entry) {
   return pair;
 }
 
-// Percentage of pixels off by more than one.
+// Share of pixels off by more than one, in per cent.
 struct Bad1 {
   double visible = 0, all = 0, milliseconds = 0;
 };

@@ -38,7 +38,7 @@ struct PapersFiles {
   std::filesystem::path left, right, truth;
 };
 
-// Pairs as pictures; in builds with libraries of pictures.
+// Pairs as pictures; for builds with picture libraries.
 PapersFiles picture_files(const std::filesystem::path& folder, const std::string& pair);
 Plane<std::uint8_t> read_gray(const std::filesystem::path& picture);
 PapersImages read_pictures(const PapersFiles& files, const std::string& pair);

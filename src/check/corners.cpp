@@ -75,7 +75,7 @@ void strengths_of_rows(const Plane<float>& image, int first, int last, Plane<flo
   }
 }
 
-// Of equal neighbours, the first is the maximum.
+// The first of equal neighbours is the maximum.
 bool is_maximum(const Plane<float>& strengths, int x, int y) {
   const float strength = strengths.at(x, y);
   for (int dy = -2; dy <= 2; ++dy) {

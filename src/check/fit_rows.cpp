@@ -12,7 +12,7 @@ namespace {
 
 constexpr int terms = RowModel::terms;
 constexpr int first_terms = 3;        // shift, rotation, scale
-constexpr int draws = 300;            // of three points; a third of good points suffices
+constexpr int draws = 300;            // samples of three points; a third of good points suffices
 constexpr double coarse = 3;          // maximum distance of a good point from the first model, in pixels
 constexpr double least_noise = 0.03;  // pixels
 constexpr double tukey = 4.685;       // 95 % efficiency

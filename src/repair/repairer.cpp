@@ -208,7 +208,7 @@ class RigRepairer::Estimator {
       throw Error(ErrorCategory::argument, "left and right image differ in depth: give two of one depth");
   }
 
-  // Measures the nearest disparity of the scene, and the spread of disparities.
+  // Measures the nearest disparity of the scene, and how its points are spread.
   void measure(std::span<const PointPair> points, const Values& values) {
     const std::vector<Rectified> places = repair::rectified(changed(rig_, values), points);
     std::vector<double> disparities;

@@ -60,7 +60,7 @@ void check_images(const StereoPair& pair) {
   check_mask("right mask", pair.right_mask, pair.left.format.size);
 }
 
-// Of each disparity, keeps the row offset with the lowest total.
+// Keeps, for each disparity, the row offset with the lowest total.
 void keep_best_row_offsets(CostCurve& curve, std::size_t disparities) {
   const std::size_t labels = curve.data_costs.size();
   for (std::size_t label = disparities; label < labels && curve.totals.size() == labels; ++label) {

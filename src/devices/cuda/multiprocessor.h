@@ -10,7 +10,7 @@ namespace parallax::cuda {
 
 namespace multiprocessor {
 inline constexpr int threads = 2048, registers = 65536;
-// of its shared memory, reserved by CUDA
+// shared memory that CUDA reserves for each block
 inline constexpr int reserved_bytes_a_block = 1024;
 }  // namespace multiprocessor
 

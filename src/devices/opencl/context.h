@@ -25,7 +25,7 @@ struct DeviceInfo {
   bool has_doubles = false;        // cl_khr_fp64
   bool divides_correctly = false;  // float division is correctly rounded, as on the CPU
   unsigned compute_units = 0;
-  int nvidia_capability = 0;  // of an NVIDIA GPU with NVIDIA's driver: its compute capability; 90 = 9.0
+  int nvidia_capability = 0;  // compute capability of an NVIDIA GPU with NVIDIA's driver; 90 = 9.0
   std::size_t memory_bytes = 0, largest_buffer_bytes = 0;
 };
 

@@ -137,7 +137,7 @@ __device__ __forceinline__ Sources find_sources(const CudaCandidateLevel& level,
   const bool odd = parity(place.y, colour) != 0, vertical = place.direction < left_side;
   const int step = place.direction % 2 == 0 ? -1 : 1;
   const int row = vertical ? place.row + step : place.row, y = vertical ? place.y + step : place.y;
-  // Of the pixels beside a group, the last one may be in the next tile.
+  // The last of the pixels beside a group may be in the next tile.
   const bool beside = !vertical && odd == (place.direction == right_side);
   const bool beyond = vertical && (row < 0 || row >= tile_side || y >= level.height);
   const int next_x = place.tile_x + (beside ? step : 0);

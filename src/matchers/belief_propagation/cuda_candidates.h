@@ -81,7 +81,7 @@ class CudaCandidates {
   Size size_;
   unsigned threads_;  // per block
   int shared_slots_;  // candidates of a tile that fit in shared memory
-  int least_blocks_;  // of updates, minimum number resident on a multiprocessor; 0 = no minimum
+  int least_blocks_;  // minimum number of update blocks resident on a multiprocessor; 0 = no minimum
   Memory memory_of_[2];
   std::byte* memory_ = nullptr;
   cuda::Program program_;

@@ -359,7 +359,7 @@ class Opencl final : public opencl::Plan {
   data_cost::OpenclImages images_;
   refine::OpenclPipeline refinement_;
   std::vector<OpenclLevel> levels_;
-  std::vector<OpenclTiles> tiles_;                 // of the finest levels, if they have candidates
+  std::vector<OpenclTiles> tiles_;                 // the finest levels, if they have candidates
   cl_long best_ = 0;                               // see OpenclLabels
   std::vector<PlaneBuffer<std::uint16_t>> grays_;  // one per level, except the image's
   cl_long edge_table_ = 0;

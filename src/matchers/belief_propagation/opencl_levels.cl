@@ -23,7 +23,7 @@
 typedef struct {
   int y, group, odd, colour;
   int pixels;               // number of pixels in the image
-  int first_label, labels;  // of its share
+  int first_label, labels;  // the share's labels
   bool exists;
 } Place;
 

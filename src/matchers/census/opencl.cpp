@@ -33,7 +33,7 @@ struct Layout {
   bool is_processor;
   int value_bytes;                        // bytes of a value in a signature's planes
   int described_columns, described_rows;  // columns and rows described together
-  int lanes, rows;                        // of a searched tile or strip, without its windows
+  int lanes, rows;                        // size of a searched tile or strip, without its windows
   int shares;                             // parts of a strip's labels, one per work item
   int before;                             // columns of signatures written beside the image
 };

@@ -35,7 +35,7 @@ typedef struct {
 
 // The transform, as an argument of kernels.
 typedef struct {
-  cl_int bits, planes;   // of a signature; see OpenclLevel
+  cl_int bits, planes;   // size of a signature; see OpenclLevel
   cl_int with_gray;      // whether the last plane has 8-bit gray values
   cl_int columns, rows;  // size of the window
   cl_int sparse;         // whether only every second row and column counts

@@ -110,7 +110,7 @@ struct AllLabels::Implementation {
   std::vector<Size> sizes_;
   std::vector<LabelRows> levels_;  // the finest one has no memory unless it is kept
   bool keeps_finest_;
-  std::vector<View<std::uint16_t>> gray_;  // of all levels except the finest
+  std::vector<View<std::uint16_t>> gray_;  // for all levels except the finest
   ParityFeatures features_;
   std::byte* zeros_ = nullptr;
   std::vector<std::uint8_t> table_;

@@ -395,7 +395,7 @@ class Cuda final : public cuda::Plan {
   }
 
   Model model_;
-  // of all-label updates, minimum number resident on a multiprocessor; 0 = the kernels' default
+  // minimum number of all-label update blocks resident on a multiprocessor; 0 = the kernels' default
   int least_blocks_;
   bool at_once_ = false;
   std::vector<Scale> scales_[2];                      // [way]; their sizes are the same

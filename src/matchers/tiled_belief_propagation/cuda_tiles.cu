@@ -266,7 +266,7 @@ struct Crossing {
 struct Visit {
   Region region;
   int left, top;
-  Crossing row, column;  // of the thread's direction
+  Crossing row, column;  // borders in the thread's direction
 };
 
 __device__ __forceinline__ Border border_of(uint32* forward, uint32* backward, bool is_backward, int tile,
