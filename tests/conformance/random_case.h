@@ -13,8 +13,8 @@
 
 namespace parallax::test {
 
-// Two images with padded rows, often with masks. Half of the rows of the right one show the left one,
-// shifted, so that some matches are good.
+// Two images with padded rows, often with masks. Half of the right image's rows show the left image shifted,
+// so that some matches are good.
 class RandomPair {
  public:
   RandomPair() = default;
@@ -85,7 +85,7 @@ class RandomPair {
     }
   }
 
-  // Shows at (x, y) what the texture has at (x + right, y + down).
+  // Shows the texture's value at (x + right, y + down) at (x, y).
   static void make_smooth(Input& image, double right, double down) {
     const auto [format, channels] = std::pair(image.view.format, image.view.channels);
     for (int row = 0; row < format.size.height; ++row) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rigs as they are found on desks and cars: cameras side by side, almost parallel, with lenses of both
-// models.
+// Typical rigs of desks and cars: cameras side by side, almost parallel, with lenses of both models.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +72,7 @@ inline Rig chessboard_rig() {
   return {left, right, rotation, {-0.08356771645377636, 0.0011706485951976, 9.130578534180811e-05}};
 }
 
-// Wide images of long focal length and strong barrel distortion, as those of KITTI's gray cameras.
+// Wide images of long focal length and strong barrel distortion, like those of KITTI's gray cameras.
 inline Rig car_rig() {
   Camera left;
   left.size = {1392, 512};

@@ -33,7 +33,7 @@ class LaunchTest : public ::testing::Test {
     if (!folder_.empty()) fs::remove_all(folder_);
   }
 
-  // Returns the exit status; `log` receives what the program printed.
+  // Returns the exit status; `log` receives the output of the program.
   int launch(const std::string& pipeline, std::string* log = nullptr) const {
     const std::string output = (folder_ / "log").string();
     const int status =

@@ -185,7 +185,7 @@ inline Guide random_patches(Size size, BitDepth depth, int channels) {
   return guide;
 }
 
-// The right image of a pair: it shows the left one shifted, with noise.
+// The right image of a pair: it shows the left image shifted, with noise.
 inline Guide right_image_of(Guide left) {
   Random random(5);
   constexpr int shift = 2;
@@ -209,10 +209,10 @@ inline Map refined_on_cpu(const RefineParameters& parameters, const StereoPair& 
   return map;
 }
 
-// The parameters that each step after a match is tested with, on every device.
+// The parameters with which each step after a match is tested, on every device.
 struct Step {
   const char* name;
-  bool is_guided;  // by the left image
+  bool is_guided;  // whether the left image guides it
   std::vector<RefineParameters> parameters;
 };
 
@@ -299,7 +299,7 @@ inline Guide guide_for(const RefineParameters& parameters, Size size, BitDepth d
   return {size, depth, is_first ? 1 : 3};
 }
 
-// Calls action(parameters, size, guide) for all sizes, and all guides that the step can tell apart.
+// Calls action(parameters, size, guide) for all sizes, and for all guides that the step can distinguish.
 template <class Action>
 void for_each_refine_problem(const Step& step, const Action& action) {
   for (const RefineParameters& parameters : step.parameters) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rig in every format, with numbers worked out from each format's definition.
+// One rig in every format, with numbers computed from each format's definition.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ inline Rig turned_rig() {
   return rig;
 }
 
-// Of rectified pictures: 0.12 m, and an offset of disparity of 10 px.
+// The rig of rectified pictures: 0.12 m, and an offset of disparity of 10 px.
 inline Rig parallel_rig() {
   Rig rig;
   rig.left = {{1280, 720}, 700, 700, 640, 360, LensModel::radial_tangential, {}};
