@@ -38,8 +38,8 @@ struct CostModel {
   int differences;     // larger differences count as this one
   // otherwise a pixel with a label whose right pixel does not exist has no data costs at all
   bool has_outside;
-  float outside;       // cost of a label whose right pixel does not exist
-  int frame = 0;       // pixels nearer to the border than this have no data costs
+  float outside;  // cost of a label whose right pixel does not exist
+  int frame = 0;  // pixels nearer to the border than this have no data costs
 
   int disparities() const { return labels / row_offsets; }
   LabelSpace space() const { return {{min_disparity, min_row_offset}, {labels / row_offsets, row_offsets}}; }

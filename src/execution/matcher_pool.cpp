@@ -125,8 +125,7 @@ class MatcherPool::State {
   std::condition_variable finished_, room_;
   std::map<std::uint64_t, Task> queue_;  // by number, so that a pair that comes back is the next one again
   std::map<std::uint64_t, Ticket> tickets_;
-  std::map<std::uint64_t, std::uint64_t>
-      done_;  // numbers of finished, unclaimed pairs, by their order
+  std::map<std::uint64_t, std::uint64_t> done_;  // numbers of finished, unclaimed pairs, by their order
   std::uint64_t next_number_ = 0, next_order_ = 0, unclaimed_ = 0;
   std::vector<LostDevice> lost_;
   bool stopping_ = false;

@@ -133,7 +133,7 @@ inline constexpr std::uint8_t outside = 255;  // outside the image
 struct PlaneFill {
   Size cells, samples;
   View<std::uint8_t> colour[3];
-  View<std::int32_t> value;   // no_sample: none
+  View<std::int32_t> value;  // no_sample: none
   // index of the superpixel that the sample belongs to, among the nine cells, or `outside`
   View<std::uint8_t> joined;
   Superpixel* superpixels = nullptr;

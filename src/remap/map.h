@@ -33,8 +33,8 @@ inline constexpr int window_columns = 16, group_columns = 32;
 inline constexpr std::uint8_t no_windows = 255;
 
 struct Map {
-  Size size;               // size of the rectified image
-  Size camera;             // size of the camera's images
+  Size size;    // size of the rectified image
+  Size camera;  // size of the camera's images
   // 64 · (column − column of the block), or unseen; width rounded up to group_columns
   Plane<std::uint16_t> x;
   Plane<std::uint16_t> y;  // the same for rows

@@ -24,7 +24,7 @@ constexpr double disagrees = 0.15;  // pixels, and 4 standard deviations
 constexpr int frames_of_drift = 3;
 // share of the width: scenes may show such disparities, or larger ones
 constexpr double nearest_share = 0.05;
-constexpr double far_share = 0.004;     // disparities below are far away
+constexpr double far_share = 0.004;  // disparities below are far away
 constexpr double not_better_than = 0.9;
 constexpr double degrees = 180 / std::numbers::pi;
 
