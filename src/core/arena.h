@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a plan, in one block. All buffers are reserved before it is allocated: so its size is known and
+// Memory of a plan, in one block. All buffers are reserved before it is allocated, so its size is known and
 // can be refused beforehand, and a run needs no allocation.
 #pragma once
 
@@ -21,8 +21,8 @@ namespace parallax {
 
 inline constexpr std::size_t buffer_alignment = 64;
 
-// Under AddressSanitizer, poisoned gaps separate the buffers, and buffers start as garbage, so that a result
-// that depends on uninitialised memory shows.
+// Under AddressSanitizer, poisoned gaps separate the buffers, and buffers start as garbage, so that results
+// that depend on uninitialised memory become visible.
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr std::size_t buffer_gap = 256;
 #else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labels of one or two dimensions: what a label means.
+// Labels of one or two dimensions: the offsets between pixels of the left and the right image.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a search along the row reaches from a left pixel, in both images.
+// The columns on both sides of a left pixel that a search along its row reads, in both images.
 #pragma once
 
 #include <algorithm>

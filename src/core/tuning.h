@@ -15,7 +15,7 @@
 namespace parallax::detail {
 
 struct Tunable {
-  std::string name;                     // as in tuning files: "rows_per_thread"
+  std::string name;                     // for example "rows_per_thread", as in tuning files
   const char* help;                     // one line
   std::vector<int> values;              // values that a search tries, besides the plan's default
   std::vector<std::string> texts = {};  // names of these values, then of those below; empty = numbers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each kind of device reports about this machine.
+// The properties of this machine that each kind of device reports.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work beside that of a stream.
+// Work that runs concurrently with a stream.
 #pragma once
 
 #include "devices/cuda/context.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common to all files of kernels: each includes it first.
+// Definitions for all files of kernels, each of which includes this file first.
 #pragma once
 
 using uint8 = unsigned char;

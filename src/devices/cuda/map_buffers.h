@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disparity maps in memory that a GPU writes, and their way to a caller on the host.
+// Disparity maps in memory that a GPU writes, and their copies to a caller on the host.
 #pragma once
 
 #include <cstddef>

@@ -63,7 +63,7 @@ class Owned {
   Release release_ = nullptr;
 };
 
-// One device and a context of its own.
+// One device and its own context.
 class Context {
  public:
   // \throws Error (device) when there is no such device, or it is unsuitable

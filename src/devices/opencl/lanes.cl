@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbouring work items that share something, its lanes. On NVIDIA's GPUs, the lanes are in one warp, and
+// Neighbouring work items that share something are its lanes. On NVIDIA's GPUs, the lanes are in one warp,
 // exchange values without local memory, and wait only for their warp.
 //
 // All work items of a group call these functions together.
