@@ -23,7 +23,7 @@
 
 namespace parallax {
 
-// For the names of tests.
+// Used in the names of tests.
 inline std::ostream& operator<<(std::ostream& out, DeviceKind kind) {
   return out << name(kind);
 }
@@ -117,7 +117,7 @@ inline bool is_here(DeviceKind kind) {
   return false;
 }
 
-// Those of the devices reference and cpu on which the method runs.
+// The devices among reference and cpu on which the method runs.
 inline std::vector<Device> processors(std::string_view method) {
   std::vector<Device> devices;
   for (const MatcherOnDevice& entry : list_matchers()) {

@@ -19,7 +19,7 @@ struct Published {
   std::string hardware = {};
 };
 
-// What is run for each pair.
+// The runs for each pair.
 enum class Way {
   planned_once,           // a run of an existing matcher
   planned_for_each_pair,  // includes making and releasing the matcher, with its memory

@@ -27,7 +27,7 @@ std::string significant(std::optional<double> value) {
   return with_decimals(*value, std::clamp(2 - static_cast<int>(std::floor(std::log10(size))), 0, 5));
 }
 
-// In the format of the paper.
+// The value in the format of the paper.
 std::string as_published(std::optional<double> value, const char* format) {
   if (!value) return none;
   char text[64];

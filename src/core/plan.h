@@ -39,7 +39,7 @@ class Plan {
     throw Error(ErrorCategory::device,
                 "only a matcher planned for a GPU takes images in GPU memory: use run()");
   }
-  // By default refused like enqueue().
+  // Refused by default, like enqueue().
   virtual void enqueue_finite(const StereoPair& pair, const FiniteMap&, void* stream) {
     enqueue(pair, DisparityMap{}, stream);
   }

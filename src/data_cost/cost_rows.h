@@ -29,7 +29,7 @@ class CostRows {
 
   // The left image, smoothed as for costs.
   View<const std::uint16_t> gray() const { return features_.gray(0); }
-  // For each pixel: matched, or the Status that is known before matching.
+  // The status of each pixel: matched, or the Status that is known before matching.
   const View<std::uint8_t>& status() const { return status_; }
 
   // Costs of `count` pixels of a row, up to at_once(), for the disparities at one row offset, the number

@@ -97,7 +97,7 @@ inline constexpr int most_row_tolerance = 16;
 void check_one_row(const CostModel& model, const char* device);
 void check_one_row(int row_tolerance, const char* device);
 
-// How much surrounding image a tile of belief propagation needs: `padding` pixels on every side, and the
+// The surrounding image that a tile of belief propagation needs: `padding` pixels on every side, and the
 // pixels that data costs read.
 // \throws Error (argument) as check_reachable() does, and for a caller's volume
 Margins margins(const CostModel& model, Size size, bool left_right_check, int padding);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much smoothness remains across an edge of the image.
+// The share of smoothness that remains across an edge of the image.
 #pragma once
 
 #include <cmath>

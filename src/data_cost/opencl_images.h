@@ -15,7 +15,7 @@ namespace parallax::data_cost {
 
 class OpenclImages {
  public:
-  // How the features of a row are stored.
+  // The layout of the features of a row.
   struct Rows {
     int parts;   // see OpenclInputs
     int around;  // padding elements on both sides of a part

@@ -34,7 +34,7 @@ inline int nearest_integer(float value) {
   return truncated + (lower > static_cast<float>(truncated) ? 1 : 0);
 }
 
-// In units of g², which has 4 times the gradient of an image.
+// In units of g², where g is 4 times the gradient of an image.
 inline constexpr double refit_stiffness = 32;
 
 // Sums over the pixels that a window takes; e includes g·(m(q) − m(p)).

@@ -106,7 +106,7 @@ const std::map<std::string, Values>& values_worth_trying() {
 
 RandomCase::RandomCase(const std::string& method, unsigned seed)
     : method_(method), seed_(seed), random_(seed) {
-  // From narrower than a window to wider than a tile.
+  // Sizes from narrower than a window to wider than a tile.
   static const std::vector<Size> sizes{{1, 1},   {1, 7},    {1, 9},    {9, 1},   {11, 1},  {2, 2},   {2, 3},
                                        {3, 3},   {7, 5},    {13, 11},  {33, 4},  {31, 17}, {64, 5},  {37, 41},
                                        {65, 9},  {101, 13}, {53, 29},  {128, 3}, {6, 90},  {130, 2}, {129, 8},

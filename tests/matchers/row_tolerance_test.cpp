@@ -181,7 +181,7 @@ SynthPair lowered(const SynthPair& pair, int down) {
   return lowered(pair, [=](int, int) { return down; });
 }
 
-// From 2 rows higher at the left border to 2 rows lower at the right one.
+// The row offset goes from 2 rows higher at the left border to 2 rows lower at the right one.
 SynthPair sheared(const SynthPair& pair) {
   return lowered(pair, [width = pair.size().width](int x, int) { return 5 * x / width - 2; });
 }
@@ -418,7 +418,7 @@ TEST(RowVotesTest, ThePairAsAWholeDecidesWhereVotesHardlyDiffer) {
   EXPECT_EQ(first_of(1, 0.01), 1);
 }
 
-// As high as the costs of 16-bit images with squared differences and the widest window can be.
+// Costs as high as those of 16-bit images with squared differences and the widest window can be.
 TEST(RowVotesTest, HighCostsWithAHighPriorKeepTheOrder) {
   constexpr Size image{96, 96};
   Arena arena;

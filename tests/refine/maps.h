@@ -60,7 +60,7 @@ inline std::string first_difference(const Map& a, const Map& b) {
 class Random {
  public:
   explicit Random(unsigned seed) : generator_(seed) {}
-  // From 0 to `end` − 1; the same on every machine.
+  // A number from 0 to `end` − 1; the same on every machine.
   int below(int end) { return static_cast<int>(generator_() % static_cast<unsigned>(end)); }
   bool one_in(int times) { return below(times) == 0; }
 
@@ -92,7 +92,7 @@ inline const Picture pictures[] = {
        const bool gap = y % 2 == 1 && (y % 4 == 1 ? x != 0 : x % 64 != 63);
        return gap ? none : 5.0f;
      }},
-    // With holes and outliers.
+    // Surfaces with holes and outliers.
     {"surfaces",
      [](Random& random, int x, int y) {
        if (random.one_in(4) || (x / 15 + y / 20) % 3 == 0) return none;

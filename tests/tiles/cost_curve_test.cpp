@@ -13,7 +13,7 @@ constexpr std::pair<int, int> positions[] = {{0, 0},   {199, 149}, {30, 75},  {1
 
 class CostCurveTest : public testing::TestWithParam<std::string> {
  protected:
-  // Without the steps that change the match's decisions.
+  // The parameters without the steps that change the match's decisions.
   MatcherParameters bare() const {
     MatcherParameters parameters = preset(GetParam(), "default");
     parameters.disparities() = 24;

@@ -167,7 +167,7 @@ TEST(OpenCvRosTest, RectificationGivesTheRigBack) {
               rig_of(rig), 1e-9);
 }
 
-// What is written for ROS rectifies: a point is in the same row of both views, and its disparity is f · B /
+// The files written for ROS rectify: a point is in the same row of both views, and its disparity is f · B /
 // Z.
 TEST(OpenCvRosTest, WrittenRectificationAlignsRows) {
   const OpenCvRig rig = general_rig();

@@ -52,7 +52,7 @@ TEST_F(RepairCommand, WritesTheRepairedRig) {
   EXPECT_FALSE(contains(outcome.out, "guess")) << outcome.out;
   EXPECT_LT(rows_off("new.json", turned), 0.1);
   EXPECT_GT(rows_off("rig.json", turned), 1);
-  // In another format, and as JSON.
+  // The same in another format, and as JSON.
   const Outcome other = run("check l.png r.png --rig rig.json --repair new.yml --json");
   ASSERT_EQ(other.status, 0) << other.err;
   const auto json = nlohmann::json::parse(other.out);

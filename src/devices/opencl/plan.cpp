@@ -164,7 +164,7 @@ void Plan::copy_masks_and_costs(const StereoPair& from, const Pair& to, std::byt
             {memory + to.costs, static_cast<std::ptrdiff_t>(bytes)}, bytes, height, workers_);
 }
 
-// To be called as soon as the map is complete.
+// Called as soon as the map is complete.
 void Plan::finish_match(detail::StageClock& clock) {
   if (queue_.measures()) {
     queue_.add_stage_times(stage_times);

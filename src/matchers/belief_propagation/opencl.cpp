@@ -33,7 +33,7 @@ std::size_t size(int value) {
   return static_cast<std::size_t>(value);
 }
 
-// How each kind of device processes levels that consider all labels: see opencl_messages.cl.
+// The layout of levels that consider all labels, for each kind of device: see opencl_messages.cl.
 struct Layout {
   int pixels, shares, per_share, group_words;
 };

@@ -51,7 +51,7 @@ TileShape tile_shape(const opencl::DeviceInfo& device, const detail::Configurati
           configuration.value(items_a_group, by_itself.group_items)};
 }
 
-// How strips are searched: see opencl_strips.cl.
+// The shape of the search in strips: see opencl_strips.cl.
 struct StripShape {
   static constexpr int lanes = 32, columns = 4;
   int rows, labels;

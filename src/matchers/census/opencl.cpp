@@ -28,7 +28,7 @@ using opencl::Shape;
 constexpr int square = 4, levels_a_launch = PARALLAX_CENSUS_LEVELS;
 constexpr int item_rows = 4;
 
-// How each kind of device processes images.
+// The layout of images for each kind of device.
 struct Layout {
   bool is_processor;
   int value_bytes;                        // bytes of a value in a signature's planes

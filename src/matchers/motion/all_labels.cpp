@@ -245,7 +245,7 @@ void AllLabels::Implementation::sum_levels(const Workers& workers) const {
     });
 }
 
-// From costs of the finest level, which are computed for this purpose, some pixels at a time.
+// Sums the costs of the finest level, which are computed for this purpose, some pixels at a time.
 void AllLabels::Implementation::sum_first_level(int y, const Scratch& scratch) const {
   const LabelRows &fine = levels_[0], &coarse = levels_[1];
   const int line = widest_vector_bytes / static_cast<int>(element_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From path costs to disparities. A group adds up the path costs of neighbours in a row, decides, and offers
-// their sums, or only the decided ones, to the right pixels that labels lead to. On a processor, a work item
-// has a row.
+// The step from path costs to disparities. A group adds up the path costs of neighbours in a row, decides,
+// and offers their sums, or only the decided ones, to the right pixels that labels lead to. On a processor, a
+// work item has a row.
 //
 // Specialised by PATHS, SEGMENT (pixels of a group whose sums it keeps), and by the macros of
 // opencl_values.cl.
