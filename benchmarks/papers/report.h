@@ -25,7 +25,6 @@ std::string markdown_of_paper(const std::vector<MeasuredTable>& tables);
 
 // One object: version, machine, and a row for each step on each device.
 std::string json_report(const std::vector<MeasuredTable>& tables, const PapersRun& run);
-// The same rows as CSV.
 std::string csv_report(const std::vector<MeasuredTable>& tables);
 
 // Names and contents of files: a chart for each table with speed-ups.

@@ -127,7 +127,6 @@ void take(Evidence evidence, PairReport& report) {
   report.points = std::move(evidence.points);
 }
 
-// Mirrors both pictures of the evidence.
 void flip_both(Flip flip, Size size, Evidence& evidence) {
   const auto columns = static_cast<float>(size.width - 1), rows = static_cast<float>(size.height - 1);
   for (CheckedPoint& point : evidence.points) {

@@ -63,7 +63,6 @@ class Draw {
   std::uint64_t state_ = 0x9e3779b97f4a7c15u;
 };
 
-// The plane through three points.
 std::optional<Vector<first_terms>> plane_through(const std::array<const Equation*, 3>& points) {
   Cholesky<first_terms>::Matrix products{};
   Vector<first_terms> sums{};

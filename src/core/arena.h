@@ -70,7 +70,6 @@ class ArenaLayout {
   }
 
   std::size_t bytes() const { return bytes_; }
-  // Offsets of the gaps.
   const std::vector<std::size_t>& gaps() const { return gaps_; }
 
  private:

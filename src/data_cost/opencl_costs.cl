@@ -31,7 +31,6 @@ typedef int Difference;  // in 256ths of a gray level
 #define DIFFERENCE_SCALE 1
 #endif
 
-// The difference between two pixels.
 INLINE Difference difference(Features left, Features right) {
 #if COST == CENSUS || COST == CENSUS_OF_OPPOSITES
   return popcount(left.of[0] ^ right.of[0]);

@@ -21,10 +21,8 @@ inline bool has_unseen(const remap::Map& map) {
   return false;
 }
 
-// Rectifies on the host.
 std::unique_ptr<Plan> rectified_host_plan(std::unique_ptr<Plan> matcher, const remap::SharedProblem& problem,
                                           const Device& device);
-// Rectifies on the matcher's GPU.
 std::unique_ptr<Plan> rectified_cuda_plan(std::unique_ptr<Plan> matcher, const remap::SharedProblem& problem,
                                           const Device& device);
 // Rectifies on the matcher's GPU; if OpenCL's device is a processor, on the host.

@@ -24,7 +24,6 @@ INLINE void add_up_paths(global uchar* memory, const OpenclVolumes* volumes, lon
   }
 }
 
-// Keeps the sums of a lane.
 INLINE void keep(const Word* sums, bool is_matched, local ushort* kept) {
   FOR_LABELS(k) {
     kept[k] = is_matched ? sums[k] : NONE;
@@ -57,7 +56,6 @@ INLINE void add_up_paths(global uchar* memory, const OpenclVolumes* volumes, lon
   }
 }
 
-// Keeps the sums of a lane.
 INLINE void keep(const Word* sums, bool is_matched, local ushort* kept) {
   const uint none = both_halves(NONE);
   local uint* to = (local uint*)(kept + first_label());

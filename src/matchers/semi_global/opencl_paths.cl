@@ -306,7 +306,6 @@ kernel EACH_OF_GROUP void follow(global uchar* memory, OpenclVolumes volumes, Op
 
 // MGM
 
-// Path costs of a lane.
 INLINE void load_path(global uchar* memory, const OpenclVolumes* volumes, long path_costs, long pixel, local Ends* ends,
                       Path* path) {
   load(costs_at(memory, path_costs, pixel), path->of + 1);

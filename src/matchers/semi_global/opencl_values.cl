@@ -79,7 +79,6 @@ static int own_lane(void) {
   return get_local_id(0) % LANES;
 }
 
-// The first label of a lane.
 static int first_label(void) {
   return own_lane() * PER_LANE;
 }
@@ -121,7 +120,6 @@ INLINE void fetch_ahead(const global Value* from) {
 #endif
 }
 
-// The cost of a lane's label.
 INLINE ushort cost_of_label(const Word* costs, int k) {
   return costs[k];
 }
