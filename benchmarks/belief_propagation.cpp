@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares belief propagation with OpenCV's StereoSGBM (MODE_SGBM, block 5, one thread) in one process, on the
-// same pixels, with the same label count rounded up to a multiple of 16:
+// Compares belief propagation with OpenCV's StereoSGBM (MODE_SGBM, block 5, one thread) in one process, on
+// the same pixels, with the same label count rounded up to a multiple of 16:
 //
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_belief_propagation --benchmark_filter=speed
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_belief_propagation --benchmark_filter=error
 //
-// Further benchmarks: on the Middlebury pairs, the default preset and StereoSGBM and StereoBM with holes filled
-// along the rows (`accuracy`), and the effect of each option (`option`); time against labels and pixels
-// (`scaling`); the quality of the confidence (`confidence`); and energy against iterations (`energy`).
+// Further benchmarks: on the Middlebury pairs, the default preset and StereoSGBM and StereoBM with holes
+// filled along the rows (`accuracy`), and the effect of each option (`option`); time against labels and
+// pixels (`scaling`); the quality of the confidence (`confidence`); and energy against iterations (`energy`).
 //
 // `ratio` is our time divided by that of StereoSGBM, in interleaved runs.
 
