@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares belief propagation with OpenCV's StereoSGBM (MODE_SGBM, block 5, one thread) in one process, on the
-// same pixels, with the same label count rounded up to a multiple of 16:
+// Compares belief propagation with OpenCV's StereoSGBM (MODE_SGBM, block 5, one thread) in one process, on
+// the same pixels, with the same label count rounded up to a multiple of 16:
 //
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_belief_propagation --benchmark_filter=speed
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_belief_propagation --benchmark_filter=error
 //
-// Further benchmarks: on the Middlebury pairs, the default preset and StereoSGBM and StereoBM with holes filled
-// along the rows (`accuracy`), and the effect of each option (`option`); time against labels and pixels
-// (`scaling`); the quality of the confidence (`confidence`); and energy against iterations (`energy`).
+// Further benchmarks: on the Middlebury pairs, the default preset and StereoSGBM and StereoBM with holes
+// filled along the rows (`accuracy`), and the effect of each option (`option`); time against labels and
+// pixels (`scaling`); the quality of the confidence (`confidence`); and energy against iterations (`energy`).
 //
 // `ratio` is our time divided by that of StereoSGBM, in interleaved runs.
 
@@ -155,7 +155,7 @@ Scored load(const PairFolder& entry) {
   return pair;
 }
 
-// Percentage of pixels off by more than one.
+// Share of pixels off by more than one, in per cent.
 struct Bad1 {
   double visible = 0, all = 0, milliseconds = 0;
 };
@@ -274,8 +274,8 @@ constexpr Option options[] = {
     {"bfloat16", [](auto& p) { p.arithmetic = Arithmetic::bfloat16; }},
 };
 
-// For unrefined labels on the 2014 pairs, in pixels that both cameras see: reports how many reach this confidence,
-// and how many of those are off by more than one.
+// For unrefined labels on the 2014 pairs, in pixels that both cameras see: reports how many reach this
+// confidence, and how many of those are off by more than one.
 void confidence(benchmark::State& state, const fs::path& data, float least) {
   std::size_t seen = 0, kept = 0, bad = 0;
   for (auto _ : state) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Calibrations from the thirteen chessboard pairs of OpenCV's documentation: ours, and that of OpenCV's own sample.
+"""Compares our calibration from the thirteen chessboard pairs of OpenCV's documentation with OpenCV's own sample.
 
     apt-get download opencv-doc && dpkg -x opencv-doc_*.deb opencv-doc
     PYTHONPATH=python PARALLAX_LIBRARY=build/developer/shared/libparallax.so python3 benchmarks/calibration.py \\
@@ -27,7 +27,7 @@ SIZE = (640, 480)
 
 
 def sample_view(image: Any) -> View:
-    """Corners as samples/cpp/stereo_calib.cpp finds them."""
+    """Finds corners like samples/cpp/stereo_calib.cpp."""
     flags = cv2.CALIB_CB_ADAPTIVE_THRESH | cv2.CALIB_CB_NORMALIZE_IMAGE
     _, corners = cv2.findChessboardCorners(image, BOARD.size, flags=flags)
     refined = cv2.cornerSubPix(image, corners, (11, 11), (-1, -1), (3, 30, 0.01))

@@ -8,7 +8,7 @@
 //   build/developer/benchmarks/benchmark_census --benchmark_filter=opencl    stages on cpu and OpenCL
 //
 // Errors are bad1 as a percentage of the pixels that both cameras see. `sparse`: unmatched pixels count as
-// bad; `dense`: after the fill. OpenCV's maps are filled by fill_row() too.
+// bad; `dense`: after the fill. OpenCV's maps are also filled by fill_row().
 
 #include <algorithm>
 #include <cstdlib>

@@ -3,8 +3,9 @@
 //
 //   census_stages PAIR DISPARITIES OUTPUT.png      PAIR: a folder with left.png and right.png
 //
-// Top row: a byte of the signatures, the disparities of both coarser levels, and the winners at full resolution.
-// Bottom row: the winners after the left-right check, the speckle filter, the fill and the median.
+// Top row: a byte of the signatures, the disparities of both coarser levels, and the winners at full
+// resolution. Bottom row: the winners after the left-right check, the speckle filter, the fill and the
+// median.
 
 #include <cstdlib>
 #include <filesystem>

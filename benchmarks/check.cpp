@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures check_pair(): its time, the errors of its estimates on pairs with known faults, and, given the folder of
-// Middlebury pairs, its verdict and range on each. docs/check.md has the results.
+// Measures check_pair(): its time, the errors of its estimates on pairs with known faults, and, given the
+// folder of Middlebury pairs, its verdict and range on each. docs/check.md has the results.
 //
 //     benchmark_check [CASES [DATA]]
 #include "parallax/check.h"
@@ -45,7 +45,8 @@ double at(std::vector<double>& values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-// A fault, and the error of its estimate: in pixels at the edge of the picture, unless its name has another unit.
+// A fault, and the error of its estimate, in pixels at the edge of the picture unless its name has another
+// unit.
 struct Fault {
   const char* name;
   void (*set)(Random& random, Faults& faults);
@@ -118,7 +119,7 @@ void measure_single_faults(int cases) {
   }
 }
 
-// Swaps the views; everything but the sign of the disparities stays.
+// Swaps the views; everything except the sign of the disparities stays the same.
 void measure_exchanged(int cases) {
   int found = 0;
   for (int i = 1; i <= cases; ++i) {
@@ -138,7 +139,8 @@ Faults random_rig(Random& random) {
   return f;
 }
 
-// Errors of the model over the picture, and of the median and 95 % of rows off, where all faults come together.
+// Errors of the model over the picture, and of the median and the 95 % quantile of row differences, when all
+// faults are combined.
 void measure_random_rigs(int cases) {
   std::vector<double> model, median, high;
   for (int i = 1; i <= cases; ++i) {
@@ -153,7 +155,7 @@ void measure_random_rigs(int cases) {
       }
     for (const CheckedPoint& point : report.points)
       uncertainties.push_back(static_cast<double>(point.uncertainty));
-    const double limit = std::max(0.05, at(uncertainties, 0.5));  // as check_pair() has it
+    const double limit = std::max(0.05, at(uncertainties, 0.5));  // like check_pair()
     for (const CheckedPoint& point : report.points) {
       const double x = static_cast<double>(point.left_x), y = static_cast<double>(point.left_y);
       if (static_cast<double>(point.uncertainty) <= limit)

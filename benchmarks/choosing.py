@@ -41,7 +41,7 @@ SIZE, LABELS = (900, 750), 128
 
 
 def percent_of_errors(pairs, method, preset):
-    """Means over the pairs: of what both cameras see, and of all."""
+    """Means over the pairs: over the pixels that both cameras see, and over all pixels."""
     errors = []
     for _, left, right, labels, truth, seen in pairs:
         disparity = px.match(left, right, labels, method, "cpu", preset=preset).disparity
@@ -63,7 +63,7 @@ def print_errors(data):
 
 
 def median_milliseconds(call):
-    """Of as many calls as fit into a second, and at least five, after two that warm up."""
+    """The median time of as many calls as fit into a second, at least five, after two warm-up calls."""
     times = []
     for run in range(102):
         begin = time.perf_counter()
@@ -90,7 +90,7 @@ def print_times(device):
 
 
 def read_results(file):
-    """By method and preset: errors by year, and by device milliseconds and bytes."""
+    """For each method and preset: errors by year; milliseconds and bytes by device."""
     results = {of: {"errors": {}, "devices": {}} for of in METHODS}
     for line in file.read_text().splitlines():
         record = json.loads(line)
@@ -124,7 +124,7 @@ def table(results):
 
 
 def overlap(a, b):
-    """Of two boxes: left, top, right, bottom."""
+    """The overlap of two boxes (left, top, right, bottom)."""
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 

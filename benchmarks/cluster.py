@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seconds from 'parallax submit' to the merged map, for several sizes of chunks, with a SLURM of two nodes that runs on this machine
-(as root; Debian: slurm-wlm and munge), and with two local processes:
+"""Measures the seconds from 'parallax submit' to the merged map, for several sizes of chunks, with a SLURM of two nodes
+that runs on this machine (as root; Debian: slurm-wlm and munge), and with two local processes:
 
     unshare --pid --fork --kill-child --mount-proc --net python3 benchmarks/cluster.py build/release/parallax
 """
@@ -46,7 +46,7 @@ def measure(command, folder, cluster):
         return json.loads(plan.read_text().splitlines()[0])["tiles"]
 
     def seconds(*words):
-        """From the command until the map is there and nothing runs any more."""
+        """The time from the command until the map is complete and nothing runs any more."""
         make_plan()
         begin = time.monotonic()
         parallax(*words, plan)

@@ -135,7 +135,7 @@ class Bench {
     return by_clock({pair_.left.view(), pair_.right.view()}, {disparity_.view(), status_.view()});
   }
 
-  // Pairs a second that this thread enqueues, on a stream for each pair in flight.
+  // The number of pairs per second that this thread enqueues, on a stream for each pair in flight.
   double rate_on_device() {
     const cuda::Current current(*context_);
     std::vector<cuda::DeviceMemory> memory;
@@ -158,7 +158,7 @@ class Bench {
         });
   }
 
-  // Pairs a second that this thread starts, from and to pinned memory.
+  // The number of pairs per second that this thread starts, from and to pinned memory.
   double rate_from_pinned() {
     std::vector<cuda::PinnedMemory> memory;
     std::vector<Images> images;
@@ -179,7 +179,7 @@ class Bench {
     matcher_.run({pair_.left.view(), pair_.right.view()}, {disparity_.view(), status_.view()});
   }
 
-  // Call it after from_host() or from_host_once().
+  // Call after from_host() or from_host_once().
   ErrorMetrics error() const { return evaluate(disparity_.view(), pair_.truth.view()); }
 
  private:
@@ -219,7 +219,7 @@ class Bench {
     }
   }
 
-  // The median of five, after one that does not count. `begin` takes the number of the pair.
+  // The median of five runs after a warm-up run. `begin` takes the number of the pair.
   template <class Begin, class Wait>
   static double rate(const Begin& begin, const Wait& wait) {
     constexpr std::size_t pairs = 400;
@@ -315,8 +315,8 @@ constexpr std::pair<const char*, Arithmetic> arithmetics[] = {{"fixed8", Arithme
                                                               {"float16", Arithmetic::float16},
                                                               {"bfloat16", Arithmetic::bfloat16}};
 
-// An update reads a data cost and four messages, and writes four messages. Each iteration updates every label of
-// half of a level's pixels.
+// An update reads a data cost and four messages, and writes four messages. Each iteration updates every label
+// of half of a level's pixels.
 Work work_of(const BeliefPropagationParameters& parameters, Size size) {
   const bool byte = parameters.arithmetic == Arithmetic::fixed8,
              wide = parameters.arithmetic == Arithmetic::float32;
@@ -334,7 +334,7 @@ Work work_of(const BlockParameters& parameters, Size size) {
   return {static_cast<double>(size.pixels()) * labels, static_cast<double>(size.pixels()) * (2 + 5)};
 }
 
-// Counts the same bytes, and every label of every pixel, even those that coarser levels exclude.
+// Counts the same bytes, and every label of every pixel, even labels that coarser levels exclude.
 Work work_of(const CensusParameters& parameters, Size size) {
   return {static_cast<double>(size.pixels()) * parameters.disparities,
           static_cast<double>(size.pixels()) * (2 + 5)};
@@ -346,7 +346,7 @@ Work work_of(const SemiGlobalParameters& parameters, Size size) {
   return {updates, 2 * updates};
 }
 
-// As for belief propagation, over all labels or windows of them; twice with the check.
+// Like belief propagation, over all labels or windows of them; twice with the check.
 Work work_of(const MotionParameters& parameters, Size size) {
   const motion::Model model = motion::make_model(parameters);
   const std::vector<motion::Scale> scales = motion::scales(parameters, size);
@@ -487,7 +487,7 @@ double host_to_host(const MatcherParameters& parameters, const Device& device, c
   return median(times);
 }
 
-// One thread of the caller.
+// Measures one thread of the caller.
 void in_flight_table() {
   constexpr int counts[] = {1, 2, 4, 8};
   std::printf(
@@ -526,7 +526,7 @@ struct RemapCase {
   bool masks = false;
 };
 
-// Rectifies pairs in GPU memory. Many different ones, so that images are in no cache.
+// Rectifies pairs in GPU memory. Uses many different pairs, so that no cache holds the images.
 class RemapBench {
  public:
   explicit RemapBench(const RemapCase& which)
@@ -556,7 +556,7 @@ class RemapBench {
     }
   }
 
-  // Milliseconds of one pair, from an idle GPU on, and of a pair among many in a row.
+  // Milliseconds of one pair on an idle GPU, and of one among many consecutive pairs.
   double one() { return timed(1); }
   double in_a_row() { return timed(10 * most_pairs); }
   double moved_bytes() const { return static_cast<double>(moved_bytes_); }
@@ -620,7 +620,7 @@ void remap_table() {
   }
 }
 
-// A RectifiedMatcher beside a Matcher, host to host in turns: the last columns of a row.
+// Compares a RectifiedMatcher with a Matcher, host to host, in turns: the last columns of a row.
 void measure_rectified_match(const MatcherParameters& parameters, const Device& device, const Pair& raw) {
   const Size size = raw.size();
   const Rig rig = benchmarks::webcams(size);
@@ -827,7 +827,7 @@ void semi_global_table(const fs::path& pairs) {
   });
 }
 
-// Differences between rows are the times of stages.
+// The differences between rows are the times of stages.
 void motion_table() {
   print_header("Motion");
   const Pair pair = synthetic({640, 480}, 15);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Dask costs on this machine, as tables in Markdown.
+"""Measures the cost of Dask on this machine; prints Markdown tables.
 
     PYTHONPATH=python PARALLAX_LIBRARY=build/developer/shared/libparallax.so python3 benchmarks/dask_overhead.py
 
@@ -39,7 +39,7 @@ def peak_mebibytes() -> int:
 
 
 def of_cluster(processes: int, threads: int, run: Callable[[], Any]) -> Figures:
-    """Seconds, those of all processors, and the peak of a worker in MiB."""
+    """Seconds, processor seconds, and the peak memory of a worker in MiB."""
     with distributed.LocalCluster(processes, threads_per_worker=threads, dashboard_address=":0") as cluster:
         with distributed.Client(cluster) as client:
             client.run(__import__, "parallax_stereo.dask")
@@ -52,7 +52,7 @@ def of_cluster(processes: int, threads: int, run: Callable[[], Any]) -> Figures:
 
 
 def of_one_process(run: Callable[[], Any]) -> Figures:
-    """In a process of its own, because a process keeps its peak."""
+    """Runs in its own process, because a process keeps its peak memory."""
     with distributed.LocalCluster(1, threads_per_worker=1, dashboard_address=":0") as cluster:
         with distributed.Client(cluster) as client:
             return client.submit(timed, run).result()  # type: ignore[no-any-return]

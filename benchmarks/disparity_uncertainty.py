@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How uncertain disparities are, without gross errors, on Middlebury's pairs of 2014 at quarter size.
+"""Measures the uncertainty of disparities, without gross errors, on Middlebury's pairs of 2014 at quarter size.
 
     PYTHONPATH=python PARALLAX_LIBRARY=build/developer/shared/libparallax.so \\
         python3 benchmarks/disparity_uncertainty.py DATA [METHOD [NAME=VALUE ...]]

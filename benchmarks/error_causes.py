@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the errors of a method are made of, on Middlebury's 2003 pairs and those of 2014 at quarter size.
+"""Classifies the errors of a method by cause, on Middlebury's 2003 pairs and those of 2014 at quarter size.
 
     PYTHONPATH=python PARALLAX_LIBRARY=build/developer/shared/libparallax.so \\
         python3 benchmarks/error_causes.py DATA [METHOD [NAME=VALUE ...]]
@@ -22,7 +22,7 @@ COLUMNS = ["nonocc", "decided", "filled", "edge", "weak", "weak data", "slant", 
 
 
 def pairs_of_2003(folder):
-    """Name, both images, labels, truth (infinite where unknown), and what both cameras see."""
+    """Name, both images, labels, truth (infinite where unknown), and the mask of the pixels that both cameras see."""
     for name, (scale, labels) in SCALES.items():
         images = {
             file: px.read(str(folder / name / f"{file}.png"))
@@ -60,7 +60,7 @@ def census(image):
 
 
 def costs(left, right, disparity):
-    """Hamming distances at each pixel's disparity, summed over 5×5 pixels; 40 for what is outside the right image."""
+    """Hamming distances at each pixel's disparity, summed over 5×5 pixels; 40 for pixels outside the right image."""
     height, width = disparity.shape
     columns = np.arange(width)[None, :] - np.rint(np.where(np.isfinite(disparity), disparity, 0)).astype(int)
     matched = right[np.arange(height)[:, None], np.clip(columns, 0, width - 1)]
@@ -80,7 +80,7 @@ def jumps(truth):
 
 
 def causes(result, left, right, truth, seen):
-    """Per cent of the pixels, in the order of COLUMNS."""
+    """Percentages of the pixels, in the order of COLUMNS."""
     known = np.isfinite(truth)
     seen = seen & known
     with np.errstate(invalid="ignore"):

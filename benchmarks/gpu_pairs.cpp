@@ -23,7 +23,8 @@ Plane<float> floats(const Plane<std::uint8_t>& gray) {
   return plane;
 }
 
-// Takes the last columns and first rows. Of Middlebury's Piano, they are a real pair of a size used in publications.
+// Takes the last columns and first rows. For Middlebury's Piano, they are a real pair of a size used in
+// publications.
 Plane<float> corner(const Plane<float>& plane) {
   const Size size{640, 480};
   Plane<float> cropped(size);

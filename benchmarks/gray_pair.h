@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the benchmarks of all matchers.
+// Functions that the benchmarks of all matchers share.
 #pragma once
 
 #include <chrono>
@@ -24,14 +24,14 @@ struct GrayPair {
   StereoPair views() const { return {view(left), view(right)}; }
 };
 
-// Shares the pixels.
+// A view that shares the pixels.
 inline cv::Mat as_mat(const ImageView& picture) {
   const int depth = picture.format.depth == BitDepth::bits8 ? CV_8U : CV_16U;
   return {picture.format.size.height, picture.format.size.width, CV_MAKETYPE(depth, picture.channels),
           const_cast<void*>(picture.data), static_cast<std::size_t>(picture.stride_bytes)};
 }
 
-// Copies the pixels.
+// A copy of the pixels.
 inline cv::Mat gray(const cv::Mat& rgb) {
   if (rgb.channels() == 1) return rgb.clone();
   cv::Mat result;
@@ -48,7 +48,7 @@ inline GrayPair load_gray_pair(const std::filesystem::path& folder) {
           gray(tool::read_picture((folder / "right.png").string()))};
 }
 
-// Room for a map.
+// Memory for a map.
 struct Output {
   explicit Output(Size size) : disparity(size), status(size) {}
   DisparityMap map() { return {disparity.view(), status.view()}; }

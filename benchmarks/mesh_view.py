@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws meshes of `parallax match --mesh`, side by side, as a camera sees them that was moved around the scene.
+"""Draws meshes of `parallax match --mesh`, side by side, as seen by a camera that was moved around the scene.
 
     PYTHONPATH=python PARALLAX_LIBRARY=build/developer/shared/libparallax.so \\
         python3 benchmarks/mesh_view.py PICTURE.png DEGREES MESH.ply [MESH.ply ...]

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Motion beside OpenCV's DIS, Farnebäck and, where the package has it, TV-L1: the tables of docs/motion.md.
+"""Compares motion with OpenCV's DIS, Farnebäck and, if the package has it, TV-L1: the tables of docs/motion.md.
 
     benchmarks/motion.py build/developer/parallax [--device cpu] [--threads 2] [--data DATA] [--rubberwhale FRAME1 FRAME2]
 
@@ -52,7 +52,7 @@ def best_milliseconds(call, repeats):
 
 
 def opencv_methods():
-    """Each takes two gray frames."""
+    """OpenCV's methods; each takes two gray frames."""
     dis = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
     methods = {
         "DIS": lambda a, b: dis.calc(a, b, None),
@@ -96,7 +96,7 @@ def methods_of(parallax):
 
 
 def end_point_error(flow, truth):
-    """A pixel without a motion counts as one that stays."""
+    """The end-point error; a pixel without a motion counts as one that does not move."""
     known = np.abs(flow).max(axis=2) < 1e9
     return np.linalg.norm(np.where(known[..., None], flow, 0) - truth, axis=2)
 
@@ -129,7 +129,7 @@ def synthetic(parallax, folder, words):
 
 
 def affine_motions(size):
-    """Turned, turned and moved, zoomed, and sheared, about the middle: 2×3 matrices from frame 1 to frame 2."""
+    """Rotation, rotation with translation, zoom, and shear about the middle: 2×3 matrices from frame 1 to frame 2."""
     middle = (size[0] / 2, size[1] / 2)
     turned = cv2.getRotationMatrix2D(middle, 2.0, 1.0)
     moved = cv2.getRotationMatrix2D(middle, -1.0, 1.0) + np.array([[0, 0, 7.3], [0, 0, -4.6]])

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares StereoBM and StereoSGBM with the matchers of parallax/opencv.h through cv::StereoMatcher, on the same gray
-// pairs with the same labels, and prints the tables of docs/opencv.md:
+// Compares StereoBM and StereoSGBM with the matchers of parallax/opencv.h through cv::StereoMatcher, on the
+// same gray pairs with the same labels, and prints the tables of docs/opencv.md:
 //
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_opencv [rounds]
 //
-// Times are medians of interleaved rounds, 9 if none are given, on two threads.
+// Times are medians of interleaved rounds, 9 by default, on two threads.
 
 #include "parallax/opencv.h"
 
@@ -31,8 +31,8 @@ constexpr int threads = 2;
 
 struct Pair {
   const char* name;
-  int labels;    // a multiple of 16, which OpenCV needs
-  double scale;  // of the truth of 2003; 0 = a PFM file
+  int labels;    // a multiple of 16, as OpenCV requires
+  double scale;  // scale of the truth of 2003; 0 = a PFM file
 };
 
 constexpr Pair pairs[] = {{"middlebury2003/tsukuba", 16, 16},   {"middlebury2003/venus", 32, 8},
@@ -61,7 +61,7 @@ Loaded load(const fs::path& data, const Pair& pair) {
 struct Contender {
   std::string name;
   std::function<cv::Ptr<cv::StereoMatcher>(int labels)> make;
-  std::vector<ErrorMetrics> seen_by_both = {}, all = {};  // of each pair
+  std::vector<ErrorMetrics> seen_by_both = {}, all = {};  // one per pair
   std::vector<double> times = {};
 };
 
@@ -145,7 +145,7 @@ double mean(const std::vector<ErrorMetrics>& metrics, const Value& value) {
   return 100 * sum / static_cast<double>(metrics.size());
 }
 
-// Shares of the pixels with a disparity that are off.
+// Share of the pixels with a disparity that are off.
 double bad2_of_valid(const ErrorMetrics& m) {
   return m.coverage > 0 ? (m.bad2 - (1 - m.coverage)) / m.coverage : 0;
 }

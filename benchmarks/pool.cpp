@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures MatcherPool: pairs a second from and to ordinary host memory, of synthetic pairs.
+// Measures MatcherPool: synthetic pairs per second, from and to ordinary host memory.
 //
 //   benchmark_pool DEVICES [THREADS] [WIDTHxHEIGHTxDISPARITIES…]
 //
-// DEVICES is as for parse_devices(): cuda:all. For each size and method the first device matches alone, by Matcher::run()
-// in a loop; then a pool has 1, 2, 4, 8, 16 and its own choice of matchers on that device, and its own choice on 2, 4, …
-// and all devices. A cell has pairs a second and, in parentheses, the processor cores that were busy. THREADS, a number, is
-// Device::threads of every device. All maps are compared with those of the first device alone.
+// DEVICES is the argument of parse_devices(), such as cuda:all. For each size and method the first device
+// matches alone, by Matcher::run() in a loop; then a pool has 1, 2, 4, 8, 16 and its own choice of matchers
+// on that device, and its own choice on 2, 4, … and all devices. A cell has pairs per second and, in
+// parentheses, the number of busy processor cores. THREADS, a number, is Device::threads of every device. All
+// maps are compared with those of the first device alone.
 
 #include <algorithm>
 #include <chrono>
@@ -65,7 +66,7 @@ bool same(const Plane<T>& a, const Plane<T>& b) {
   return true;
 }
 
-// A pair and its map, in memory of their own.
+// A pair and its map that own their memory.
 struct Buffer {
   explicit Buffer(Size size) : left(size), right(size), disparity(size), status(size) {}
   StereoPair pair() const { return {left.view(), right.view()}; }
@@ -76,7 +77,7 @@ struct Buffer {
   Plane<std::uint8_t> status;
 };
 
-// As many copies of a pair as are in work at once: images come from memory, not from the caches.
+// As many copies of a pair as are in work at once, so that images come from memory instead of the caches.
 class Buffers {
  public:
   explicit Buffers(const Case& of) : size_(of.size) {
@@ -120,7 +121,7 @@ Rate steady_rate(const std::function<void()>& next) {
     }
     const double elapsed = seconds_since(start);
     const Rate now{pairs / elapsed, (processor_seconds() - processor) / elapsed};
-    // The first window makes plans.
+    // The first window includes making plans.
     const bool is_steady = window > 1 && std::abs(now.pairs / before.pairs - 1) < alike;
     if (is_steady || window == most_windows) return now.pairs > before.pairs ? now : before;
     before = now;
@@ -185,7 +186,7 @@ class Bench {
 
 constexpr int numbers_of_matchers[] = {1, 2, 4, 8, 16};
 
-// 2, 4, … and all.
+// The numbers 2, 4, … and all.
 std::vector<std::size_t> numbers_of_devices(std::size_t all) {
   std::vector<std::size_t> numbers;
   for (std::size_t count = 2; count < all; count *= 2) numbers.push_back(count);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a call from Python costs, as tables in Markdown.
+"""Measures the cost of a call from Python; prints Markdown tables.
 
     PYTHONPATH=python PARALLAX_LIBRARY=build/developer/shared/libparallax.so python3 benchmarks/python.py
 
@@ -19,7 +19,7 @@ import parallax_stereo as px
 
 
 def seconds(call: Callable[[], Any], runs: int) -> float:
-    """Median of single calls."""
+    """The median time of single calls."""
     times = []
     for _ in range(runs):
         begin = time.perf_counter()
@@ -54,7 +54,7 @@ def print_matches() -> None:
 
 
 def pairs_per_second(threads: int, pairs: int) -> float:
-    """As benchmark_threads measures it in C++."""
+    """The Python counterpart of benchmark_threads."""
     left, right, _ = px.synthesize((640, 480), 64)
     matchers = [px.Matcher("census", (640, 480), device="cpu", threads=1, disparities=64) for _ in range(threads)]
 

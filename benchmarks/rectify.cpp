@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rectification beside OpenCV's remap with its fixed-point maps of the same rectification; prints the tables of
-// docs/rectification.md:
+// Compares rectification with OpenCV's remap with fixed-point maps of the same rectification; prints the
+// tables of docs/rectification.md:
 //
 //   build/developer/benchmarks/benchmark_rectify [rounds]
 //
-// Times are medians of interleaved rounds, 51 if none are given, on two threads.
+// Times are medians of interleaved rounds, 51 by default, on two threads.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -103,7 +103,7 @@ void measure(Size size, int type, Interpolation interpolation, const char* forma
               our_time / their_time);
 }
 
-// How far positions are from the exact ones, in pixels.
+// The distances of positions from the exact ones, in pixels.
 struct Rounding {
   double squares = 0, largest = 0;
   long count = 0;
@@ -142,7 +142,7 @@ void measure_rounding() {
   their_rounding.print("OpenCV, `CV_16SC2`");
 }
 
-// RectifiedMatcher beside Matcher, for 640×480 pixels and 64 disparities.
+// Compares RectifiedMatcher with Matcher, for 640×480 pixels and 64 disparities.
 void measure_match(const char* method, const char* preset_name, int rounds) {
   const Size size{640, 480};
   const SynthPair colour = synthesize({.size = size, .disparities = 64});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures repair_rig(): rows and unknowns of rigs that were turned, pairs without a rig, and its time. docs/repair.md has
-// the results.
+// Measures repair_rig(): rows and unknowns of rigs that were turned, pairs without a rig, and its time.
+// docs/repair.md has the results.
 //
 //     benchmark_repair [CASES]
 #include "parallax/repair.h"
@@ -28,7 +28,7 @@ class Random {
     return static_cast<double>(state_ >> 11) * 0x1p-53;
   }
   double within(double most) { return most * (2 * unit() - 1); }
-  // Of either sign, 0.1 to 1 degree.
+  // An angle of either sign, 0.1 to 1 degree.
   double turn() {
     const double angle = degree * (0.1 + 0.9 * unit());
     return unit() < 0.5 ? angle : -angle;
@@ -68,7 +68,7 @@ const Change changes[] = {
        f.noise = 8;
      }}};
 
-// The largest error of an unknown in its standard deviations.
+// The largest error of an unknown, in units of its standard deviation.
 double largest_deviation(const RigRepair& repair, const Faults& faults) {
   const Vector3 turned = axis_of(faulty_rig(size, faults).rotation);
   double most = 0;

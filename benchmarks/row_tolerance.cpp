@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what row_tolerance is worth: the shared pairs with their right image turned, sheared and scaled so that rows are
-// off by up to 2 pixels, matched with and without. Prints the tables of docs/row_tolerance.md:
+// Measures the effect of row_tolerance: the right images of the shared pairs are turned, sheared and scaled
+// so that rows are off by up to 2 pixels, and the pairs are matched with and without it. Prints the tables of
+// docs/row_tolerance.md:
 //
-//   row_tolerance DATA METHOD [FIELD=VALUE]...   DATA: the folder with middlebury2003/ and middlebury2014/; FIELD is
-//                                                device, threads, runs (the fastest counts), pair (a name), save (a
-//                                                folder for the moved pairs, which are not matched then), or a
-//                                                parameter of the method
+//   row_tolerance DATA METHOD [FIELD=VALUE]...   DATA: the folder with middlebury2003/ and middlebury2014/;
+//                                                FIELD is device, threads, runs (the fastest counts), pair (a
+//                                                name), save (a folder for the moved pairs, which are not
+//                                                matched then), or a parameter of the method
 
 #include <algorithm>
 #include <array>
@@ -33,7 +34,7 @@ namespace fs = std::filesystem;
 struct PairFolder {
   const char* name;
   int disparities;
-  double truth_scale;  // 0: the truth is a PFM
+  double truth_scale;  // 0 = the truth is a PFM file
 };
 
 constexpr PairFolder folders[] = {{"middlebury2003/tsukuba", 16, 16},   {"middlebury2003/venus", 24, 8},
@@ -66,18 +67,19 @@ struct Position {
   double x, y;
 };
 
-// Where the content of the right image goes: about its middle, off by at most `rows` rows.
+// The displacement of the right image's content about its middle, by at most `rows` rows.
 struct Warp {
   const char* name;
-  // Rows that (x, y) moves down, and columns that it moves to the right; both from −1 to 1 in either direction.
+  // Rows that (x, y) moves down, and columns that it moves to the right; both from −1 to 1 in either
+  // direction.
   double down_by_x, down_by_y, down, right_by_x, right_by_y;
   double down_by_x_squared = 0;
 };
 
 constexpr double rows_off = 2;
 
-// A turn moves columns, too, by as much in proportion to the height; so does scaling, to the width. The row
-// offsets of the bent pair do not lie in a plane.
+// A turn also moves columns, by as much in proportion to the height; so does scaling, to the width. The row
+// offsets of the bent pair are not in a plane.
 constexpr Warp warps[] = {{"lowered by 2 rows", 0, 0, 1, 0, 0},
                           {"lowered by 1.5 rows", 0, 0, 0.75, 0, 0},
                           {"turned", 1, 0, 0, 0, -1},
@@ -88,7 +90,7 @@ constexpr Warp warps[] = {{"lowered by 2 rows", 0, 0, 1, 0, 0},
 Position moved(const Warp& warp, Size size, Position p) {
   const double half_width = (size.width - 1) / 2.0, half_height = (size.height - 1) / 2.0;
   const double x = (p.x - half_width) / half_width, y = (p.y - half_height) / half_height;
-  // The same angle, or factor, in both directions.
+  // The same angle or factor in both directions.
   const double aspect = half_height / half_width;
   return {p.x + rows_off * (warp.right_by_x * x / aspect + warp.right_by_y * y * aspect),
           p.y + rows_off *
@@ -158,11 +160,11 @@ struct Settings {
   MatcherParameters parameters;
   Device device = Device::parse("cpu");
   int runs = 5;
-  std::string pair = {};  // empty: all
-  std::string save = {};  // empty: the pairs are matched
+  std::string pair = {};  // empty = all pairs
+  std::string save = {};  // empty = the pairs are matched
 };
 
-// As FOLDER/Playtable/turned/left.png and right.png.
+// Writes FOLDER/Playtable/turned/left.png and right.png, for example.
 void save(const Pair& pair, const fs::path& folder) {
   fs::create_directories(folder);
   tool::write_output(folder / "left.png", tool::encode_png(pair.left.view()));

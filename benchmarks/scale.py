@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large jobs: a simulation of a scheduler's queue, real runs beside it, and the tables of docs/scale.md.
+"""Simulates a scheduler's queue for large jobs, compares it with real runs, and prints the tables of docs/scale.md.
 
     python3 benchmarks/scale.py check --parallax build/developer/parallax --devices cpu,cpu   # simulated beside measured
     python3 benchmarks/scale.py check --parallax build/gpu/parallax --devices cuda:0,cuda:1
@@ -28,7 +28,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """Where a job runs, and what its scheduler takes."""
+    """The cluster on which a job runs, and the times of its scheduler."""
 
     slots: int  # tasks at once
     dispatch_seconds: float = 0.0  # of the scheduler for each task, one after the other
@@ -42,7 +42,7 @@ class Cluster:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What became of a job. Seconds of all slots are added up."""
+    """The outcome of a job. Seconds are summed over all slots."""
 
     seconds: float  # until the last task ended
     tasks: int  # those that began again included
@@ -86,7 +86,7 @@ def simulate(
 
 
 def _run(task: Sequence[float], factor: float, start: float, fails_after: float) -> Tuple[float, float, int]:
-    """Seconds that the slot is busy, those of tiles that are kept, and the number of these tiles."""
+    """Seconds that the slot is busy, seconds of tiles that are kept, and the number of these tiles."""
     kept = 0.0
     for done, seconds in enumerate(task):
         if start + kept + factor * seconds > fails_after:
@@ -118,7 +118,7 @@ class Job:
         return subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def tile_seconds(self) -> List[List[float]]:
-        """Of each process, in the order of its tiles."""
+        """The seconds of each process's tiles, in their order."""
         logs = sorted(self.folder.glob("plan.jsonl.tiles/log-*.jsonl"))
         lines = [[json.loads(line) for line in log.read_text().splitlines()] for log in logs]
         return [[line["milliseconds"] / 1000 for line in log if "milliseconds" in line] for log in lines if log]
@@ -213,7 +213,7 @@ def check(arguments: argparse.Namespace) -> None:
             )
 
 
-# On paper.
+# Estimates.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -227,7 +227,7 @@ class Method:
 
 @dataclasses.dataclass(frozen=True)
 class Files:
-    """What reading a pair and writing its map take; a core is one of the threads that a processor offers."""
+    """The cost of reading a pair and writing its map; a core is one of the threads that a processor offers."""
 
     name: str
     read_bytes: float
@@ -245,9 +245,9 @@ PAIRS = 1_000_000
 GPUS, CORES = 8, 192  # of a node
 STORAGE = 10e9  # bytes a second of the file system that all nodes share: assumed
 GPU_DOLLARS, CORE_DOLLARS = 3.0, 0.04  # an hour: assumed
-# Of a task on an H100, and of SLURM for each task.
+# Seconds of a task on an H100, and of SLURM for each task.
 START_SECONDS, DISPATCH_SECONDS = 0.8, 0.1
-# Times of pairs over their median: the deciles of a real run.
+# Times of pairs divided by their median: the deciles of a real run.
 DECILES = (0.51, 0.84, 0.88, 0.94, 1.00, 1.12, 1.25, 2.09, 3.17)
 
 
@@ -290,7 +290,7 @@ def print_nodes() -> None:
 
 
 def print_queue() -> None:
-    """Belief propagation on ten nodes, a task on each GPU; the storage keeps up, so that the queue is what is seen."""
+    """Belief propagation on ten nodes, a task on each GPU; the storage keeps up, so that only the queue matters."""
     print("\n| pairs a task | tasks | minutes | with failures | with stragglers | with both |")
     print("|--:|--:|--:|--:|--:|--:|")
     chance = random.Random(0)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures semi-global matching beside OpenCV's StereoSGBM, which runs on one thread:
+// Compares semi-global matching with OpenCV's StereoSGBM, which runs on one thread:
 //
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_semi_global --benchmark_filter=speed
 //   build/developer/benchmarks/benchmark_semi_global --benchmark_filter=labels
 //
-// - `speed`: 4, 5 and 8 paths, and the presets that do what StereoSGBM does, on half-size cones, and on a synthetic pair
-//   of 1920×1080; beside MODE_SGBM (5 paths), or MODE_HH (8 paths);
+// - `speed`: 4, 5 and 8 paths, and the presets that imitate StereoSGBM, on half-size cones, and on a
+//   synthetic pair of 1920×1080; compared with MODE_SGBM (5 paths) or MODE_HH (8 paths);
 // - `labels`: 8 paths, from 64 to 1024 labels, and images from 0.3 to 12 megapixels.
 //
-// `ratio` is our time divided by that of StereoSGBM, in interleaved runs; `ns` is the time per label-pixel.
+// `ratio` is our time divided by that of StereoSGBM, in interleaved runs; `ns` is the time per pixel and
+// label.
 
 #include <cstdlib>
 #include <filesystem>

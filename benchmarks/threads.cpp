@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs a second of several matchers at once, each with one thread: beside benchmarks/python.py.
+// Measures pairs per second of several matchers at once, each with one thread; the counterpart of
+// benchmarks/python.py.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures how much belief propagation in tiles differs from the untiled match for several paddings: the
 // percentage of pixels whose disparity differs by half a pixel or more, or that have a disparity in only one
-// map. Every pair is divided into three columns and three rows of tiles, or as close to that as margins allow.
-// Prints the tables of docs/tiles.md:
+// map. Every pair is divided into three columns and three rows of tiles, or as close to that as margins
+// allow. Prints the tables of docs/tiles.md:
 //
 //   tile_padding DATA      DATA: the folder with papers/, middlebury2003/ and middlebury2014/
 //

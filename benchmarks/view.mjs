@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of 'parallax view' in a browser without a screen and without a graphics card, as a table of Markdown:
+// Measures 'parallax view' in a browser without a screen and without a graphics card; prints a Markdown table:
 //
 //   (cd tests/view && npm ci) && node benchmarks/view.mjs [build/release/parallax]
 //
-// A picture is on the screen at the frame of the browser after the one that draws it.
+// A picture is on the screen one browser frame after the frame that draws it.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rig for benchmarks: two webcams that are turned by some 1.5° about each axis.
+// A rig for benchmarks: two webcams that are turned by about 1.5° about each axis.
 #pragma once
 
 #include "parallax/rig.h"

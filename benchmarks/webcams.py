@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The recording of docs/tutorial.md: what two webcams would see, with a rig and depths that are known exactly.
+"""Renders the recording of docs/tutorial.md: the pictures of two webcams whose rig and depths are known exactly.
 
     python3 benchmarks/webcams.py render FOLDER
     python3 benchmarks/webcams.py compare RIG.json DEPTH.tiff
@@ -58,7 +58,7 @@ def true_rig() -> Dict[str, Any]:
 
 
 def bent(x: Array, y: Array, distortion: List[float]) -> Tuple[Array, Array]:
-    """Brown's model: where the lens sends a ray (x, y, 1), before the camera matrix."""
+    """Brown's model: the position to which the lens bends a ray (x, y, 1), before the camera matrix."""
     k1, k2, p1, p2, k3 = distortion
     square = x * x + y * y
     factor = 1 + square * (k1 + square * (k2 + square * k3))
@@ -84,7 +84,7 @@ def project(points: Array, camera: Dict[str, Any]) -> Array:
 
 
 class Rays(NamedTuple):
-    """From one point; coordinates of the room."""
+    """Rays from one point, in coordinates of the room."""
 
     origin: Array  # (3)
     directions: Array  # (3, rows, columns), with a component of 1 along the axis of the camera
@@ -98,7 +98,7 @@ TO_ROOM = rotation([-TILT, 0, 0])
 
 
 def rays_of(camera: Dict[str, Any], turn: Array, centre: Array) -> Rays:
-    """One for each sample of each pixel; `turn` leads from the left camera's coordinates to this one's."""
+    """A ray for each sample of each pixel; `turn` leads from the left camera's coordinates to this camera's."""
     columns, rows = (((np.arange(SAMPLES * length) + 0.5) / SAMPLES - 0.5) for length in SIZE)
     pixels = np.meshgrid(columns, rows)
     flat = [(pixels[i] - camera["centre"][i]) / camera["focal"][i] for i in (0, 1)]
@@ -126,7 +126,7 @@ def value_noise(u: Array, v: Array) -> Array:
 
 
 def noise(u: Array, v: Array, spacing: float, octaves: int = 3) -> Array:
-    """From -1 to 1; each octave has half the spacing of the one before, and 0.6 times its contrast."""
+    """Noise from -1 to 1; each octave has half the spacing of the previous one, and 0.6 times its contrast."""
     total, weight, sum_of_weights = np.zeros_like(u), 1.0, 0.0
     for octave in range(octaves):
         scale = 2**octave / spacing
@@ -185,7 +185,7 @@ def print_on(colour: Tuple[float, float, float], ink: Tuple[float, float, float]
 
 
 def spine(seed: int) -> Texture:
-    """A book's back: a colour, a title and bands."""
+    """The spine of a book: a colour, a title and bands."""
     random = np.random.default_rng(seed)
     hue = random.random(3) * 0.75 + 0.08
     band = tuple(np.clip(1.1 - hue, 0.1, 0.95))
@@ -200,7 +200,7 @@ def spine(seed: int) -> Texture:
 
 
 def ball(u: Array, v: Array) -> Array:
-    """Of longitude and latitude in radians: coloured sectors, worn."""
+    """The texture of a worn ball with coloured sectors, by longitude and latitude in radians."""
     sector = np.floor(u / (np.pi / 3)) % 3
     red, white, blue = (tinted(c, 1 + 0 * u) for c in ((0.85, 0.16, 0.12), (0.95, 0.9, 0.8), (0.12, 0.3, 0.7)))
     colours = np.where(sector == 0, red, np.where(sector == 1, white, blue))
@@ -217,7 +217,7 @@ def leaves(u: Array, v: Array) -> Array:
 
 
 class Box(NamedTuple):
-    """Turned about the vertical axis; `half` has half the sides."""
+    """A box turned about the vertical axis; `half` has half the lengths of its sides."""
 
     centre: Tuple[float, float, float]
     half: Tuple[float, float, float]
@@ -368,7 +368,7 @@ LIGHT, SPREAD = np.array([-1.1, -1.9, 0.2]), 0.3
 
 
 class Samples(NamedTuple):
-    """What each ray of a camera meets."""
+    """The first hit of each ray of a camera."""
 
     distances: Array  # (rows, columns), along the axis of the camera
     colours: Array  # (3, rows, columns)
@@ -406,7 +406,7 @@ def lit(normal: Array, points: Array, lamp: Array, shadow: Optional[Array] = Non
 
 
 def render(things: List[Any], rays: Rays, with_colours: bool = True) -> Samples:
-    """What the rays meet first. Small things that stand in front cast shadows."""
+    """Renders the first hits of the rays. Small things that stand in front cast shadows."""
     shape = rays.directions.shape[1:]
     distances, owners = np.full(shape, np.inf, np.float32), np.full(shape, -1, np.int16)
     origin = rays.origin[:, None, None]
@@ -447,7 +447,7 @@ def shadowed(points: Array, lamp: Array, casters: List[Any]) -> Array:
 
 
 def picture(colours: Array, random: Any) -> Array:
-    """Pixels of samples, with the noise of a sensor."""
+    """Converts samples to pixels, with the noise of a sensor."""
     rows, columns = SIZE[1], SIZE[0]
     mean = colours.reshape(3, rows, SAMPLES, columns, SAMPLES).mean(axis=(2, 4)).transpose(1, 2, 0)
     levels = 255 * np.clip(mean, 0, 1) ** (1 / 2.2)
@@ -464,7 +464,7 @@ class Pose(NamedTuple):
 
 
 def corners_of(pose: Pose, margin: float) -> Array:
-    """Of the board with a margin around the inner corners, in squares."""
+    """The corners of the board, with a margin around the inner corners, in squares."""
     half = [(count - 1) / 2 + margin for count in BOARD]
     flat = np.array([[x, y, 0] for x in (-half[0], half[0]) for y in (-half[1], half[1])]) * SQUARE
     return flat @ pose.turn.T + pose.centre
@@ -482,7 +482,7 @@ def is_seen(pose: Pose) -> bool:
 
 
 def poses() -> List[Pose]:
-    """Near the borders and corners and in the middle, tilted by 15 to 40 degrees about changing axes."""
+    """Poses near the borders and corners and in the middle, tilted by 15 to 40 degrees about changing axes."""
     random, found = np.random.default_rng(2), []
     for index in range(PAIRS):
         column_of, row_of = index % 4, (index // 4) % 4
@@ -545,7 +545,7 @@ def write_recording(folder: Path) -> None:
 
 
 def write_pictures(folder: Path, side: str, rays: Rays, seed: int) -> None:
-    """What one camera takes. The room is rendered once."""
+    """Writes the pictures of one camera. The room is rendered once."""
     random, behind = np.random.default_rng(seed), render(room(), rays)
     for number, pose in enumerate(poses(), 1):
         save(folder / f"board/{side}/{number:02d}.png", picture(draw_board(pose, rays, behind), random))
@@ -562,7 +562,7 @@ def save(path: Path, image: Array) -> None:
 
 
 def angle(turn: Array) -> float:
-    """Of a rotation, in degrees."""
+    """The angle of a rotation, in degrees."""
     return float(np.degrees(np.arccos(np.clip((np.trace(turn) - 1) / 2, -1, 1))))
 
 
@@ -577,7 +577,7 @@ def print_rig(found: Dict[str, Any]) -> None:
 
 
 def print_depths(rig_file: str, depths: Array) -> None:
-    """Compares with the first frame of the room, as the rectified left camera of the rig sees it."""
+    """Compares depths with the first frame of the room, as seen by the rig's rectified left camera."""
     import parallax_stereo as px
 
     view = px.rectify(px.Rig.read(rig_file))

@@ -22,7 +22,7 @@ install(FILES ${PROJECT_BINARY_DIR}/parallaxConfig.cmake ${PROJECT_BINARY_DIR}/p
 
 # Programs that link a static library must also link the libraries it uses; a shared library loads them itself.
 if(BUILD_SHARED_LIBS)
-  # Not even as Requires.private, whose files pkg-config would look for.
+  # They are not even in Requires.private, whose files pkg-config would look for.
   set(pkg_config_requires "Requires:")
 else()
   set(pkg_config_requires "Requires: libhwy, tbb")

@@ -3,7 +3,7 @@
 #
 #   parallax_room(folder [SOURCES files…] [INNER_LOOPS files…] [CUDA files…] [OPENCL files…])
 #
-# INNER_LOOPS are sources too. CUDA and OPENCL list the files for these devices: C++ sources, kernels (.cu, .cl)
+# INNER_LOOPS are sources, too. CUDA and OPENCL list the files for these devices: C++ sources, kernels (.cu, .cl)
 # and headers of kernels (.h). The library contains kernels as text: matchers/block/cuda_search.cu is the
 # variable parallax::cuda::block_search_cu of the generated devices/cuda/kernel_sources.h. CUDA kernels include
 # headers by their path in src/.

@@ -19,7 +19,7 @@ endfunction()
 function(parallax_target target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
-  # A fused multiply-add would round once where the reference rounds twice: results must not depend on the machine.
+  # A fused multiply-add would round once where the reference rounds twice, but results must not depend on the machine.
   target_compile_options(${target} PRIVATE -ffp-contract=off -Wall -Wextra)
   if(PARALLAX_DEVELOPER_MODE)
     target_compile_options(${target} PRIVATE -Werror)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sets parallax_vectors, definitions that select the library's vector instructions, and parallax_all_vectors, those for all.
+# Sets parallax_vectors, the definitions that select the library's vector instructions, and parallax_all_vectors, the
+# definitions for all of them.
 set(PARALLAX_VECTORS all CACHE STRING "Vector instructions to compile for: all, narrowest, native (for this machine alone) or both (the narrowest, and the widest of this machine)")
 set_property(CACHE PARALLAX_VECTORS PROPERTY STRINGS all narrowest native both)
 
-# Scalable vectors cannot be kept in arrays, as the median does; such machines run the fixed-width targets they also have.
+# Scalable vectors cannot be kept in arrays, which the median does; such machines run their fixed-width targets.
 set(unused_vectors HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128 HWY_RVV)
-# Highway always keeps the narrowest, which every processor has.
+# Highway always keeps the narrowest target, which every processor has.
 set(wider_vectors HWY_SSSE3 HWY_SSE4 HWY_AVX2 HWY_AVX3 HWY_AVX3_DL)
 
 # AVX3_DL is the AVX-512 of Ice Lake and Zen 4, which counts the bits of bytes.

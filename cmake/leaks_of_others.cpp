@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linked into every sanitized program. Turns LeakSanitizer off if PoCL has been loaded: PoCL and its compiler
-// keep their memory until the process ends, and their threads, which may still be running, occasionally make the
-// leak check itself fail.
+// keep their memory until the process ends, and their threads, which may still be running, occasionally make
+// the leak check itself fail.
 #include <cstring>
 
 #include <link.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a pair to metric depth: the distance of the point in the middle of the image.
+// Converts a match to metric depth, and prints the distance of the point in the middle of the image.
 #include <cstdio>
 
 #include <parallax/parallax.h>

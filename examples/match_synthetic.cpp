@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan once, run often: match a pair and print its errors and times.
+// Plans once and matches a pair several times; prints its errors and times.
 #include <cstdio>
 
 #include <parallax/parallax.h>

@@ -20,8 +20,8 @@ parallax_output output_of(std::vector<T>& values, std::int32_t width, std::int32
           1};
 }
 
-// The values that the command line writes into PNG files: floor(disparity · scale + 1/2), limited. Has no branches and
-// calls, so that the compiler vectorises it.
+// The values that the command line writes into PNG files: floor(disparity · scale + 1/2), limited. Has no
+// branches and calls, so that the compiler vectorises it.
 int convert_row(const float* disparity, std::int32_t width, float scale, std::uint16_t* output) {
   int limited = 0;
   for (std::int32_t x = 0; x < width; ++x) {

@@ -21,9 +21,9 @@ class FrameMatcher {
   // Plans for images of this size and depth, unless the matcher is planned for them. Throws LibraryError.
   void plan(const parallax_image& image);
 
-  // Matches images that the matcher is planned for. Writes disparity · scale, rounded and limited to 1…65535, or 0
-  // where there is none; the rest of a row becomes 0. Returns how many disparities are negative or too large for 16
-  // bits. Throws LibraryError.
+  // Matches images for which the matcher is planned. Writes disparity · scale, rounded and limited to
+  // 1…65535, or 0 where there is none; the rest of a row becomes 0. Returns the number of disparities that
+  // are negative or too large for 16 bits. Throws LibraryError.
   std::size_t match(const parallax_image& left, const parallax_image& right, float scale,
                     const Pixels16& output);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr auto changeable = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
 
-// A parameter, and how it appears as a property. Methods may declare the same name with other limits or choices.
+// A parameter, and its form as a property. Methods may declare the same name with other limits or choices.
 struct Declared {
   std::string name;  // "prefilter_cap"
   std::string property;
@@ -134,7 +134,8 @@ int enum_value(GType type, const std::string& nick) {
   return found == nullptr ? 0 : found->value;
 }
 
-// Numbers have no limits here: GLib would print a warning and go on without the value, where the library refuses it.
+// Numbers have no limits here, because GLib would print a warning and go on without a value that the library
+// refuses.
 GParamSpec* spec_of(const Declared& declared) {
   const char* name = declared.property.c_str();
   const char* blurb = declared.blurb.c_str();

@@ -40,7 +40,7 @@ class Settings {
   void set(guint property, const GValue* value);
   void get(guint property, GValue* value) const;
 
-  // Makes a matcher of the preset and of the parameters that were set.
+  // Makes a matcher from the preset and from the parameters that were set.
   Matcher matcher() const;
 
  private:
@@ -49,7 +49,7 @@ class Settings {
 
   std::string method_, preset_ = "default", device_ = "auto";
   int threads_ = 0;
-  std::vector<std::optional<std::string>> values_;  // as text, where a parameter was set
+  std::vector<std::optional<std::string>> values_;  // as text; empty if the parameter was not set
 };
 
 }  // namespace parallax_gst

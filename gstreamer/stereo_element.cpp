@@ -27,8 +27,8 @@ struct View {
   GstVideoInfo info = {};           // its format is GST_VIDEO_FORMAT_UNKNOWN before caps arrive
 };
 
-// What an element holds beside its base class. The object lock guards the members of the first group; the others
-// belong to the thread that aggregates.
+// The data of an element besides its base class. The object lock guards the members of the first group; the
+// others belong to the thread that aggregates.
 struct State {
   Settings settings;
   double scale = 256;
@@ -39,7 +39,7 @@ struct State {
   std::vector<View> views;  // left and right, or one with both halves
   std::optional<FrameMatcher> matcher;
   float used_scale = 256;
-  std::optional<GstSegment> segment;  // of the output
+  std::optional<GstSegment> segment;  // segment of the output
   GstClockTime latency = 0;
   bool warned_of_limits = false;
   bool discontinuity = false;  // a frame was dropped since the last output
@@ -187,7 +187,7 @@ Result guarded(Stereo* self, Result failure, const std::function<Result()>& run)
 
 // Matching
 
-// Makes the matcher if there is none with the settings of the moment.
+// Makes the matcher, unless there is one with the current settings.
 void apply_settings(Stereo* self) {
   State& state = *self->state;
   const ObjectLock lock(self);
@@ -303,7 +303,7 @@ bool drop_gap(const View& view, const Buffer& buffer) {
   return gst_aggregator_pad_drop_buffer(view.pad);
 }
 
-// The running time, which is negative before the segment; nothing for a frame without a time.
+// The running time, which is negative before the segment; empty for a frame without a time.
 std::optional<gint64> time_of(const View& view, GstBuffer* buffer) {
   if (view.pad->segment.format != GST_FORMAT_TIME) return std::nullopt;
   guint64 time = 0;
@@ -313,7 +313,7 @@ std::optional<gint64> time_of(const View& view, GstBuffer* buffer) {
   return sign * static_cast<gint64>(time);
 }
 
-// From the frame rate, or without one from the frame itself; 0 = unknown.
+// The duration from the frame rate, or without one from the frame itself; 0 = unknown.
 GstClockTime frame_duration(const View& view, GstBuffer* buffer) {
   const int count = GST_VIDEO_INFO_FPS_N(&view.info), seconds = GST_VIDEO_INFO_FPS_D(&view.info);
   if (count > 0 && seconds > 0) return gst_util_uint64_scale_int(GST_SECOND, seconds, count);
@@ -406,7 +406,8 @@ GstFlowReturn aggregate(GstAggregator* aggregator, gboolean) {
   });
 }
 
-// Settings that the library refuses end the change to PAUSED; a missing device is noticed at the first frame.
+// The change to PAUSED fails for settings that the library refuses; a missing device is noticed at the first
+// frame.
 gboolean start(GstAggregator* aggregator) {
   Stereo* self = stereo(aggregator);
   State& state = *self->state;
@@ -423,7 +424,7 @@ gboolean start(GstAggregator* aggregator) {
   });
 }
 
-// Releases the memory of the plan.
+// Releases the plan's memory.
 gboolean stop(GstAggregator* aggregator) {
   Stereo* self = stereo(aggregator);
   const ObjectLock lock(self);

@@ -24,7 +24,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "parallax_stereo"
-# Loaded by libparallax; what a system without them has to have otherwise.
+# The libraries that libparallax loads; a system may lack them.
 BUNDLED = ("libtbb.so.12", "libhwy.so.1")
 
 
@@ -91,7 +91,7 @@ def _compiled(folder: Path) -> Path:
 
 
 def _bundle(library: Path) -> List[Tuple[str, bytes]]:
-    """The library, and those of BUNDLED that it loads."""
+    """The library, and the libraries of BUNDLED that it loads."""
     listed = subprocess.run(["ldd", str(library)], check=True, capture_output=True, text=True).stdout
     paths = dict(re.findall(r"^\s*(\S+) => (\S+)", listed, re.MULTILINE))
     files = [("libparallax.so.0.1", library.read_bytes())]

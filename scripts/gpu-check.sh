@@ -57,7 +57,7 @@ test_devices() {
   build/gpu/tests/test_cuda_allocation --gtest_brief=1
 }
 
-# On the GPU, if NVIDIA's OpenCL driver is installed, and on all other OpenCL devices.
+# OpenCL on the GPU, if NVIDIA's OpenCL driver is installed, and on all other OpenCL devices.
 test_opencl() {
   local nvidia=/usr/local/nvidia/lib64/libnvidia-opencl.so
   build/gpu/tests/test_opencl --gtest_brief=1

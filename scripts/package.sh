@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the Debian packages of this tree, with what is not committed, into build/packages:
+# Builds the Debian packages of this tree, including uncommitted changes, into build/packages:
 #
 #   scripts/package.sh              builds; needs root or sudo only if build dependencies are missing
 #   scripts/package.sh reproduce    builds once more in another folder, and compares the bytes
@@ -63,7 +63,7 @@ make_bare_system() {
   cp $packages/*.deb "$root/packages"
 }
 
-# Installs on a fresh copy of the bare system, makes the first map, and prints what both cost: install ARGUMENT…
+# Installs on a fresh copy of the bare system, makes the first map, and prints the cost of both: install ARGUMENT…
 install_on_copy() {
   local bare_root=$scratch/bare log=$packages/install.log start milliseconds
   root=$scratch/$(ls "$scratch" | wc -l)

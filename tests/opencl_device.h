@@ -29,7 +29,7 @@ inline void as_gpu(opencl::DeviceInfo& info) {
   info.shares_memory = false;
 }
 
-// Why kernels for GPUs cannot be tested here; empty if they can.
+// The reason why kernels for GPUs cannot be tested here; empty if they can.
 inline std::string why_no_gpu_kernels() {
   const Disguised disguised(as_gpu);
   try {

@@ -23,7 +23,7 @@
 
 namespace parallax {
 
-// For the names of tests.
+// Used in the names of tests.
 inline std::ostream& operator<<(std::ostream& out, DeviceKind kind) {
   return out << name(kind);
 }
@@ -32,14 +32,14 @@ inline std::ostream& operator<<(std::ostream& out, DeviceKind kind) {
 
 namespace parallax::test {
 
-// Sanitizers need fewer cases to find errors, and ten times as long for each.
+// Sanitizers need fewer cases to find errors, and take ten times as long for each.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool sanitized = true;
 #else
 inline constexpr bool sanitized = false;
 #endif
 
-// A map filled with garbage, so that pixels that are not written show up.
+// A map filled with garbage, so that unwritten pixels become visible.
 struct Result {
   Plane<float> disparity;
   Plane<std::uint8_t> status;
@@ -95,7 +95,7 @@ inline Device cpu(int threads) {
   return device;
 }
 
-// The name of a method as a part of the name of a test: "tiled_bp".
+// The name of a method in a form for names of tests: "tiled_bp".
 inline std::string name_in_tests(std::string method) {
   std::replace(method.begin(), method.end(), '-', '_');
   return method;
@@ -103,7 +103,7 @@ inline std::string name_in_tests(std::string method) {
 
 inline const Device reference{DeviceKind::reference};
 
-// The kinds of devices that any method runs on.
+// The kinds of devices on which any method runs.
 inline std::vector<DeviceKind> device_kinds() {
   std::vector<DeviceKind> kinds;
   for (const MatcherOnDevice& entry : list_matchers())
@@ -117,7 +117,7 @@ inline bool is_here(DeviceKind kind) {
   return false;
 }
 
-// Those of the devices reference and cpu that the method runs on.
+// The devices among reference and cpu on which the method runs.
 inline std::vector<Device> processors(std::string_view method) {
   std::vector<Device> devices;
   for (const MatcherOnDevice& entry : list_matchers()) {
@@ -333,7 +333,7 @@ class ShiftedPair {
   Plane<std::uint8_t> left_, right_;
 };
 
-// What a camera of less gain and another offset would have seen.
+// The picture of a camera with less gain and another offset.
 inline Plane<std::uint8_t> dimmed(const Plane<std::uint8_t>& image) {
   Plane<std::uint8_t> result(image.size());
   for (int y = 0; y < result.height(); ++y)

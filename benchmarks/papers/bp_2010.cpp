@@ -18,8 +18,8 @@ BeliefPropagationParameters in_bytes() {
   return parameters;
 }
 
-// Where a thread keeps the values of the message it computes: the first in registers, the next in shared
-// memory, the rest in local memory.
+// The memory in which a thread keeps the values of the message it computes: the first ones in registers, the
+// next ones in shared memory, the rest in local memory.
 TunedValues values(int in_registers, int in_shared_memory) {
   return {{"values_in_registers", std::to_string(in_registers)},
           {"values_in_shared_memory", std::to_string(in_shared_memory)}};
@@ -31,14 +31,14 @@ Step gpu_step(const char* name, const TunedValues& configuration, Published figu
   return {name, over, DeviceKind::cuda, published(), figures, Way::planned_once, configuration};
 }
 
-// Steps that the paper does not have: bytes, and processors.
+// Steps that are not in the paper: bytes, and processors.
 void add_ours(std::vector<Step>& steps) {
   steps.push_back({"bytes", "tuned", DeviceKind::cuda, in_bytes()});
   steps.push_back({"processor", "", DeviceKind::cpu, published()});
   steps.push_back({"processor, bytes", "processor", DeviceKind::cpu, in_bytes()});
 }
 
-// Those that are named so.
+// Runs the steps named "tuned" with remembered tuning.
 void tune_steps(Group& group) {
   for (Step& step : group.steps) step.tuned = step.name.starts_with("tuned");
 }
@@ -56,7 +56,7 @@ Group tsukuba() {
       "tsukuba", "tsukubaSet", labels,
       {gpu_step("local memory", values(0, 0), {47.0}), gpu_step("registers", values(labels, 0), {24.3, 1.93}),
        gpu_step("shared memory", values(0, labels), {25.4, 1.85}),
-       // All of them are the lowest.
+       // With so few labels, the hybrid keeps all of them in registers.
        gpu_step("hybrid", values(labels, 0), {}), gpu_step("tuned", {}, {})});
 }
 
@@ -70,7 +70,7 @@ Group cones() {
        gpu_step("tuned", {}, {238.3, 1.76})});
 }
 
-// In tiles of this many columns and rows, and the cost.
+// A group that matches in this many columns and rows of tiles, to measure the cost of tiles.
 Group split(const char* name, const char* pair, int disparities, Size tiles, Published tuned) {
   tuned.hardware = gtx_285;
   Group group{name, pair, disparities, {}, tiles};

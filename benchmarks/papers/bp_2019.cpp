@@ -44,7 +44,7 @@ BeliefPropagationParameters in(Arithmetic arithmetic) {
   return parameters;
 }
 
-// Without anything that the steps add.
+// Configurations without the changes that the steps add.
 const TunedValues unaligned = {{"aligned", "false"}},
                   in_local_memory = {{"values_in_registers", "0"}, {"values_in_shared_memory", "0"}};
 

@@ -44,7 +44,7 @@ int papers_command(const Arguments& arguments) {
   options.add("--csv FILE", request.csv, "Also write the results to this file");
   options.add("--markdown FILE", request.markdown, "Also write the tables to this file");
   options.add("--plots DIR", request.plots, "Write plots of the speed-ups to this folder (SVG)");
-  // Passed on by 'parallax bench'.
+  // 'parallax bench' passes it on.
   options.add_choice<std::string>("--suite", suite, {{"papers", "papers"}}, "This suite");
   options.hide({"--suite"});
   options.read(arguments);

@@ -40,7 +40,7 @@ PapersImages synthetic_images(const std::string& pair) {
   return {gray(rendered.left), gray(rendered.right), std::move(rendered.left_truth)};
 }
 
-// As gpu_pairs writes them.
+// The names that gpu_pairs gives.
 PapersFiles pfm_files(const fs::path& folder, const std::string& pair) {
   return {folder / pair / "left.pfm", folder / pair / "right.pfm", folder / pair / "truth.pfm"};
 }

@@ -16,8 +16,9 @@ struct PapersImages {
   StereoPair views() const { return {left.view(), right.view()}; }
 };
 
-// Reads from a folder with papers/ and middlebury2003/tsukuba, and perhaps memocode2013/, or, without libraries of
-// pictures, from what gpu_pairs wrote: a subfolder of PFM files for each pair. Synthetic pairs need no folder.
+// Reads from a folder with papers/ and middlebury2003/tsukuba, and perhaps memocode2013/, or, without
+// libraries of pictures, from what gpu_pairs wrote: a subfolder of PFM files for each pair. Synthetic pairs
+// need no folder.
 class PapersData {
  public:
   explicit PapersData(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -37,7 +38,7 @@ struct PapersFiles {
   std::filesystem::path left, right, truth;
 };
 
-// Pairs as pictures; in builds with libraries of pictures.
+// Pairs as pictures; for builds with picture libraries.
 PapersFiles picture_files(const std::filesystem::path& folder, const std::string& pair);
 Plane<std::uint8_t> read_gray(const std::filesystem::path& picture);
 PapersImages read_pictures(const PapersFiles& files, const std::string& pair);

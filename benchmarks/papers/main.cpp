@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of five papers, measured here: what 'parallax bench --suite papers' starts.
+// Measures and prints the tables of five papers; 'parallax bench --suite papers' starts it.
 #include "benchmarks/papers/suite.h"
 
 int main(int count, char** values) {

@@ -27,7 +27,7 @@ std::string significant(std::optional<double> value) {
   return with_decimals(*value, std::clamp(2 - static_cast<int>(std::floor(std::log10(size))), 0, 5));
 }
 
-// As printed in the paper.
+// The value in the format of the paper.
 std::string as_published(std::optional<double> value, const char* format) {
   if (!value) return none;
   char text[64];
@@ -39,7 +39,7 @@ std::string text_or_none(const std::string& text) {
   return text.empty() ? none : text;
 }
 
-// 87,696
+// Groups digits: 87,696.
 std::string whole(std::optional<std::size_t> value) {
   if (!value) return none;
   std::string text = std::to_string(*value);
@@ -143,7 +143,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines) {
   return text;
 }
 
-// Why rows have no figure, each reason once.
+// The reasons why rows have no figure, each once.
 std::string reasons(const std::vector<PapersRow>& rows) {
   std::vector<std::pair<std::string, int>> reasons;
   for (const PapersRow& row : rows) {
@@ -224,7 +224,7 @@ std::vector<ordered_json> rows_json(const std::vector<MeasuredTable>& tables) {
   return rows;
 }
 
-// Quoted where necessary; null is empty.
+// Quoted if necessary; null is empty.
 std::string csv_cell(const ordered_json& value) {
   if (value.is_null()) return "";
   if (!value.is_string()) return value.dump();
@@ -244,7 +244,7 @@ std::string csv_line(const ordered_json& row, const Cells& cells) {
   return line + "\n";
 }
 
-// The bars of a step for each pair and device that has any.
+// The bars of a step for each pair and device with a speed-up.
 SpeedUpStep chart_step(const MeasuredTable& measured, const PapersRow& first) {
   SpeedUpStep step{first.step->name + " (over " + first.step->over + ")", {}};
   bool several_devices = false;

@@ -19,16 +19,15 @@ struct MeasuredTable {
 // The machine: a line for each device.
 std::vector<std::pair<std::string, std::string>> describe_devices(const PapersRun& run);
 
-// The introduction, and a paper with all its tables, the first of which is `tables[0]`.
+// The introduction; and a paper with all its tables, the first of which is `tables[0]`.
 std::string markdown_head(const PapersRun& run);
 std::string markdown_of_paper(const std::vector<MeasuredTable>& tables);
 
 // One object: version, machine, and a row for each step on each device.
 std::string json_report(const std::vector<MeasuredTable>& tables, const PapersRun& run);
-// The same rows as CSV.
 std::string csv_report(const std::vector<MeasuredTable>& tables);
 
-// Names and contents of files: a chart for each table that has speed-ups.
+// Names and contents of files: a chart for each table with speed-ups.
 std::vector<std::pair<std::string, std::string>> plots(const std::vector<MeasuredTable>& tables);
 
 }  // namespace parallax::tool

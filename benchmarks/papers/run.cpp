@@ -16,7 +16,7 @@ namespace parallax::tool {
 namespace {
 
 // Memory limit for the plans of one group on processors; a single plan may exceed it. On a GPU, plans fail by
-// themselves when there is no room.
+// themselves if there is no room.
 constexpr std::size_t most_memory_bytes = std::size_t{4} << 30;
 
 struct Map {
@@ -29,7 +29,7 @@ struct Map {
 // The value of Grauer-Gray & Cavazos.
 constexpr int tile_padding = 20;
 
-// The smallest length of tiles with which this many cover an extent.
+// The smallest tile length with which `tiles` tiles cover an extent.
 int tile_length(int extent, int tiles, int before, int after, int alignment) {
   const int overlap = before + after + alignment - 1;
   return std::min(extent, (extent + (tiles - 1) * overlap + tiles - 1) / tiles + alignment);
@@ -111,7 +111,7 @@ class Trial {
     milliseconds_ = {milliseconds_.back()};
     matching_ = {matching_.back()};
     const double once = milliseconds_[0] / 1e3;
-    // A match that takes very long is run only once.
+    // A match that takes longer than `patience` is run only once.
     constexpr double patience = 5, most = 100, least = 3;
     if (once > patience * seconds) return;
     samples_ = static_cast<int>(std::clamp(seconds / once, least, most));
@@ -152,7 +152,7 @@ class Trial {
 
   ImageFormat format() const { return {images_.left.size()}; }
 
-  // Of the last run; those of tiles are not told apart.
+  // Copies of the last run, over all its tiles.
   double copies() const {
     double milliseconds = 0;
     if (!matcher_) return milliseconds;
@@ -206,7 +206,7 @@ class GroupRun {
   }
 
  private:
-  // Why there is no plan; empty = there is one. Earlier plans are released if memory is short.
+  // The reason why there is no plan; empty = there is one. Earlier plans are released if memory is short.
   std::string plan(Trial& trial) {
     try {
       const std::size_t needed = trial.on_processor() ? trial.memory_needed() : 0;
@@ -260,7 +260,7 @@ bool is_same_kind(const PapersRow& a, const PapersRow& b) {
   return a.step->device == b.step->device;
 }
 
-// The row of this name: on the same device, else on one of its kind, else on any.
+// The row of this name on the same device, or else on a device of its kind, or else on any.
 const PapersRow* find_over(const std::vector<PapersRow>& rows, const PapersRow& row) {
   const PapersRow* found = nullptr;
   const auto closeness = [&](const PapersRow& other) {

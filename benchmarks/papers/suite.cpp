@@ -93,7 +93,7 @@ void run_papers(const PapersRequest& request, const PapersData& data, std::ostre
     print(markdown_of_paper(measured));
     std::move(measured.begin(), measured.end(), std::back_inserter(tables));
   }
-  markdown.pop_back();  // the last of two ends of line
+  markdown.pop_back();  // the second of two line ends
   save(request, tables, markdown);
 }
 

@@ -15,16 +15,16 @@ namespace parallax::tool {
 int papers_command(const Arguments& arguments);
 
 struct PapersRequest {
-  std::vector<std::string> papers;  // by name; none = all
+  std::vector<std::string> papers;  // names; none = all
   PapersRun run;
   // Output files; empty = none. `plots` is a folder, created if missing.
   std::string json, csv, markdown, plots;
 };
 
-// "block, census, …"
+// The names of the papers: "block, census, …".
 std::string paper_names();
 
-// Prints each paper's tables when they are done; writes the files at the end.
+// Prints each paper's tables as soon as they are measured; writes the files at the end.
 // \throws UsageError for an unknown paper, Error (file) for a missing pair or an unwritable file, before
 // anything is measured
 void run_papers(const PapersRequest& request, const PapersData& data, std::ostream& out);

@@ -9,7 +9,7 @@
 namespace parallax::tool {
 namespace {
 
-// In pixels. `letter` is an upper estimate of the average width of a letter.
+// Sizes in pixels. `letter` is an upper estimate of the average width of a letter.
 constexpr double letter = 7.2, margin = 16, scale_width = 420, value_room = 64, bar_height = 11, bar_gap = 2,
                  step_height = 26, pair_gap = 6, legend_height = 82, ticks_height = 30;
 

@@ -8,7 +8,7 @@
 
 namespace parallax::tool {
 
-// One bar each, if present. Both are above 0.
+// One bar for each figure that is present. Both figures are above 0.
 struct SpeedUpBars {
   std::string name;
   std::optional<double> here, published;
@@ -24,7 +24,8 @@ struct SpeedUpChart {
   std::vector<SpeedUpStep> steps;
 };
 
-// Logarithmic scale; bars begin at 1, and slow-downs extend to the left. Light or dark as the viewer prefers.
+// The scale is logarithmic; bars begin at 1, and slow-downs extend to the left. Light or dark as the viewer
+// prefers.
 std::string draw_svg(const SpeedUpChart& chart);
 
 }  // namespace parallax::tool

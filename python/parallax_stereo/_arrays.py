@@ -42,7 +42,7 @@ def as_array(value: Any, name: str) -> Array:
 
 
 def integer(value: Any, name: str, least: int = -(2**31), most: int = 2**31 - 1) -> int:
-    """The value as an int, checked to be an integer in a range that fits the C interface."""
+    """The value as an int. It must be an integer in the range of the C interface's type."""
     if not isinstance(value, (int, np.integer)):
         raise ArgumentError(f"{name} is {value!r}: give an integer")
     if not least <= value <= most:

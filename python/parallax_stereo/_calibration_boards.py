@@ -16,7 +16,7 @@ _SEARCH_SIDE = 1280
 # Half of the window in which a corner is refined, as a share of the shortest side of a square in the picture. Outer
 # squares may be half as wide as the others, and their edges must stay outside.
 _WINDOW_SHARE, _WINDOW_MAX = 0.3, 15
-# Fewer corners of a ChArUco board do not determine its pose well.
+# Fewer corners do not determine the pose of a ChArUco board well.
 _MIN_CORNERS = 6
 
 
@@ -68,7 +68,7 @@ class Chessboard:
         steps = [(1, 1), (1, 0), (0, 1)] + ([] if found else [(0, -1), (-1, 0), (-1, -1)])
         sizes = [(columns + x, rows + y) for x, y in steps if min(columns + x, rows + y) >= 3]
         counts = {size: sum(_shows_chessboard(image, size) for image in images) for size in sizes}
-        # The first of equals, a larger board, because part of it can be found as a smaller one.
+        # Of equals, the first one, a larger board, because part of it can be found as a smaller one.
         best = max(counts, key=lambda size: counts[size])
         if counts[best]:
             return f"one of {best[0]}x{best[1]} inner corners is there: count those of the board"
@@ -107,7 +107,7 @@ class Charuco:
         found = ids.ravel()[order]
         if not self.suffices(found):
             return None
-        # OpenCV 4.6 gives corners that are (0.5, 0.5) off, so that they are refined once more.
+        # OpenCV 4.6 gives corners that are off by (0.5, 0.5), so they are refined once more.
         points = corners.reshape(-1, 2)[order]
         columns, rows = self.size
         grid = np.full(((rows - 1) * (columns - 1), 2), np.nan)
@@ -127,7 +127,7 @@ class Charuco:
         for image in images:
             counts = {name: _count_markers(image, name) for name in dictionaries()}
             best = max(counts, key=lambda name: counts[name])
-            # The first words of a large dictionary are those of the smaller ones of its kind.
+            # The first words of a large dictionary equal those of the smaller dictionaries of its kind.
             if counts[best] > max(3, 2 * counts[self._dictionary.lower()]):
                 return f"markers of {best} are there: check --dictionary"
         return ""

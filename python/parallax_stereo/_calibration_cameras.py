@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two calibrated cameras, as in parallax/rig.h."""
+"""Two calibrated cameras: see parallax/rig.h."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Rig:
         return "{\n" + lines + "\n}\n"
 
     def rectifying_rotations(self) -> Tuple[Array, Array]:
-        """Rotations of the left and right camera after which rows agree: x is along the baseline, z as near to both
+        """Rotations of the left and right camera that make rows agree: x is along the baseline, z as near to both
         optical axes as possible."""
         x = -self.rotation.T @ self.translation / self.baseline
         forward = np.array([0.0, 0.0, 1.0])

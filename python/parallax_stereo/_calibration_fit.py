@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the corners of a board to a rig, and what the rig leaves over."""
+"""Fits a rig to the corners of a board, and computes its residuals."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Shot(NamedTuple):
 
 
 class Residuals(NamedTuple):
-    """What a rig leaves over in one pair, for the corners that both pictures show, in pixels."""
+    """The residuals of a rig in one pair, for the corners that both pictures show, in pixels."""
 
     left: Array  #: (n, 2): projected corners minus those found
     right: Array  #: (n, 2)
@@ -71,7 +71,7 @@ class Calibration:
     alone: Tuple[float, float]  #: error of each camera calibrated alone, in pixels
 
     def views(self, side: int) -> List[View]:
-        """Of the left camera, 0, or the right one, 1."""
+        """The views of the left camera, 0, or the right one, 1."""
         return [(shot.left, shot.right)[side] for shot in self.shots]
 
     @property
@@ -140,7 +140,7 @@ def _check_rig(rig: Rig) -> None:
 
 
 def residuals(rig: Rig, corners: Array, shot: Shot) -> Residuals:
-    """What is left over with the board where it fits both pictures best."""
+    """The residuals with the board at the pose that fits both pictures best."""
     ids, left, right = shot.common()
     seen = np.concatenate([left, right])
     pose = _board_pose(rig, corners[ids], left, seen)
@@ -159,7 +159,7 @@ def _fit_pinhole(
     for views, size in zip(_views(shots), sizes):
         boards = [corners[view.ids].astype(np.float32) for view in views]
         points = [view.points.astype(np.float32) for view in views]
-        # The matrix gives the aspect ratio of pixels, 1, where that is fixed.
+        # If the aspect ratio of pixels is fixed, the matrix sets it to 1.
         error, matrix, distortion, _, _ = cv2.calibrateCamera(
             boards, points, size, np.eye(3), None, flags=flags, criteria=_CRITERIA
         )
@@ -209,7 +209,7 @@ def _fit_fisheye(
 
 
 def _padded(corners: Array, both: Sequence[Tuple[Array, Array, Array]]) -> Tuple[List[Array], List[Array], List[Array]]:
-    """Corners and points of all shots. cv2.fisheye.stereoCalibrate needs as many of each shot, so some are repeated."""
+    """Corners and points of all shots. cv2.fisheye.stereoCalibrate needs equal numbers, so some are repeated."""
     count = max(len(ids) for ids, _, _ in both)
     result: Tuple[List[Array], List[Array], List[Array]] = ([], [], [])
     for ids, left, right in both:

@@ -56,14 +56,14 @@ def _natural_order(path: Path) -> List[Any]:
 
 
 def _frame_numbers(paths: Sequence[Path]) -> List[int]:
-    """The last number in each name; none unless they tell the pictures apart."""
+    """The last number in each name; empty unless the numbers distinguish the pictures."""
     numbers = [re.findall(r"\d+", str(path)) for path in paths]
     last = [int(found[-1]) for found in numbers if found]
     return last if len(set(last)) == len(paths) else []
 
 
 def _find_lone(left: Sequence[Path], right: Sequence[Path]) -> Optional[Path]:
-    """A picture whose number the other camera lacks, if others are numbered alike."""
+    """A picture whose number the other camera lacks, if other pictures have equal numbers."""
     numbers = _frame_numbers(left), _frame_numbers(right)
     if not set(numbers[0]) & set(numbers[1]):
         return None

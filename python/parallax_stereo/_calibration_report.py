@@ -146,7 +146,7 @@ def _rows_off(calibration: Calibration) -> str:
 
 
 def _rectified_pair(calibration: Calibration) -> str:
-    """The pair of median error, after rectification, with lines that must cross the same things on both sides."""
+    """The rectified pair of median error, with lines that must cross the same things on both sides."""
     errors = [residual.rms for residual in calibration.residuals]
     shot = calibration.shots[int(np.argsort(errors)[len(errors) // 2])]
     both = np.hstack(calibration.rig.rectify(*(read_gray(name) for name in shot.names)))
@@ -167,7 +167,7 @@ _SIDES = ("Left", "Right")
 
 
 def _errors(calibration: Calibration) -> Array:
-    """Of the left and right camera: (2, n, 2)."""
+    """The errors of the left and right camera: (2, n, 2)."""
     errors: Array = np.concatenate([[shot.left, shot.right] for shot in calibration.residuals], axis=1)
     return errors
 

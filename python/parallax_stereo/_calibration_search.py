@@ -66,6 +66,6 @@ def note(text: str) -> None:
 
 
 def _progress(text: str) -> None:
-    """Shows what is being done on a terminal, in place."""
+    """Shows the current work on a terminal, in place."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

@@ -38,7 +38,7 @@ def _print_pairs(result: Calibration) -> None:
 
 
 def values(result: Calibration, unit: str) -> Dict[str, Any]:
-    """The errors for JSON."""
+    """The errors as values for JSON."""
     outliers = result.outliers()
     return {
         "error": result.error,

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any, Callable, Dict, Optional, Sequence, Type
 
-# PARALLAX_INTERFACE of the header that this file was written for.
+# PARALLAX_INTERFACE of the header for which this file was written.
 INTERFACE = 1
 
 UINT8, UINT16, FLOAT32 = 8, 16, 32
@@ -264,7 +264,7 @@ _CALIBRATION = ctypes.POINTER(CalibrationValues)
 _RECTIFY = ctypes.POINTER(RectifyParameters)
 _RECTIFICATION = ctypes.POINTER(RectificationValues)
 
-# Arguments of every function that returns a parallax_code.
+# The arguments of each function that returns a parallax_code.
 _FUNCTIONS: Dict[str, Sequence[Any]] = {
     "parallax_set_log": [LOG, ctypes.c_void_p],
     "parallax_list_methods": [ctypes.POINTER(ctypes.POINTER(_TEXT)), _COUNT],

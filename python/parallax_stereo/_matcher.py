@@ -76,7 +76,7 @@ class Result:
         #: disparity. None if the matcher searches no rows or was not asked to report it
         self.row_offset = row_offset
         self._left, self._right = left, right
-        # What work on a GPU that may still run needs.
+        # Objects that work on a GPU needs, which may still be running.
         self._needed: Any = None
 
     @property
@@ -430,7 +430,7 @@ def _match_in_tiles(
     return _result(maps, images.left, images.right)
 
 
-# Figures of a plan of the library: of a "matcher" or a "rectified_matcher".
+# Figures of a plan of the library, which is a "matcher" or a "rectified_matcher".
 
 
 def _has(kind: str, output: str, handle: ctypes.c_void_p) -> bool:
@@ -466,7 +466,7 @@ def _enqueue(
     stream: Any,
     start: Callable[[List[Optional[Image]], Map, int], None],
 ) -> Result:
-    """Matches arrays on a GPU. `start` gets views of `images`, those of the maps, of this size, and a stream."""
+    """Matches arrays on a GPU. `start` gets views of `images`, views of the maps, of this size, and a stream."""
     left = images["left"]
     number = _gpu.current_stream(left) if stream is None else _gpu.stream_number(stream)
     inputs = {name: None if value is None else _gpu.gpu_array(value, number, name) for name, value in images.items()}
@@ -506,7 +506,7 @@ class _Settings:
     ) -> None:
         self._held = Handle("matcher")
         self.handle = self._held.pointer
-        # Held until what the library returned is copied, because threads may share a matcher.
+        # Held until the library's results are copied, because threads may share a matcher.
         self.lock = threading.Lock()
         function("matcher_create")(encoded(method, "method"), encoded(preset, "preset"), ctypes.byref(self.handle))
         values = {name: _as_text(value) for name, value in parameters.items()}
@@ -550,8 +550,8 @@ def _image_type(dtype: Any) -> int:
     return TYPES[wanted]
 
 
-# Maps are lists of arrays: disparity, status, and, or None, confidence and row offsets. `wanted` tells whether the last two
-# are wanted.
+# Maps are lists of arrays: disparity, status, and confidence and row offsets, each of which may be None. `wanted` tells
+# whether the last two are wanted.
 
 _DTYPES = ("float32", "uint8", "float32", "float32")
 _OPTIONAL = {2: "the confidence", 3: "the row offsets"}

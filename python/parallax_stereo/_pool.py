@@ -106,7 +106,7 @@ class MatcherPool:
                 ctypes.byref(number),
             )
         finally:
-            # Also when Ctrl-C came meanwhile: a pair that was taken needs its arrays.
+            # Done even after Ctrl-C, because a pair that was taken needs its arrays.
             if number.value != _NO_NUMBER:
                 with self._submitted:
                     pool.pairs[number.value] = (images, maps)

@@ -320,7 +320,7 @@ class RectifiedMatcher:
         #: All parameters of the method with their values, and "method".
         self.parameters: Dict[str, Any] = settings.parameters()
         self._handle = Handle("rectified_matcher")
-        # Held until what the library returned is copied, because threads may share a matcher.
+        # Held until the library's results are copied, because threads may share a matcher.
         self._lock = threading.Lock()
         function("rectified_matcher_create")(
             settings.handle,

@@ -51,7 +51,7 @@ def margins_of(settings: _Settings, size: Tuple[int, int], dtype: Any, padding: 
 
 
 def for_tiles(settings: _Settings) -> _Settings:
-    """From now on, plans and estimates of these settings are for tiles."""
+    """Makes all later plans and estimates of these settings plans and estimates for tiles."""
     function("matcher_set_tiles")(settings.handle, 1)
     return settings
 
@@ -87,12 +87,12 @@ class Cut:
 
     @property
     def length(self) -> int:
-        """Of every chunk with its overlap."""
+        """The length of every chunk with its overlap."""
         return self.chunks[0] + self.after
 
     @property
     def work(self) -> int:
-        """Columns or rows in all, overlaps included."""
+        """The total number of columns or rows, including overlaps."""
         return self.length * len(self.chunks)
 
     def around(self, index: int) -> slice:
@@ -101,7 +101,7 @@ class Cut:
         return slice(begin, begin + self.length)
 
     def inside(self, index: int) -> slice:
-        """Where a chunk lies within itself and its overlap."""
+        """The range of a chunk within its range with overlap."""
         begin = self.before if index > 0 else 0
         return slice(begin, begin + self.chunks[index])
 
@@ -127,7 +127,7 @@ def cuts(extent: int, before: int, after: int, alignment: int) -> List[Cut]:
 
 
 def best_cuts(columns: List[Cut], rows: List[Cut], fits: Callable[[int, int], bool]) -> Optional[Tuple[Cut, Cut]]:
-    """The columns and rows that fit and are the least work; None if not even the smallest fit."""
+    """The cuts of columns and rows that fit and need the least work; None if not even the smallest fit."""
     best: Optional[Tuple[Cut, Cut]] = None
     row = len(rows)
     for column in columns:

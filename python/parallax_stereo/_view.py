@@ -79,7 +79,7 @@ def _calib(calibration: Calibration, disparity: Array) -> str:
 
 
 def _started(words: List[str], browser: bool) -> Viewer:
-    # It outlives this process, as long as its page is open.
+    # The server outlives this process as long as its page is open.
     process = subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,

@@ -87,7 +87,7 @@ def _check_opencv() -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    # Here, because they import cv2.
+    # Imported here, because these modules import cv2.
     from ._calibration_fit import calibrate
     from ._calibration_report import report
     from ._calibration_search import find_board
@@ -134,7 +134,7 @@ def _board(options: argparse.Namespace) -> Board:
 
 
 def _check_error(result: Calibration, board: Board) -> None:
-    """Refuses what is no calibration, and says why where that can be told."""
+    """Refuses a rig that is no calibration, and says why if the reason is known."""
     from ._calibration_pictures import read_gray
 
     limit = _WORST_ERROR * result.rig.left.size[0]

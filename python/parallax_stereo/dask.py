@@ -47,12 +47,12 @@ from ._tiles import (
     strip_memory,
 )
 
-# The memory of a tile, and the rows of a strip beside its halo, if nothing else is said.
+# The default memory of a tile, and the default rows of a strip without its halo.
 _TILE_BYTES = 512 << 20
 _STRIP_ROWS = 2048
-# Matchers that a process keeps, in bytes, beside the one that was used last.
+# Bytes of the matchers that a process keeps besides the one used last.
 _KEPT_BYTES = 1 << 30
-# A pixel of the map between tiles and strips; it travels as bytes without fields, which NumPy copies ten times as fast.
+# A pixel of the map between tiles and strips. It is sent as bytes without fields, which NumPy copies ten times as fast.
 _MAP = np.dtype([("disparity", np.float32), ("status", np.uint8)])
 _FIELDS = ("disparity", "status")
 _PIXEL = np.dtype((np.void, _MAP.itemsize))
@@ -61,7 +61,7 @@ _STORED_SIDE = 1024
 
 
 class _Job(NamedTuple):
-    """What to match with. Workers get this, and make the matchers."""
+    """The settings of a match. Workers get them, and make the matchers."""
 
     method: str
     preset: str
@@ -72,7 +72,7 @@ class _Job(NamedTuple):
     parameters: Tuple[Tuple[str, Any], ...]
 
     def threads_here(self) -> int:
-        """Tasks of a process take turns with a matcher, so each turn gets all threads of the worker."""
+        """The threads of a match: tasks of a process take turns, so each gets all threads of the worker."""
         return self.threads or _threads_of_worker()
 
     def settings(self) -> _Settings:
@@ -93,7 +93,7 @@ def _job(
     parameters: Mapping[str, Any],
 ) -> _Job:
     job = _Job(method, preset, device, threads, max_memory, _items(configure or {}), _items(parameters))
-    job.settings()  # refuses here what no worker could use
+    job.settings()  # refuses settings here that no worker could use
     return job
 
 
@@ -102,7 +102,7 @@ def _items(values: Mapping[str, Any]) -> Tuple[Tuple[str, Any], ...]:
 
 
 def _threads_of_worker() -> int:
-    """As many as the tasks that Dask runs at once in this process; 0 = one for each core."""
+    """The number of tasks that Dask runs at once in this process; 0 = one for each core."""
     try:
         from distributed import get_worker
 
@@ -139,7 +139,7 @@ class _Matchers:
 
 
 _matchers = _Matchers()
-# Tiles and strips of a process take turns, so that only one of them takes memory.
+# Tiles and strips of a process take turns, so that only one of them needs memory.
 _turn = threading.Lock()
 
 
@@ -211,7 +211,7 @@ def _match_pair(job: _Job, auto: bool, confidence: bool, row_offset: bool, name:
         result = matcher(**arrays, confidence=confidence, row_offset=row_offset)
         for side in ("left", "right"):
             if _is_name(images[side]):
-                # The name travels, not the picture.
+                # The name is sent, not the picture.
                 setattr(result, f"_{side}", functools.partial(read, images[side]))
         return result
 
@@ -323,7 +323,7 @@ def match_tiles(
 
 
 class _File:
-    """A Zarr folder or a TIFF file. Only its name travels; each read opens it."""
+    """A Zarr folder or a TIFF file. Only its name is sent; each read opens it."""
 
     def __init__(self, path: PathLike) -> None:
         self.path = os.path.abspath(path)
@@ -389,7 +389,7 @@ def _strips_of(image: Any, rows: Cut) -> Any:
 
 
 def _read_overlapped(image: _File, rows: Cut, columns: Cut) -> Any:
-    """Each block is read where it is needed."""
+    """Overlapped blocks of a file; each block is read where it is needed."""
     lengths = [(cut.length,) * len(cut.chunks) for cut in (rows, columns)]
     return da.map_blocks(
         _read_block,
@@ -446,7 +446,7 @@ class _Fits:
         self._settings, self._largest = settings, largest
         self._type = _image_type(images["left"].dtype)
         self._most = max_memory if max_memory > 0 or largest is not None else _TILE_BYTES
-        # Of the images, and of two copies of the map.
+        # Bytes of the images, and of two copies of the map.
         self._pixel = 2 * _MAP.itemsize + sum(map(_pixel_bytes, images.values()))
 
     def __call__(self, width: int, height: int) -> bool:
@@ -478,7 +478,7 @@ def _pixel_bytes(image: Any) -> int:
 
 
 def _strip_cut(settings: _Settings, needed: TileMargins, images: Mapping[str, Any], max_memory: int) -> Cut:
-    """The highest strips that are allowed; not higher than pays, because workers share them."""
+    """The highest strips allowed, but not higher than is efficient, because workers share them."""
     height, width = (int(side) for side in images["left"].shape[:2])
     possible = cuts(height, needed.halo, needed.halo, needed.halo_alignment)
     enough = 2 * needed.halo + _STRIP_ROWS
@@ -609,5 +609,5 @@ def _rename(_written: Any, paths: Sequence[Path]) -> None:
     for path in paths:
         if _part(path).exists():
             os.replace(_part(path), path)
-        elif not path.exists():  # otherwise a worker did this, and was lost before it said so
+        elif not path.exists():  # otherwise a worker renamed it, and was lost before it reported that
             raise FileError(f"cannot write {path}: {_part(path)} is gone; compute it again")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Links and headings of Markdown pages as GitHub reads them.
+"""Links and headings of Markdown pages by GitHub's rules.
 
 github_markdown.py PAGE     prints the page for Doxygen, whose rules differ
 """
@@ -57,7 +57,7 @@ def slug(heading: str) -> str:
 
 
 def anchors(text: str) -> Set[str]:
-    """All anchors of a page: of its headings, a repeated one with a number, and those set by HTML."""
+    """All anchors of a page: those of its headings, with a number if repeated, and those set by HTML."""
     result = set(re.findall(r'<[^>]*\b(?:id|name)="([^"]+)"', text))
     for found in matches(HEADING, text):
         name, number = slug(found[2]), 0

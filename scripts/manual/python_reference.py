@@ -64,7 +64,7 @@ class Module:
 
 
 def escaped(text: str) -> str:
-    """Text in which only backticks have a meaning."""
+    """The text, escaped so that only backticks have a meaning."""
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(part if part.startswith("`") else re.sub(r"([_*<>@#%\\|])", r"\\\1", part) for part in parts)
 
@@ -113,7 +113,7 @@ def methods(node: ast.ClassDef) -> List[ast.FunctionDef]:
 
 
 def attributes(module: Module, node: ast.ClassDef) -> str:
-    """A table of fields, properties, and what the constructor sets with a comment."""
+    """A table of fields, properties, and attributes that the constructor sets with a comment."""
     rows = []
     for field in node.body:
         if isinstance(field, ast.AnnAssign):
@@ -131,7 +131,7 @@ def attributes(module: Module, node: ast.ClassDef) -> str:
 
 
 def documented(method: ast.FunctionDef, owner: ast.ClassDef) -> ast.FunctionDef:
-    """The method; without a docstring, its counterpart of getX and setX, which says what both mean."""
+    """The method, or, if it has no docstring, its counterpart of getX and setX, whose docstring describes both."""
     for other in methods(owner):
         if method.name[:3] in ("get", "set") and other.name[:3] in ("get", "set") and other.name[3:] == method.name[3:]:
             if ast.get_docstring(other) and not ast.get_docstring(method):
@@ -172,7 +172,7 @@ def name_of(node: ast.stmt) -> str:
 
 
 def public_names() -> Dict[str, Dict[str, str]]:
-    """For each module the names that users see, by the names that they have in the module."""
+    """For each module, the names that users see, by their names in the module."""
     body = Module("__init__").body
     everything = next(set(ast.literal_eval(node.value)) for node in body if isinstance(node, ast.Assign))
     result: Dict[str, Dict[str, str]] = {}

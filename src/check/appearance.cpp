@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exposure, colour and sharpness of the right picture beside the left one, at the points that both show.
+// Compares exposure, colour and sharpness of the right picture with the left one, at the points that both
+// show.
 #include <algorithm>
 #include <cmath>
 
@@ -12,16 +13,16 @@ namespace {
 constexpr int box_radius = 3;
 constexpr int detail_radius = 7;
 constexpr int channels = 4;  // gray, R, G, B
-// Means beyond these may be clipped.
+// Boxes with means outside these limits may be clipped.
 constexpr double darkest = 4, brightest_mean = 251;
 constexpr int gain_rounds = 10;
 
-// Means of a box in gray levels of 255.
+// Means of a box in gray levels of 255, one per channel.
 using Means = std::array<double, channels>;
 
 struct Colours {
   const ImageView& image;
-  const GrayImage& gray;  // of the flipped picture
+  const GrayImage& gray;  // in the flipped picture's orientation
   Flip flip;
   double scale;
 
@@ -33,7 +34,7 @@ struct Colours {
                                                  : static_cast<const std::uint16_t*>(row)[element];
   }
 
-  // Of a box inside the image.
+  // Means of a box inside the image.
   Means means(int x0, int y0) const {
     Means sums{};
     for (int y = y0 - box_radius; y <= y0 + box_radius; ++y)
@@ -47,7 +48,7 @@ struct Colours {
   }
 };
 
-// Detail finer than the smoothing, over the gradients that the smoothing leaves.
+// The ratio of the detail finer than the smoothing to the gradients that the smoothing leaves.
 double sharpness(const GrayImage& image, int x0, int y0) {
   double fine = 0, coarse = 0;
   for (int y = y0 - detail_radius; y <= y0 + detail_radius; ++y) {

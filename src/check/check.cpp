@@ -12,16 +12,17 @@ namespace parallax {
 namespace check {
 namespace {
 
-// Fewer corners say nothing.
+// Fewer corners permit no conclusion.
 constexpr std::size_t least_corners = 30;
-// Fewer points, or a smaller share of the matches, mean that the pictures do not belong together.
+// Fewer points, or a smaller share of the matches, mean that the pictures do not show the same scene.
 constexpr std::size_t least_points = 20;
 constexpr double least_share = 0.4;
-// Rows off rest on points whose rows are known to this many pixels, or on the better half of all points.
+// Row differences are measured at points whose rows are known to this many pixels, or at the better half of
+// all points.
 constexpr double well_located = 0.05;
-// Pixels within which pictures of one place agree.
+// Disparities in pixels below which pictures show no parallax.
 constexpr double no_parallax = 0.25;
-// Share of negative disparities in exchanged pictures; pictures of converging cameras have some, too.
+// Minimum share of negative disparities in exchanged pictures; pictures of converging cameras have some, too.
 constexpr double mostly = 0.75;
 
 // A picture with its corners.
@@ -40,7 +41,7 @@ Sight see(const ImageView& image, View<const std::uint8_t> mask, float scale, Fl
   return sight;
 }
 
-// What the points of a pair say, with its right picture as it is or flipped.
+// The points of a pair, with its right picture as it is or flipped.
 struct Evidence {
   int matched = 0;
   std::vector<CheckedPoint> points;
@@ -126,7 +127,6 @@ void take(Evidence evidence, PairReport& report) {
   report.points = std::move(evidence.points);
 }
 
-// Mirrors both pictures of the evidence.
 void flip_both(Flip flip, Size size, Evidence& evidence) {
   const auto columns = static_cast<float>(size.width - 1), rows = static_cast<float>(size.height - 1);
   for (CheckedPoint& point : evidence.points) {
@@ -147,8 +147,8 @@ constexpr Trial trials[] = {{{true, false}, Verdict::mirrored},
                             {{false, true}, Verdict::upside_down},
                             {{true, true}, Verdict::turned}};
 
-// Looks for the picture that is mirrored or turned. If both pictures were, disparities would only change their sign. So
-// where the flipped right picture gives negative disparities, the left one is at fault.
+// Finds out which picture is mirrored or turned. If both pictures were, disparities would only change their
+// sign. Therefore, if the flipped right picture gives negative disparities, the left one is at fault.
 bool explain_by_flip(const StereoPair& pair, const Sight& left, float scale,
                      const CheckParameters& parameters, const Workers& workers, PairReport& report) {
   Evidence best;

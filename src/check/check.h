@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of a check. Each is a function in a file of its own; check.cpp calls them in this order.
+// The steps of a check. Each is a function in its own file; check.cpp calls them in this order.
 #pragma once
 
 #include <algorithm>
@@ -19,18 +19,18 @@ struct GrayImage {
   Size size() const { return sharp.size(); }
 };
 
-// Which way a picture is read.
+// The direction in which a picture is read.
 struct Flip {
   bool columns = false;  // from right to left
   bool rows = false;     // from bottom to top
 };
 
-// Where no points agree, this share of the height is searched.
+// If no points agree, this share of the height is searched.
 inline double wider_search_rows(const CheckParameters& parameters) {
   return std::min(0.5, 3 * parameters.search_rows);
 }
 
-// The factor that takes gray values of the pair to 255 at most.
+// The factor that scales gray values of the pair to at most 255.
 float gray_scale(const StereoPair& pair);
 GrayImage gray_image(const ImageView& image, float scale, Flip flip, const Workers& workers);
 
@@ -42,11 +42,11 @@ struct Corner {
 // Pixels around a corner that the next steps read.
 inline constexpr int corner_margin = 12;
 
-// Those of them that describe a corner.
+// The pixels around a corner that describe it.
 inline constexpr int description_reach = 8;
 
-// Corners by Shi and Tomasi's measure, spread over the image, row by row. None is described by masked pixels; an empty mask
-// masks nothing.
+// Corners by Shi and Tomasi's measure, spread over the image, row by row. Masked pixels describe no corner;
+// an empty mask masks nothing.
 std::vector<Corner> find_corners(const GrayImage& image, View<const std::uint8_t> mask, Flip flip,
                                  const Workers& workers);
 
@@ -59,7 +59,8 @@ struct Descriptors {
 };
 Descriptors describe(const GrayImage& image, const std::vector<Corner>& corners, const Workers& workers);
 
-// Sets distances[i] to the number of bits in which corner first + i differs from corner `index` of the others.
+// Sets distances[i] to the number of bits in which corner first + i differs from corner `index` of the
+// others.
 void hamming_distances(const Descriptors& others, int index, const Descriptors& corners, int first, int count,
                        std::uint16_t* distances);
 
@@ -68,12 +69,12 @@ struct CornerMatch {
   int left, right;
 };
 
-// Corners that are each other's best match and clearly better than the second best.
+// Pairs of corners that are each other's best match and clearly better than the second best.
 std::vector<CornerMatch> match_corners(const std::vector<Corner>& left, const Descriptors& left_words,
                                        const std::vector<Corner>& right, const Descriptors& right_words,
                                        int rows, int columns, const Workers& workers);
 
-// Positions of matches to a fraction of a pixel; matches without one are left out.
+// Positions of matches to a fraction of a pixel; matches without such a position are left out.
 std::vector<CheckedPoint> refine_points(const GrayImage& left, const GrayImage& right,
                                         const std::vector<Corner>& left_corners,
                                         const std::vector<Corner>& right_corners,

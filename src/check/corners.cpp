@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Corners by Shi and Tomasi (1994): pixels where the smaller eigenvalue of the gradients' second moments over 5×5
-// pixels is a local maximum. Cells share the image, and each keeps its strongest, so that points cover the image.
+// Corners by Shi and Tomasi (1994): pixels where the smaller eigenvalue of the gradients' second moments over
+// 5×5 pixels is a local maximum. The image is divided into cells, each of which keeps its strongest corners,
+// so that points cover the image.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +10,7 @@
 namespace parallax::check {
 namespace {
 
-// Means of squared gray levels per pixel. Noise of two gray levels stays below it.
+// In mean squared gray levels per pixel. Noise of two gray levels stays below it.
 constexpr float least_strength = 0.5f;
 constexpr int most_in_cell = 6;
 constexpr int wanted_corners = 5000;
@@ -60,7 +61,7 @@ void write_strengths(const std::vector<MomentRow>& rows, int width, float* out) 
   }
 }
 
-// Rows are summed in an order that does not depend on `first`, so results are the same for any split.
+// Sums rows in an order that does not depend on `first`, so that results are the same for any split.
 void strengths_of_rows(const Plane<float>& image, int first, int last, Plane<float>& strengths) {
   const int reach = moment_radius + 1;
   first = std::max(first, reach);
@@ -87,7 +88,8 @@ bool is_maximum(const Plane<float>& strengths, int x, int y) {
   return true;
 }
 
-// Whether no pixel that describes the corner is masked: what a rectified camera did not see has edges of its own.
+// Whether no pixel that describes the corner is masked: the borders of the area that a rectified camera did
+// not see would be edges.
 bool is_seen(View<const std::uint8_t> mask, Flip flip, int x, int y) {
   if (mask.empty()) return true;
   if (flip.columns) x = mask.size.width - 1 - x;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sparse census of 17×17 pixels (Zabih and Woodfill 1994): 9×9 samples of the smoothed image, two pixels apart. Bits
-// say whether a sample is brighter than its right neighbour, than the one below, and than the centre. None of them
-// changes with gain and offset.
+// A sparse census of 17×17 pixels (Zabih and Woodfill 1994): 9×9 samples of the smoothed image, two pixels
+// apart. Bits tell whether a sample is brighter than its right neighbour, than the one below, and than the
+// centre. Gain and offset change none of them.
 #include "check/check.h"
 
 namespace parallax::check {

@@ -10,10 +10,11 @@ namespace {
 constexpr int histogram_steps = 32;
 constexpr int whole_labels = 16;  // matchers search groups of 16 labels fastest
 
-// Points nearer than this share much of their windows of 17×17 pixels, so that both may be wrong alike.
+// Closer points share much of their windows of 17×17 pixels, so both may be wrong in the same way.
 constexpr float too_near = 14;
 
-// Whether another point nearby has a like disparity: a wrong match rarely finds one. Rows of points ascend.
+// Whether another point nearby has a similar disparity, which wrong matches rarely have. Rows of points
+// ascend.
 bool is_supported(const std::vector<CheckedPoint>& points, std::size_t index, float reach) {
   const CheckedPoint& point = points[index];
   const auto alike = [&](const CheckedPoint& other) {
@@ -48,8 +49,9 @@ void write_histogram(const std::vector<double>& disparities, DisparityRange& ran
   }
 }
 
-// The nearest and the farthest place need not have corners. Walls and skies behind a scene often have none, so the
-// range reaches 0, the disparity of points at infinity, unless the scene is shallower than half its distance.
+// The nearest and the farthest place need not have corners. Walls and skies behind a scene often have none,
+// so the range includes 0, the disparity of points at infinity, unless the scene is shallower than half its
+// distance.
 void recommend(Size size, DisparityRange& range) {
   const double margin = 4 + 0.1 * (range.highest - range.lowest);
   double lowest = std::floor(range.lowest - margin), highest = std::ceil(range.highest + margin);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model of row differences: first shift, rotation and scale by MSAC (Torr and Zisserman 2000), then all terms by
-// iteratively reweighted least squares with Tukey's weights.
+// The model of row differences: first shift, rotation and scale by MSAC (Torr and Zisserman 2000), then all
+// terms by iteratively reweighted least squares with Tukey's weights.
 #include <algorithm>
 #include <cmath>
 
@@ -12,13 +12,13 @@ namespace {
 
 constexpr int terms = RowModel::terms;
 constexpr int first_terms = 3;        // shift, rotation, scale
-constexpr int draws = 300;            // of three points; a third of good points suffices
-constexpr double coarse = 3;          // pixels from the first model that a good point may have
+constexpr int draws = 300;            // samples of three points; a third of good points suffices
+constexpr double coarse = 3;          // maximum distance of a good point from the first model, in pixels
 constexpr double least_noise = 0.03;  // pixels
 constexpr double tukey = 4.685;       // 95 % efficiency
 constexpr int rounds = 12;
-// Standard deviations that the coefficients have before any point is seen, in pixels. They only decide what points do
-// not hold.
+// Prior standard deviations of the coefficients, in pixels. They only affect coefficients that the points do
+// not determine.
 constexpr double unlikely_first = 1000, unlikely = 20;
 constexpr double held_below = 1;  // uncertainty in pixels
 // Points farther from the model than this many pixels, and than 4 standard deviations, are wrong matches.
@@ -49,7 +49,7 @@ double residual(const Equation& equation, const Vector<n>& model) {
   return rest;
 }
 
-// A generator of its own, so that every machine draws the same samples: xorshift (Marsaglia 2003).
+// Its own generator, so that every machine draws the same samples: xorshift (Marsaglia 2003).
 class Draw {
  public:
   std::size_t below(std::size_t count) {
@@ -63,7 +63,6 @@ class Draw {
   std::uint64_t state_ = 0x9e3779b97f4a7c15u;
 };
 
-// The plane through three points.
 std::optional<Vector<first_terms>> plane_through(const std::array<const Equation*, 3>& points) {
   Cholesky<first_terms>::Matrix products{};
   Vector<first_terms> sums{};
@@ -103,7 +102,7 @@ Vector<terms> first_model(const std::vector<Equation>& equations) {
   return {best[0], best[1], best[2]};
 }
 
-// The standard deviation of residuals, by their median distance from 0 among points near the model.
+// The standard deviation of residuals, from the median of their absolute values among points near the model.
 double noise_of(const std::vector<Equation>& equations, const Vector<terms>& model, double near) {
   std::vector<double> distances;
   for (const Equation& equation : equations) {
@@ -119,7 +118,7 @@ struct Fit {
   double noise = 0;
 };
 
-// One round of reweighting. False if nothing could be solved.
+// One round of reweighting; false if the equations could not be solved.
 bool improve(const std::vector<Equation>& equations, double noise, Fit& fit) {
   Cholesky<terms>::Matrix products{};
   Vector<terms> sums{};

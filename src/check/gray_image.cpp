@@ -39,7 +39,7 @@ void smooth_row(const float* in, int width, float* out) {
 
 }  // namespace
 
-// Files of 16 bits often hold values of 10 or 12.
+// Files of 16 bits often hold values of 10 or 12 bits.
 float gray_scale(const StereoPair& pair) {
   if (pair.left.format.depth == BitDepth::bits8) return 1;
   return 255.0f / static_cast<float>(std::max<int>({brightest(pair.left), brightest(pair.right), 1}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hamming distances of one descriptor to many. Lanes are corners.
+// Hamming distances from one descriptor to many. Lanes are corners.
 
 #include "check/check.h"
 
@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace parallax::check::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// `one` has a word for each `pitch` of its own; `many` likewise.
+// Word w of `one` is one[w·one_pitch]; `many` likewise.
 void distances_to_many(const std::uint64_t* one, std::size_t one_pitch, const std::uint64_t* many,
                        std::size_t many_pitch, int count, std::uint16_t* distances) {
   const hn::ScalableTag<std::uint64_t> d;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Least squares of a few unknowns.
+// Least squares with few unknowns.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ class Cholesky {
  public:
   using Matrix = std::array<Vector<n>, n>;
 
-  // Empty if the matrix is singular: if a pivot is not larger than this share of its diagonal element.
+  // Empty if the matrix is singular: if a pivot is not larger than `least_pivot` times its diagonal element.
   static std::optional<Cholesky> of(const Matrix& matrix, double least_pivot = 1e-9) {
     Cholesky result;
     for (int i = 0; i < n; ++i)
@@ -46,7 +46,7 @@ class Cholesky {
     return b;
   }
 
-  // Element (i, i) of the inverse.
+  // Element (i, i) of the inverse matrix.
   double inverse_diagonal(int i) const {
     Vector<n> unit{};
     unit[at(i)] = 1;

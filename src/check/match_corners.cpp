@@ -7,13 +7,14 @@
 namespace parallax::check {
 namespace {
 
-// Of 224 bits. Unrelated corners differ in about 112.
+// Out of 224 bits. Unrelated corners differ in about 112.
 constexpr int most_distance = 60;
-// The second best must differ in more bits than this, given those of the best. Lowe (2004) asks for a similar ratio.
+// The second best must differ in more bits than this, if the best differs in `best`. Lowe (2004) uses a
+// similar ratio.
 constexpr double rival_bits(int best) {
   return 1.2 * best + 5;
 }
-// Corners nearer to the best match are no rivals, in pixels.
+// Corners within this many pixels of the best match are no rivals.
 constexpr int same_place = 4;
 
 // Corners that may match: rows within ±rows, disparities within ±columns.
@@ -21,13 +22,13 @@ struct Band {
   int rows, columns;
 };
 
-// Best matches of corners among others, of which the rows ascend.
+// Finds the best matches of corners among others, whose rows ascend.
 class Search {
  public:
   Search(const std::vector<Corner>& corners, const Descriptors& words, Band band)
       : corners_(corners), words_(words), band_(band), distances_(corners.size() + 64) {}
 
-  // -1 = none. A distinct match is clearly better than any at another place.
+  // -1 = none. A distinct match is clearly better than any at another position.
   int best(const Corner& corner, const Descriptors& words, int index, bool must_be_distinct) {
     const auto above = [](const Corner& a, int y) { return a.y < y; };
     const auto begin = std::lower_bound(corners_.begin(), corners_.end(), corner.y - band_.rows, above);

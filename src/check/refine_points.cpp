@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Positions to a fraction of a pixel, by least-squares matching (Grün 1985) of 15×15 pixels. The right window is
+// Positions to a fraction of a pixel, by least-squares matching (Grün 1985) of 15×15 pixels. The right window
+// is modelled as
 //
 //     I(x + u + a·x + b·y, y + v) = α·T(x, y) + β
 //
-// of the left window T: a shift in both directions, a slope of the disparity in both directions, gain and offset. A
-// step regresses the sampled right window on T, 1 and the gradients of T; the gradients' coefficients are what u, v, a
-// and b are wrong by. Only the left window's gradients are used, whose noise does not depend on that of the right
-// window, so noise and interpolation do not pull the result towards full pixels.
+// where T is the left window: a shift in both directions, a slope of the disparity in both directions, gain
+// and offset. A step regresses the sampled right window on T, 1 and the gradients of T; the coefficients of
+// the gradients are the errors of u, v, a and b. Only the left window's gradients are used. Their noise does
+// not depend on the right window's noise, so noise and interpolation do not pull the result towards full
+// pixels.
 #include <algorithm>
 #include <cmath>
 
@@ -18,14 +20,15 @@ namespace {
 
 constexpr int radius = 7;
 constexpr int side = 2 * radius + 1;
-constexpr int pitch = 16;  // of a window's rows; the last column counts nothing
+constexpr int pitch = 16;  // pitch of a window's rows; the last column has weight 0
 constexpr int pixels = side * pitch;
 constexpr int most_steps = 10;
 constexpr double close_enough = 0.004;  // last step in pixels
 constexpr double farthest = 2.5;        // from the corner, in pixels
 constexpr double steepest = 2;          // a and b, in pixels at the edge of the window
 constexpr double most_uncertainty = 0.4;
-constexpr double most_difference = 0.45;  // standard deviation of what remains, over that of the window
+// standard deviation of the residuals, relative to that of the window
+constexpr double most_difference = 0.45;
 
 enum Unknown { gain, offset, along_x, along_y, slope_x, slope_y, unknowns };
 
@@ -110,7 +113,7 @@ class Template {
 
   bool usable() const { return factor_.has_value(); }
 
-  // Coefficients of the window; `difference` receives the variance of what remains.
+  // Coefficients of the window; `difference` receives the variance of the residuals.
   Vector<unknowns> regress(Window& window, double& difference) const {
     for (std::size_t i = 0; i < pixels; ++i) window[i] -= mean_ * columns_[offset][i];
     Vector<unknowns> products;

@@ -10,10 +10,10 @@
 namespace parallax::check {
 namespace {
 
-// Beyond these, a remark says so: matchers of all kinds tolerate less.
-constexpr double exposure_step = 0.1;    // of the gain
+// A remark is written beyond these limits, which all matchers tolerate.
+constexpr double exposure_step = 0.1;    // change of the gain
 constexpr double exposure_offset = 12;   // gray levels of 255
-constexpr double colour_step = 0.08;     // of a channel's gain beside that of gray
+constexpr double colour_step = 0.08;     // change of a channel's gain relative to gray
 constexpr double sharpness_step = 1.35;  // ratio
 constexpr double texture_points = 150;   // per picture
 
@@ -32,7 +32,7 @@ std::string rows_text(const PairReport& report) {
          std::to_string(report.rows_points) + " points";
 }
 
-// The part of the model that moves rows most, if the model explains them.
+// The part of the model that moves rows most, if the model explains the row differences.
 std::string main_cause(const PairReport& report) {
   const RowModel& model = report.model;
   double u = 0, v = 0, w = 0, r = 0;
@@ -54,7 +54,7 @@ std::string main_cause(const PairReport& report) {
       {model.shear.value * w, "the baseline is at " + degrees(model.shear_degrees()) + " to the rows"},
       {model.forward.value * v * w, "one camera stands before the other"},
       {model.distortion.value * r, "lens distortion is left over"}};
-  // Most of what is not explained is noise of the points, unless it exceeds what the model explains.
+  // Most unexplained differences are noise of the points, unless they exceed the explained ones.
   if (model.residual_95 > report.rows_off_model) return "they differ from place to place";
   const auto larger = [](const auto& a, const auto& b) { return std::abs(a.first) < std::abs(b.first); };
   return std::max_element(std::begin(causes), std::end(causes), larger)->second;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a plan, in one block. All buffers are reserved before it is allocated: so its size is known and
+// Memory of a plan, in one block. All buffers are reserved before it is allocated, so its size is known and
 // can be refused beforehand, and a run needs no allocation.
 #pragma once
 
@@ -21,15 +21,15 @@ namespace parallax {
 
 inline constexpr std::size_t buffer_alignment = 64;
 
-// Under AddressSanitizer, poisoned gaps separate the buffers, and buffers start as garbage, so that a result
-// that depends on uninitialised memory shows.
+// Under AddressSanitizer, poisoned gaps separate the buffers, and buffers start as garbage, so that results
+// that depend on uninitialised memory become visible.
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr std::size_t buffer_gap = 256;
 #else
 inline constexpr std::size_t buffer_gap = 0;
 #endif
 
-// The offset of a buffer in an arena that is not yet allocated.
+// Offset of a buffer in an arena that is not yet allocated.
 template <class T>
 struct Buffer {
   std::size_t offset = 0;
@@ -38,7 +38,7 @@ struct Buffer {
   T* in(std::byte* arena) const { return reinterpret_cast<T*>(arena + offset); }
 };
 
-// A reserved plane, its rows padded to the alignment.
+// A reserved plane whose rows are padded to the alignment.
 template <class T>
 struct PlaneBuffer {
   Buffer<T> buffer;
@@ -70,7 +70,6 @@ class ArenaLayout {
   }
 
   std::size_t bytes() const { return bytes_; }
-  // Offsets of the gaps.
   const std::vector<std::size_t>& gaps() const { return gaps_; }
 
  private:
@@ -86,7 +85,7 @@ class Arena {
   T* reserve(std::size_t count) {
     return place(layout_.reserve<T>(count));
   }
-  // Empty before allocate().
+  // The buffer; empty before allocate().
   template <class T>
   View<T> reserve_plane(Size size) {
     const PlaneBuffer<T> plane = layout_.reserve_plane<T>(size);

@@ -7,7 +7,7 @@
 
 namespace parallax::detail {
 
-// As the command line spells it.
+// The spelling of the command line.
 inline std::string name_of(Arithmetic arithmetic) {
   static constexpr const char* names[] = {"fixed8", "fixed16", "float32", "float16", "bfloat16"};
   return names[static_cast<int>(arithmetic)];

@@ -39,7 +39,7 @@ void check_range(std::string_view field, T value, T lowest, T highest) {
   refuse(field, value, choose.str());
 }
 
-// An enumeration's values count from 0 to `last`.
+// Checks an enumeration whose values count from 0 to `last`.
 template <class Choice>
 void check_choice(std::string_view field, Choice value, Choice last) {
   const int number = static_cast<int>(value);
@@ -61,7 +61,7 @@ void check_view(std::string_view what, const View<T>& view, Size size) {
   if (view.size != size)
     throw Error(ErrorCategory::argument,
                 std::string(what) + " is " + text(view.size) + ": give one of " + text(size));
-  // Functions without a size to compare with pass the view's own.
+  // Functions without a size to compare with pass the view's own size.
   if (size.width < 0 || size.height < 0)
     throw Error(ErrorCategory::argument,
                 std::string(what) + " is " + text(size) + ": give one whose sides are not negative");
@@ -101,7 +101,7 @@ inline void check_image(std::string_view what, const ImageView& image) {
   check_depth(what, image.format.depth);
 }
 
-// Refuses a search range in which every disparity leads out of the image at every pixel.
+// Refuses a search range whose disparities all lead out of the image at every pixel.
 inline void check_reachable(int lowest, int disparities, int width) {
   const int highest = lowest + disparities - 1;
   if (lowest < width && highest > -width) return;

@@ -13,7 +13,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Writes past the caches, which saves reading the lines that are overwritten: a third of the traffic of a copy.
+// Writes past the caches, which saves reading the overwritten lines: a third of the memory traffic of a copy.
 HWY_ATTR void stream_row(const std::byte* from, std::byte* to, std::size_t bytes) {
   const hn::CappedTag<std::uint8_t, 16> vector;
   const std::size_t step = hn::Lanes(vector);
@@ -30,7 +30,7 @@ HWY_ATTR void stream_row(const std::byte* from, std::byte* to, std::size_t bytes
 }  // namespace
 
 void copy_rows(ConstRows from, Rows to, std::size_t row_bytes, int rows, const Workers& workers) {
-  // Less than this stays in the cache of a core until it is read again.
+  // Smaller copies stay in a core's cache until they are read again.
   constexpr std::size_t worth_streaming = std::size_t{1} << 18;
   const std::size_t bytes = row_bytes * static_cast<std::size_t>(rows);
   const auto copy = [&](int first, int last) {
@@ -44,7 +44,7 @@ void copy_rows(ConstRows from, Rows to, std::size_t row_bytes, int rows, const W
     }
     hwy::FlushStream();
   };
-  // A smaller copy is finished before other threads have started.
+  // Smaller copies are finished before other threads have started.
   constexpr std::size_t worth_sharing = std::size_t{1} << 20;
   if (bytes < worth_sharing) return copy(0, rows);
   for_row_ranges(workers, rows, [&](int first, int last, int) { copy(first, last); });

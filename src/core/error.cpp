@@ -29,7 +29,7 @@ bool is_control(unsigned char c) {
   return c < 0x20 || c == 0x7F;
 }
 
-// Terminals also treat U+0080 to U+009F as control characters: in UTF-8, 0xC2 followed by that byte.
+// Terminals also treat U+0080 to U+009F (in UTF-8: 0xC2 and that byte) as control characters.
 bool is_wide_control(std::string_view text) {
   return text.size() >= 2 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) >= 0x80 &&
          static_cast<unsigned char>(text[1]) < 0xA0;

@@ -28,7 +28,7 @@ std::string exact_text_of(Number value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-// No value where the text is not a number of this type.
+// Empty if the text is not a number of this type.
 template <class Number>
 std::optional<Number> number_of(std::string_view text) {
   Number number{};
@@ -40,7 +40,7 @@ std::optional<Number> number_of(std::string_view text) {
 
 template <class Number>
 bool takes(const Allowed& allowed, Number value) {
-  // Negated, so that NaN is refused.
+  // Negated so that NaN is refused.
   if (!(static_cast<double>(value) >= allowed.least && static_cast<double>(value) <= allowed.most))
     return false;
   return !allowed.takes || allowed.takes(static_cast<int>(value));

@@ -20,7 +20,8 @@ namespace parallax::detail {
 struct Allowed {
   double least, most;
   std::string words;
-  std::function<bool(int)> takes = {};  // unless all integers from least to most are allowed
+  // whether a value is allowed; by default, all integers from least to most are
+  std::function<bool(int)> takes = {};
 };
 
 Allowed range(double least, double most);
@@ -46,7 +47,7 @@ using Names = std::initializer_list<std::pair<const char*, Value>>;
 // A field of an enumeration, as an index into its names.
 struct Choice {
   std::vector<std::string> names;
-  std::function<int()> chosen;  // -1 where the field has another value
+  std::function<int()> chosen;  // -1 if the field has another value
   std::function<void(int)> choose;
   int value;
 };
@@ -114,7 +115,7 @@ inline constexpr const char* search_group = "Search";
 inline constexpr const char* matching_group = "Matching";
 inline constexpr const char* refinement_group = "Refinement";
 
-// The search range, which all methods have.
+// Adds the search range, which all methods have.
 void add_range_fields(Fields& fields, int& min_disparity, int& disparities, int fewest, int most);
 
 }  // namespace parallax::detail

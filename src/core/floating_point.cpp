@@ -3,8 +3,8 @@
 
 namespace parallax {
 
-// These functions have a file of their own so that the compiler cannot see into them, and so moves no
-// arithmetic across calls of them.
+// These functions have their own file: the compiler cannot see into them, so it moves no arithmetic across
+// their calls.
 DefaultFloatingPoint::DefaultFloatingPoint() {
   std::fegetenv(&callers_);
   std::fesetenv(FE_DFL_ENV);

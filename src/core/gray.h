@@ -16,7 +16,7 @@ inline std::uint16_t gray(std::uint32_t red, std::uint32_t green, std::uint32_t 
 
 // Writes the `image.format.size.width` gray values of row `y`, in the depth of the image.
 void gray_row(const ImageView& image, int y, std::uint16_t* out);
-// The same in 8 bits; 16-bit images give the upper 8 bits.
+// The same in 8 bits: the upper 8 bits of 16-bit values.
 void gray_byte_row(const ImageView& image, int y, std::uint8_t* out);
 
 }  // namespace parallax

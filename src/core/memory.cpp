@@ -30,15 +30,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// SIZE_MAX where the file is missing, or says "max".
+// SIZE_MAX if the file is missing or says "max".
 std::size_t limit_in(const fs::path& file) {
   std::size_t limit = 0;
   std::ifstream(file) >> limit;
   return limit == 0 ? SIZE_MAX : limit;
 }
 
-// The least limit of a group and of its ancestors. In a container, the root of the mounted hierarchy may be
-// the container's own group: then the group's path on the host does not exist here.
+// The lowest limit of a group and its ancestors. In a container, the mounted root may be the container's own
+// group; the group's path on the host does not exist there.
 std::size_t least_limit(const fs::path& mounted, std::string_view group, const char* file) {
   std::size_t least = limit_in(mounted / file);
   fs::path folder = mounted;
@@ -61,7 +61,8 @@ bool names_memory(std::string_view controllers) {
 
 }  // namespace
 
-// Lines of /proc/self/cgroup are number:controllers:group; version 2 has number 0 and names no controllers.
+// Lines of /proc/self/cgroup read number:controllers:group. In version 2, the number is 0 and no controllers
+// are named.
 std::size_t container_memory(const fs::path& root) {
   const fs::path mounted = root / "sys/fs/cgroup";
   std::size_t least = least_limit(mounted, "", "memory.max");

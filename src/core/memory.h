@@ -8,11 +8,11 @@
 
 namespace parallax {
 
-// "1.5 GiB"
+// Text such as "1.5 GiB".
 std::string bytes_text(std::size_t bytes);
 
-// The least limit of the control groups (version 1 or 2) of this process and of their ancestors; SIZE_MAX
-// where there is none. `root`: root of the file system.
+// The lowest limit of this process's control groups (version 1 or 2) and their ancestors; SIZE_MAX without a
+// limit. `root`: root of the file system.
 std::size_t container_memory(const std::filesystem::path& root);
 
 }  // namespace parallax

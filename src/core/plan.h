@@ -19,56 +19,58 @@ class Plan {
   Plan() { stage_times.reserve(most_stages); }
   virtual ~Plan() = default;
 
-  // The bytes that allocate() will take. Making a plan allocates nothing whose size depends on the image.
+  // The bytes that allocate() takes. Making a plan allocates nothing whose size depends on the image.
   virtual std::size_t memory_bytes() const = 0;
   virtual void allocate() = 0;
-  // Labels of the volume that StereoPair::costs must be; 0 = there must be no volume.
+  // The number of labels that StereoPair::costs must have; 0 = no volume is allowed.
   virtual int cost_labels() const { return 0; }
   virtual bool tells_confidence() const { return false; }
   virtual bool tells_row_offsets() const { return false; }
-  // The caller has checked the pair and the map against the plan: check_run().
+  // The caller has already called check_run().
   virtual void run(const StereoPair& pair, const DisparityMap& map) = 0;
-  // The same for Matcher::start(): waits for the pair before, and may return while this one is being matched.
+  // run() for Matcher::start(): waits for the previous pair, and may return while this one is being matched.
   virtual void start(const StereoPair& pair, const DisparityMap& map) { run(pair, map); }
   virtual void wait(int /*most_running*/) {}
-  // From now on a thread that waits for the device sleeps, which wakes it some microseconds later, instead of spinning.
+  // From now on, a thread that waits for the device sleeps instead of spinning. It wakes some microseconds
+  // later.
   virtual void sleep_while_waiting() {}
-  // The same for images in the memory of the plan's GPU, on a stream of the caller.
+  // run() for images in the memory of the plan's GPU, on the caller's stream.
   virtual void enqueue(const StereoPair&, const DisparityMap&, void*) {
     throw Error(ErrorCategory::device,
                 "only a matcher planned for a GPU takes images in GPU memory: use run()");
   }
-  // By default refuses as enqueue() does.
+  // Refused by default, like enqueue().
   virtual void enqueue_finite(const StereoPair& pair, const FiniteMap&, void* stream) {
     enqueue(pair, DisparityMap{}, stream);
   }
-  // The costs at a pixel of the last run. Only references tell them, and only without a left-right check.
+  // The costs of a pixel in the last run. Only references provide them, and only without a left-right check.
   virtual CostCurve cost_curve(int /*x*/, int /*y*/) const { return {}; }
-  // GPU memory that the plan needs (part of memory_bytes()), how much of it is free, and how an error message
-  // continues after the number of free bytes.
+  // GPU memory that the plan needs (part of memory_bytes()), the free GPU memory, and the end of an error
+  // message that gives the number of free bytes.
   struct GpuMemory {
     std::size_t needed, free;
     std::string are_free;
   };
   virtual std::optional<GpuMemory> gpu_memory() const { return std::nullopt; }
-  // How the method itself can need less memory: ", or set …". Asked for only where there is too little. May be null.
+  // How the method itself can need less memory: ", or set …". Called only if there is too little memory. May
+  // be null.
   std::function<std::string()> remedy;
 
-  // Reserved in advance, so that a run does not allocate.
+  // Reserved in advance so that a run does not allocate.
   static constexpr std::size_t most_stages = 16;
   std::vector<StageTime> stage_times;
 };
 
-// \throws Error (memory) where the limits or this machine do not allow it; nothing is allocated then
+// \throws Error (memory) if the limits or this machine do not allow it, before anything is allocated
 void allocate(Plan& plan, const PlanOptions& limits);
 
-// The checks of Matcher::run(), and those of a map alone.
+// The checks of Matcher::run(), and the checks of a map alone.
 // \throws Error (argument)
 void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const DisparityMap& map);
 void check_map(const Plan& plan, Size size, const DisparityMap& map);
 void check_map(const Plan& plan, Size size, const FiniteMap& map);
 
-// Measures the stages of a run, which follow one another.
+// Measures the consecutive stages of a run.
 class StageClock {
  public:
   explicit StageClock(std::vector<StageTime>& times) : times_(times) { times_.clear(); }
@@ -79,7 +81,7 @@ class StageClock {
     times_.push_back({stage, std::chrono::duration<double, std::milli>(now - start_).count()});
     start_ = now;
   }
-  // Begins a stage now: the time since the last call was measured by other means.
+  // Begins a stage now; the time since the last call was measured by other means.
   void restart() { start_ = std::chrono::steady_clock::now(); }
 
  private:

@@ -11,7 +11,7 @@ constexpr T divide_round_up(T value, std::type_identity_t<T> unit) {
   return (value + unit - 1) / unit;
 }
 
-// The least multiple of `unit` that is not below `value`.
+// The smallest multiple of `unit` that is not below `value`.
 template <class T>
 constexpr T round_up(T value, std::type_identity_t<T> unit) {
   return divide_round_up(value, unit) * unit;

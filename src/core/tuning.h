@@ -15,7 +15,7 @@
 namespace parallax::detail {
 
 struct Tunable {
-  std::string name;                     // as in tuning files: "rows_per_thread"
+  std::string name;                     // for example "rows_per_thread", as in tuning files
   const char* help;                     // one line
   std::vector<int> values;              // values that a search tries, besides the plan's default
   std::vector<std::string> texts = {};  // names of these values, then of those below; empty = numbers
@@ -48,7 +48,7 @@ class Configuration {
   std::map<std::string, int, std::less<>> values_;
 };
 
-// How much of the device a configuration uses, for searches guided by occupancy.
+// The share of the device that a configuration uses, for searches guided by occupancy.
 struct Footprint {
   // Parallelism. CUDA: per cent of the threads that a multiprocessor can hold; OpenCL: work items per group;
   // CPU: tasks per thread.
@@ -60,8 +60,8 @@ struct Footprint {
 
 // The tunables of a backend for one problem: parameters, device and format.
 struct TuningSpace {
-  // What kernels are specialised for besides labels and size, such as "sad, window 9": part of the key of a
-  // stored result.
+  // The properties for which kernels are specialised besides labels and size, such as "sad, window 9": part
+  // of the key of a stored result.
   std::string variant;
   std::vector<Tunable> tunables;
   // Whether a search may try this combination. Combinations that the plan refuses with an Error need not be
@@ -71,7 +71,7 @@ struct TuningSpace {
   // \throws Error as the plan does
   std::function<Footprint(const Configuration&)> footprint;
 
-  // Whether a search has anything to try.
+  // Whether a search has several values to try.
   bool is_searched() const;
 };
 

@@ -17,8 +17,8 @@
 
 #include "parallax/error.h"
 
-// This file is compiled without ThreadSanitizer, as the packaged oneTBB is. The sanitizer would see only half
-// of its synchronisation, so two lines declare it instead.
+// This file is compiled without ThreadSanitizer, like the packaged oneTBB, because the sanitizer would see
+// only half of its synchronisation. Two lines declare the synchronisation instead.
 #ifdef PARALLAX_THREAD_SANITIZER
 extern "C" void __tsan_acquire(void*);
 extern "C" void __tsan_release(void*);
@@ -33,8 +33,8 @@ using oneapi::tbb::task_arena;
 
 namespace {
 
-// Unused arenas, by their number of threads. oneTBB, at least up to 2021.8, never frees the memory of an
-// arena: so arenas are kept and reused.
+// Unused arenas by number of threads. Arenas are reused because oneTBB, at least up to 2021.8, never frees an
+// arena's memory.
 class IdleArenas {
  public:
   std::unique_ptr<task_arena> take(int threads) {
@@ -46,7 +46,7 @@ class IdleArenas {
     return arena;
   }
 
-  // An arena that cannot be stored is destroyed.
+  // Destroys an arena that cannot be stored.
   void give_back(int threads, std::unique_ptr<task_arena> arena) noexcept {
     try {
       const std::lock_guard guard(mutex_);
@@ -55,7 +55,7 @@ class IdleArenas {
     }
   }
 
-  // A forked process has none of the arenas' threads, so it abandons the arenas as they are.
+  // A forked process has none of the arenas' threads, so it abandons the arenas.
   void before_fork() { mutex_.lock(); }
   void after_fork_in_parent() { mutex_.unlock(); }
   void after_fork_in_child() {
@@ -70,7 +70,7 @@ class IdleArenas {
   std::map<int, std::vector<std::unique_ptr<task_arena>>> by_threads_;
 };
 
-// Never destroyed: matchers may be destroyed as late as the process ends.
+// Never destroyed, because matchers may be destroyed as late as the process ends.
 IdleArenas& idle_arenas() {
   static IdleArenas& arenas = []() -> IdleArenas& {
     auto& made = *new IdleArenas;
@@ -93,7 +93,7 @@ struct Workers::Implementation {
 Workers::Workers(int threads, int ranges_per_thread) : ranges_per_thread_(ranges_per_thread) {
   const int cores = oneapi::tbb::info::default_concurrency();
   threads_ = threads > 0 ? threads : cores;
-  // oneTBB would accept more threads than there are cores, but print a warning.
+  // oneTBB accepts more threads than there are cores, but prints a warning.
   slots_ = std::min(threads_, cores);
   if (slots_ > 1) implementation_ = std::make_unique<Implementation>(slots_);
 }
@@ -122,7 +122,8 @@ void Workers::run(int count, Call call, void* context) const {
     }
     __tsan_release(&joined);
   };
-  // An arena's threads compute in the floating-point environment of its first use, the default one.
+  // An arena's threads compute in the floating-point environment of the arena's first use; this makes it the
+  // default one.
   try {
     implementation_->arena->execute([&] { oneapi::tbb::parallel_for(0, count, body); });
   } catch (const std::runtime_error& error) {

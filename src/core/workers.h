@@ -14,13 +14,13 @@ class Workers {
   // Enough ranges to even out the load.
   static constexpr int usual_ranges_per_thread = 4;
 
-  // 0 = one thread for each core this process may use.
+  // 0 = one thread per core that this process may use.
   explicit Workers(int threads, int ranges_per_thread = usual_ranges_per_thread);
   ~Workers();
   Workers(Workers&&) noexcept;
 
   int threads() const { return threads_; }
-  // Threads that run at once: no more than there are cores.
+  // The number of threads that run at once: no more than there are cores.
   int slots() const { return slots_; }
   // Ranges per thread that for_row_ranges() makes.
   int ranges_per_thread() const { return ranges_per_thread_; }

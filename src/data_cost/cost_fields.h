@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of data costs, in the parameters of the matchers that share them.
+// The fields of data costs in the parameters of the matchers that share them.
 #pragma once
 
 #include "parallax/data_cost.h"
@@ -10,7 +10,7 @@
 
 namespace parallax::data_cost {
 
-// `costs`: those that the matcher has; `unit`: of costs.
+// `costs`: the data costs that the matcher has; `unit`: unit of the costs.
 template <class Parameters>
 void add_cost_fields(detail::Fields& fields, Parameters& p, detail::Names<DataCost> costs, const char* unit,
                      double highest_outside) {
@@ -27,14 +27,14 @@ void add_cost_fields(detail::Fields& fields, Parameters& p, detail::Names<DataCo
            {"Sigma in pixels of the Gaussian blur of both images; 0 = none", "pixels"});
 }
 
-// Matches are searched in as many rows above and below.
+// Adds row_tolerance: matches are searched in as many rows above and below.
 inline void add_row_tolerance_field(detail::Fields& fields, int& row_tolerance) {
   fields.add("row_tolerance", row_tolerance, detail::range(0, most_row_tolerance),
              {"Rows above and below in which matches are searched, too: for pairs whose rows do not line up",
               "rows"});
 }
 
-// For matchers whose pixels vote on row offsets (rows/row_votes.h).
+// Adds row_prior, for matchers whose pixels vote on row offsets (rows/row_votes.h).
 inline void add_row_prior_field(detail::Fields& fields, float& row_prior) {
   fields.add("row_prior", row_prior, detail::range(0, 1024),
              {"Cost of each row between a row offset and the surface fitted to the whole pair, as a share of "
@@ -49,7 +49,7 @@ void check_refinement_across_rows(const Parameters& p) {
     refuse("refit", p.refine.refit, "0 with row_tolerance: fractions are fitted in one row");
 }
 
-// \throws Error (argument) for what has no meaning across rows
+// \throws Error (argument) for parameters that have no meaning across rows
 template <class Parameters>
 void check_row_tolerance(const Parameters& p) {
   if (p.row_tolerance > 0 && p.cost == DataCost::volume)

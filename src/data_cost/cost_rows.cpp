@@ -37,7 +37,7 @@ void CostRows::reserve(Arena& arena) {
   }
 }
 
-// Includes room for elements that full vectors read and write beyond the end.
+// Includes room for the elements that full vectors access beyond the end.
 CostRows::Rows CostRows::reserve_rows(int planes, int bytes, int elements, int height, Arena& arena) const {
   Rows rows;
   rows.pitch = round_up(elements + 2 * border + 2 * widest_vector_bytes, widest_vector_bytes);
@@ -49,7 +49,7 @@ CostRows::Rows CostRows::reserve_rows(int planes, int bytes, int elements, int h
   return rows;
 }
 
-// Makes a table of costs, where differences are integer levels, or bits, and all costs fit in bytes.
+// Makes a table of costs if differences are integer levels or bits, and all costs fit in bytes.
 void CostRows::make_table() {
   constexpr int levels = 256, highest_byte = 255;
   const float highest = model_.data_cost((levels - 1) * per_level);
@@ -65,7 +65,7 @@ void CostRows::make_table() {
     same_ = same_ && table_[static_cast<std::size_t>(level)] == level;
 }
 
-// Rounded differences are the costs, where a level costs a unit.
+// Uses rounded differences as costs if a level costs one unit.
 void CostRows::keep_levels() {
   if (!model_.integer || model_.cost_scale * per_level != 1 || model_.data_cost(highest_difference) > 255)
     return;

@@ -14,34 +14,35 @@ namespace parallax::data_cost {
 class CostRows {
  public:
   struct Form {
-    int element_bytes;        // of costs that are not known to fit in bytes
-    bool subtracts_least;     // whether a pixel's least cost is subtracted from all of them
-    int bound;                // costs are cut here
-    bool keeps_gray = false;  // even if costs are the caller's
+    int element_bytes;        // size of costs that are not known to fit in bytes
+    bool subtracts_least;     // whether a pixel's lowest cost is subtracted from all its costs
+    int bound;                // costs are limited to this
+    bool keeps_gray = false;  // even if the caller provides the costs
   };
   CostRows(const CostModel& model, const Form& form, const ImageFormat& format, int slots);
 
-  // Called twice, as Arena says, before any other function.
+  // Called twice (see Arena), before any other function.
   void reserve(Arena& arena);
 
-  // As DataCosts::prepare().
+  // See DataCosts::prepare().
   void prepare(const StereoPair& pair, bool mirrored, const Workers& workers);
 
-  // Of the left image, smoothed as for costs.
+  // The left image, smoothed as for costs.
   View<const std::uint16_t> gray() const { return features_.gray(0); }
-  // For each pixel: matched, or the Status that is known before matching.
+  // The status of each pixel: matched, or the Status that is known before matching.
   const View<std::uint8_t>& status() const { return status_; }
 
-  // Costs of `count` pixels of a row, up to at_once(), for the disparities at one row offset, the number `row_offset`:
-  // pixel first + i of disparity k is element k·stride() + i. They are valid until the slot's next call.
+  // Costs of `count` pixels of a row, up to at_once(), for the disparities at one row offset, the number
+  // `row_offset`: pixel first + i of disparity k is element k·stride() + i. They are valid until the slot's
+  // next call.
   const void* row(int y, int first, int count, int slot, int row_offset = 0) const;
   int cost_bytes() const { return cost_bytes_; }
-  // As many pixels as fit in the first-level cache.
+  // The number of pixels that fit in the first-level cache.
   int at_once() const {
     constexpr int first_cache = 16384;
     return std::clamp(first_cache / model_.disparities(), 64, most_at_once);
   }
-  // Includes a margin, which also keeps labels in different sets of the cache.
+  // Includes a margin, which also places labels in different sets of the cache.
   static constexpr int stride() { return most_at_once + widest_vector_bytes; }
 
  private:
@@ -83,9 +84,9 @@ class CostRows {
   std::vector<std::uint8_t> table_;
   int table_end_ = 0;
   Rows rows_[2] = {}, valid_[2] = {};
-  Rows missing_ = {};  // the validity of a right row beyond the image
+  Rows missing_ = {};  // the validity of a right row outside the image
   View<std::uint8_t> status_;
-  std::vector<Scratch> scratch_;  // by slot
+  std::vector<Scratch> scratch_;  // one for each slot
   StereoPair pair_;
   bool mirrored_ = false;
 };

@@ -23,7 +23,7 @@ __device__ __forceinline__ const Value* row_of(const Value* plane, const CudaSam
   return plane + static_cast<int64>(y) * samples.stride;
 }
 
-// The bits of 64 pixels from a column on; those outside are 0.
+// The validity bits of 64 pixels from a column on; 0 outside the image.
 __device__ __forceinline__ uint64 valid_bits(const uint32* plane, int words, int y, int first) {
   const uint32* row = plane + static_cast<int64>(y) * words;
   const auto word = [&](int index) -> uint32 { return index >= 0 && index < words ? row[index] : 0; };
@@ -33,20 +33,20 @@ __device__ __forceinline__ uint64 valid_bits(const uint32* plane, int words, int
   return static_cast<uint64>(high) << 32 | low;
 }
 
-// One of the caller's costs, in units; not a number counts as the highest.
+// One of the caller's costs, in units; NaN counts as the highest cost.
 __device__ __forceinline__ float volume_cost(const CudaCosts& costs, int64 y, int64 x, int label,
                                              int labels) {
   const float units = costs.volume[y * costs.volume_row_stride + x * labels + label] * costs.volume_scale;
   return fmaxf(fminf(units, costs.volume_limit), -costs.volume_limit);
 }
 
-// The distance of a sample from a range, whose ends are the halves of a word.
+// The distance from a sample to a range, whose ends are the halves of a word.
 __device__ __forceinline__ int distance(int sample, uint32 range) {
   return max(0, max(sample - static_cast<int>(range >> 16), static_cast<int>(range & 0xFFFF) - sample));
 }
 
-// The difference between pixels of the left and the right row, both inside; in 256ths of a gray level, or of
-// a bit. Not for windows or volumes.
+// The difference between pixels of the left and the right row, both inside the image; in 256ths of a gray
+// level or of a bit. Not for windows or volumes.
 __device__ __forceinline__ int difference(const CudaCosts& costs, int y, int left, int right) {
   const CudaSamples& samples = costs.samples;
   const auto gray = [&](const uint16* plane, int x) -> int { return row_of(plane, samples, y)[x]; };
@@ -73,7 +73,7 @@ __device__ __forceinline__ int difference(const CudaCosts& costs, int y, int lef
     const uint32 second = row_of(static_cast<const uint32*>(costs.right_features), samples, y)[right];
     return min(distance(gray(samples.left, left), second), distance(gray(samples.right, right), first));
   } else if constexpr (COST == absolute_difference_colour) {
-    constexpr uint32 third = 21845;  // of 65536
+    constexpr uint32 third = 21845;  // 1/3 in units of 1/65536
     uint32 sum = 0;
 #pragma unroll
     for (int channel = 0; channel < 3; ++channel) {

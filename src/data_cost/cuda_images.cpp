@@ -169,7 +169,7 @@ Shape CudaImages::census_grid() const {
           cuda::blocks(static_cast<std::size_t>(format_.size.width), block_threads), 2};
 }
 
-// If both pairs are used at the same time, those of the mirrored one, too.
+// If both pairs are used at the same time, computes the mirrored pair's signatures, too.
 void CudaImages::find_census(Which which, StreamHandle stream) const {
   const auto signatures = [&](Which of, int side) {
     return reinterpret_cast<std::uint64_t*>(at(inputs_[of].features[side]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the caller's images to the inputs of data costs and edges.
+// Converts the caller's images to the inputs of data costs and edges.
 //
 // Specialised by CENSUS_BLOCK (threads of census(), one for each column) and CENSUS_ROWS (rows of a block).
 #include "data_cost/cuda_types.h"
@@ -56,7 +56,7 @@ __device__ Neighbours bytes_of(uint32 word) {
   return {{word & 0xFF, word >> 8 & 0xFF, word >> 16 & 0xFF, word >> 24}};
 }
 
-// Samples of columns x, x + 1, … as far as they exist.
+// Samples of columns x, x + 1, … that exist.
 __device__ Neighbours samples_of(const Image& image, int x, int y, int width, int channel) {
   Neighbours values = {};
   if (image.channels == 1 && image.bits == 8 && x + taken <= width &&
@@ -112,7 +112,7 @@ PARALLAX_KERNEL take(Image left, Image right, Mask left_mask, Mask right_mask, C
 
 // All other kernels of this file: one thread per pixel, grid.x = rows, grid.y = blocks of a row.
 
-// The mirrored pair: the right image from right to left, then the left one. grid.z = 2.
+// Makes the mirrored pair: the right image from right to left, then the left one. grid.z = 2.
 PARALLAX_KERNEL mirror(CudaSamples from, CudaValidity valid, CudaSamples to, CudaValidity valid_to) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
@@ -131,7 +131,7 @@ PARALLAX_KERNEL mirror(CudaSamples from, CudaValidity valid, CudaSamples to, Cud
         ((to_left ? from.right : from.left) + plane * from.plane + row)[column];
 }
 
-// One direction of the Gaussian: `weights` of a side, `radius` + 1 of them. grid.z = 2 · planes.
+// One direction of the Gaussian. `weights`: one side, `radius` + 1 of them. grid.z = 2 · planes.
 PARALLAX_KERNEL smooth(CudaSamples from, CudaSamples to, const uint32* weights, int radius, int down) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
@@ -154,7 +154,7 @@ namespace {
 constexpr int census_threads = CENSUS_BLOCK, census_rows = CENSUS_ROWS;
 constexpr int reach_x = 4, reach_y = 3;
 
-// The gray values of a block's pixels, and of those around them; border pixels are repeated.
+// The gray values of a block's pixels and of their surroundings; border pixels are repeated.
 struct Window {
   uint16 of[census_rows + 2 * reach_y][census_threads + 2 * reach_x];
 };
@@ -173,8 +173,8 @@ __device__ __forceinline__ void load_window(const uint16* gray, const CudaSample
 }  // namespace
 
 // Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre. Grid:
-// blocks of rows, blocks of a row, 2 images. The mirrored pair gets the same signatures, because only the number
-// of bits in which two signatures differ matters; null: it is not wanted.
+// blocks of rows, blocks of a row, 2 images. The mirrored pair gets the same signatures, because only the
+// number of bits in which two signatures differ matters; null if it is not wanted.
 PARALLAX_KERNEL __launch_bounds__(census_threads)
     census(CudaSamples samples, uint64* left, uint64* right, uint64* mirrored_left, uint64* mirrored_right) {
   __shared__ Window window;
@@ -194,9 +194,9 @@ PARALLAX_KERNEL __launch_bounds__(census_threads)
       const int value = window.of[j][threadIdx.x + i];
 #pragma unroll
       for (int k = 0; k < census_rows; ++k) {
-        const int row = j - k;  // of the window around that pixel
+        const int row = j - k;  // row in the window around that pixel
         if (row < 0 || row > 2 * reach_y || (row == reach_y && i == reach_x)) continue;
-        // The sign of the difference enters from below.
+        // The sign of the difference enters at the lowest bit.
         uint32& bits = row < reach_y || (row == reach_y && i < reach_x) ? high[k] : low[k];
         bits = __funnelshift_l(static_cast<uint32>(value - centre[k]), bits, 1);
       }
@@ -216,8 +216,8 @@ PARALLAX_KERNEL __launch_bounds__(census_threads)
   }
 }
 
-// For each pair of pixels that lie opposite in a 9×7 window, whether the first one, row by row, is brighter. Grid as
-// above.
+// Centre-symmetric census: for each pair of opposite pixels in a 9×7 window, whether the first one, row by
+// row, is brighter. Grid as above.
 PARALLAX_KERNEL __launch_bounds__(census_threads)
     census_of_opposites(CudaSamples samples, uint32* left, uint32* right) {
   __shared__ Window window;
@@ -238,7 +238,7 @@ PARALLAX_KERNEL __launch_bounds__(census_threads)
 #pragma unroll
     for (int j = -reach_y; j <= 0; ++j) {
 #pragma unroll
-      // The sign of the difference enters from below.
+      // The sign of the difference enters at the lowest bit.
       for (int i = -reach_x; i <= (j < 0 ? reach_x : -1); ++i)
         bits = __funnelshift_l(at(-i, -j) - at(i, j), bits, 1);
     }
@@ -248,8 +248,8 @@ PARALLAX_KERNEL __launch_bounds__(census_threads)
 
 namespace {
 
-// Birchfield & Tomasi 1998: the lowest and the highest of a value and of those half a pixel before and after it, in
-// the low and the high half of a word.
+// Birchfield & Tomasi 1998: the lowest and the highest of a value and of the values half a pixel before and
+// after it, in the low and the high half of a word.
 __device__ uint32 range_of(uint32 before, uint32 here, uint32 after) {
   const uint32 half_before = (before + here + 1) / 2, half_after = (here + after + 1) / 2;
   return min(here, min(half_before, half_after)) | max(here, max(half_before, half_after)) << 16;
@@ -272,7 +272,8 @@ PARALLAX_KERNEL half_pixel_range(CudaSamples samples, uint32* left, uint32* righ
       range_of(row, x, samples.width);
 }
 
-// Horizontal Sobel gradients, cut at ±15 gray levels, which are then added; none at the borders of a row. grid.z = 2.
+// Horizontal Sobel gradients, limited to ±15 gray levels, to which 15 gray levels are added; none at the
+// borders of a row. grid.z = 2.
 PARALLAX_KERNEL gradients(CudaSamples samples, CudaGradient* left, CudaGradient* right) {
   constexpr int steepest = 15 * per_level;
   wait_for_previous();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs of data costs on a GPU: the samples of both images, their validity, and features computed once
-// per pixel; for the pair as it is, and for the mirrored one.
+// The inputs of data costs on a GPU: samples and validity of both images, and features computed once per
+// pixel; for the given pair and for the mirrored one.
 #pragma once
 
 #include <cstddef>
@@ -14,40 +14,40 @@
 
 namespace parallax::data_cost {
 
-// Size of a table of costs by integer gray levels, or bits: 0 to highest_difference, and one beyond.
+// Size of a table of costs by integer gray levels or bits: 0 to highest_difference, and one beyond.
 inline constexpr int cost_table_size = highest_difference / per_level + 2;
 
 class CudaImages {
  public:
   enum Which { as_it_is, mirrored };
 
-  // `both`: also for the mirrored pair. `at_once`: both are used at the same time, so they share no memory;
-  // else find_features() of one overwrites the inputs of the other.
+  // `both`: also for the mirrored pair. `at_once`: both pairs are used at the same time, so they share no
+  // memory; otherwise find_features() of one pair overwrites the inputs of the other.
   CudaImages(const CostModel& model, const ImageFormat& format, bool both, ArenaLayout& layout,
              bool at_once = false);
 
-  // Loads the kernels and fills tables; `memory` is the arena with the reserved layout.
+  // Loads the kernels and fills tables. `memory`: an arena with the reserved layout.
   void prepare(const cuda::SharedContext& context, std::byte* memory, cuda::StreamHandle stream);
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) const;
-  // In place of take(), with half the width and height, rounded up: a pixel is the mean of its up to four children,
-  // rounded, and valid if one of them is. Of gray images only.
+  // Replaces take(), with half the width and height, rounded up: a pixel is the rounded mean of its up to
+  // four children, and valid if one of them is. For gray images only.
   void halve(const CudaImages& finer, cuda::StreamHandle stream) const;
-  // The steps until a pair's costs can be computed, in this order.
+  // The steps that precede a pair's costs, in this order.
   void smooth(cuda::StreamHandle stream) const;
-  void mirror(cuda::StreamHandle stream) const;  // not needed by the pair as it is
-  // If both pairs are used at the same time, that of the mirrored pair must follow that of the other one.
+  void mirror(cuda::StreamHandle stream) const;  // needed for the mirrored pair only
+  // If both pairs are used at the same time, the given pair's features must be found first.
   void find_features(Which which, cuda::StreamHandle stream) const;
 
   // Another kernel of the same file.
   cuda::Kernel kernel(const char* name) const { return program_.kernel(name); }
 
-  // The argument of kernels. `volume`: the caller's costs, without gaps.
+  // The kernels' argument. `volume`: the caller's costs, without gaps.
   CudaCosts costs(Which which, const float* volume) const;
   View<const std::uint16_t> gray(Which which) const;
   // Each pixel's status before matching, and the stride of its rows.
   std::uint8_t* from_start(Which which = as_it_is) const { return at(inputs_[which].from_start); }
   int stride() const { return stride_; }
-  // Whether differences are integer gray levels, or bits.
+  // Whether differences are integer gray levels or bits.
   bool integer_differences() const;
 
  private:
@@ -56,7 +56,7 @@ class CudaImages {
     Buffer<std::uint32_t> validity[2];
   };
 
-  // What find_features() and the matcher write.
+  // The buffers that find_features() and the matcher write.
   struct Inputs {
     Buffer<std::uint8_t> from_start;
     Buffer<std::byte> features[2];

@@ -6,8 +6,9 @@
 
 namespace parallax::data_cost {
 
-// Both images in the form that is compared. Planes of 16-bit samples in 256ths of a gray level, rows `stride`
-// apart, `plane` elements each; the last is gray. For the mirrored pair when the right image is matched.
+// Both images in the form that is compared: planes of 16-bit samples in 256ths of a gray level, with rows
+// `stride` apart and `plane` elements each; the last plane is gray. Exchanged and mirrored if the right image
+// is matched.
 struct CudaSamples {
   unsigned short* left;
   unsigned short* right;
@@ -23,7 +24,8 @@ struct CudaValidity {
   int words;
 };
 
-// The features of a pixel for DataCost::gradient_birchfield_tomasi. A range has its lowest value in the low half.
+// The features of a pixel for DataCost::gradient_birchfield_tomasi. A range has its lowest value in the low
+// half.
 struct alignas(16) CudaGradient {
   unsigned gradient, range, gray_range;
 };
@@ -35,7 +37,7 @@ struct CudaCosts {
   const void* right_features;
   CudaValidity validity;
   const float* table;   // costs of integer differences
-  const float* volume;  // the caller's
+  const float* volume;  // the caller's costs
   long long volume_row_stride;
   int min_disparity;
   int differences;
@@ -43,7 +45,7 @@ struct CudaCosts {
   float volume_scale, volume_limit;
   int mirrored;
   int frame;
-  unsigned char* status;  // of each pixel before matching, in rows of samples.stride
+  unsigned char* status;  // status of each pixel before matching, in rows of samples.stride
 };
 
 }  // namespace parallax::data_cost

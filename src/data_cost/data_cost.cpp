@@ -15,21 +15,21 @@
 namespace parallax::data_cost {
 namespace {
 
-// Gradients are cut at ± this.
+// Limit of gradients, in either direction.
 constexpr int steepest = 15 * per_level;
 
-// A row extended without limit by repeating its border samples.
+// A row extended without limit by its border samples.
 struct Row {
   const std::uint16_t* samples;
   int width;
   int at(int x) const { return samples[std::clamp(x, 0, width - 1)]; }
-  int between(int x) const { return (at(x) + at(x + 1) + 1) / 2; }  // x and x + 1
+  int between(int x) const { return (at(x) + at(x + 1) + 1) / 2; }  // halfway between x and x + 1
   int lowest(int x) const { return std::min({at(x), between(x - 1), between(x)}); }
   int highest(int x) const { return std::max({at(x), between(x - 1), between(x)}); }
 };
 
-// Birchfield & Tomasi 1998, equations 2–4: how far a sample is from what the other image shows within half a
-// pixel of its own; the lower of both ways.
+// Birchfield & Tomasi 1998, equations 2–4: the distance from a sample to the range that the other image shows
+// within half a pixel; the lower distance of both directions.
 int birchfield_tomasi(Row left, Row right, int x, int right_x) {
   const auto distance = [](int sample, const Row& other, int at) {
     return std::max({0, sample - other.highest(at), other.lowest(at) - sample});
@@ -80,7 +80,7 @@ void check_one_row(int row_tolerance, const char* device) {
 
 namespace {
 
-// The window, in each image, that a cost reads around its centre.
+// The part of each image that a cost reads around its centre.
 struct Window {
   int columns, rows;
 };
@@ -106,7 +106,7 @@ Window window_of(DataCost cost) {
 
 }  // namespace
 
-// Besides the pixels that costs read, adds those of the frame, which the border of a tile would have, too.
+// Adds the pixels that costs read and the pixels of the frame, which a tile's border would have, too.
 Margins margins(const CostModel& model, Size size, bool left_right_check, int padding) {
   if (model.cost == DataCost::volume)
     throw Error(
@@ -280,7 +280,7 @@ int DataCosts::difference(Pixel left, Pixel right) const {
   };
   switch (model_.cost) {
     case DataCost::absolute_difference_colour: {
-      constexpr int third = 21845;  // of 65536
+      constexpr int third = 21845;  // 1/3 in units of 1/65536
       int sum = 0;
       for (int channel = 0; channel < 3; ++channel)
         sum += static_cast<int>(static_cast<std::uint32_t>(channel_difference(channel)) * third >> 16);

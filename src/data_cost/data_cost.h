@@ -23,22 +23,23 @@ inline constexpr int highest_difference = 65535;
 // The highest cost of a volume, in the caller's unit.
 inline constexpr float highest_volume_cost = 1e30f;
 
-// Parameters of data costs. Costs are in units: integers, or floats.
+// Parameters of data costs. Costs are in units: integers or floats.
 struct CostModel {
   DataCost cost;
   int min_disparity;
-  int labels;  // all of them, of all row offsets
+  int labels;  // the labels of all row offsets together
   int min_row_offset = 0;
   int row_offsets = 1;
   float smoothing;     // σ of a Gaussian over both images, in pixels; 0 = none
   bool integer;        // costs are rounded to integers
-  float cost_scale;    // units in a 256th of a gray level
-  float volume_scale;  // units in one of the caller's costs
+  float cost_scale;    // units per 256th of a gray level
+  float volume_scale;  // units per unit of the caller's costs
   float volume_limit;  // the caller's costs lie within ± this, in units
-  int differences;     // differences count up to this
-  bool has_outside;    // else a pixel with a label whose right pixel is not there has no data costs at all
-  float outside;       // cost of a label whose right pixel is not there
-  int frame = 0;       // pixels nearer to the border than this have no data costs
+  int differences;     // larger differences count as this one
+  // otherwise a pixel with a label whose right pixel does not exist has no data costs at all
+  bool has_outside;
+  float outside;  // cost of a label whose right pixel does not exist
+  int frame = 0;  // pixels nearer to the border than this have no data costs
 
   int disparities() const { return labels / row_offsets; }
   LabelSpace space() const { return {{min_disparity, min_row_offset}, {labels / row_offsets, row_offsets}}; }
@@ -62,7 +63,7 @@ struct CostModel {
 // The truncation in 256ths, from gray levels or bits; 0 = no truncation.
 int highest_counted(DataCost cost, float truncation);
 
-// A model with what the parameters of a matcher say directly.
+// A model with the values that a matcher's parameters give directly.
 template <class Model, class Parameters>
 Model model_of(const Parameters& parameters) {
   Model model = {};
@@ -81,7 +82,7 @@ Model model_of(const Parameters& parameters) {
   return model;
 }
 
-// Labels of the volume that a caller gives; 0 = none.
+// Labels of the volume that the caller provides; 0 = none.
 inline int volume_labels(DataCost cost, int labels) {
   return cost == DataCost::volume ? labels : 0;
 }
@@ -89,26 +90,26 @@ inline int volume_labels(DataCost cost, int labels) {
 // \throws Error (argument) when every label leads out of the image at every pixel
 void check_reachable(const CostModel& model, Size size);
 
-// Rows that are searched above and below, at most.
+// Upper limit of row_tolerance: rows searched above and below.
 inline constexpr int most_row_tolerance = 16;
 
 // \throws Error (device) naming row_tolerance, for devices whose kernels compare pixels of one row only
 void check_one_row(const CostModel& model, const char* device);
 void check_one_row(int row_tolerance, const char* device);
 
-// How much surrounding image a tile of belief propagation needs: `padding` pixels on every side, plus those
-// that data costs read.
+// The surrounding image that a tile of belief propagation needs: `padding` pixels on every side, and the
+// pixels that data costs read.
 // \throws Error (argument) as check_reachable() does, and for a caller's volume
 Margins margins(const CostModel& model, Size size, bool left_right_check, int padding);
 
 // A Gaussian of integer weights that add up to 65536: element i weighs pixels i away, up to 4σ rounded up, as
-// Felzenszwalb's; weights of a side that is cut off at the border fall to the border pixel. Rounds after each
+// in Felzenszwalb's program. Weights that fall outside the image go to the border pixel. Rounds after each
 // direction.
 std::vector<std::uint32_t> smoothing_weights(float sigma);
-// One row; `in` and `out` are apart.
+// Smooths one row; `in` and `out` do not overlap.
 void smooth_row(const std::uint16_t* in, int width, const std::vector<std::uint32_t>& weights,
                 std::uint16_t* out);
-// Row y of the smoothed columns.
+// Smooths row y in the direction of columns.
 void smooth_column(View<const std::uint16_t> in, int y, const std::vector<std::uint32_t>& weights,
                    std::uint16_t* out);
 
@@ -117,22 +118,22 @@ void smooth_column(View<const std::uint16_t> in, int y, const std::vector<std::u
 inline constexpr int gray_channel = 3;
 void sample_row(const ImageView& image, int channel, int y, bool mirrored, std::uint16_t* out);
 
-// Horizontal Sobel gradients of row y of gray samples, cut at ± 15 gray levels, which are then added. There are none at
-// the borders.
+// Horizontal Sobel gradients of row y of gray samples, limited to ±15 gray levels, to which 15 gray levels
+// are added. There are none at the borders.
 void gradient_row(View<const std::uint16_t> gray, int y, std::uint16_t* out);
 
 class DataCosts {
  public:
   DataCosts(const CostModel& model, Size size);
 
-  // Called twice, as Arena says, before any other function.
+  // Called twice (see Arena), before any other function.
   void reserve(Arena& arena);
 
-  // For the labels of the left image; mirrored: for those of the right one, both images mirrored and swapped,
-  // so that disparities keep their sign, and row offsets change it. The pair stays in use.
+  // Prepares the labels of the left image, or, mirrored, those of the right one: both images are mirrored and
+  // exchanged, so that disparities keep their sign and row offsets change it. The pair stays in use.
   void prepare(const StereoPair& pair, bool mirrored);
 
-  // Costs before any subtraction or cut.
+  // The cost before any subtraction or limit.
   float at(int x, int y, int label) const;
   // Whether the right pixel of any label exists.
   bool reachable(int x, int y) const;
@@ -163,7 +164,7 @@ class DataCosts {
   Size size_;
   std::vector<std::uint32_t> weights_;
   View<std::uint16_t> samples_[2][4], unsmoothed_, half_smoothed_;
-  View<std::uint16_t> gradients_[2];  // of gradient_birchfield_tomasi
+  View<std::uint16_t> gradients_[2];  // for gradient_birchfield_tomasi
   StereoPair pair_;
   bool mirrored_ = false;
 };

@@ -25,13 +25,13 @@ HWY_INLINE V absolute_difference(V a, V b) {
   return hn::Or(hn::SaturatedSub(a, b), hn::SaturatedSub(b, a));
 }
 
-// How far Birchfield-Tomasi samples are apart, in 256ths; planes are sample, lowest and highest.
+// Birchfield-Tomasi distance of samples in 256ths; the planes are sample, lowest and highest.
 template <class V>
 HWY_INLINE V beyond(V sample, V lowest, V highest) {
   return hn::Max(hn::SaturatedSub(sample, highest), hn::SaturatedSub(lowest, sample));
 }
 
-// In 256ths, in lanes of 16 bits: the planes of both images, at element `i` and `j`.
+// Differences in 256ths, in lanes of 16 bits. `i`, `j`: elements of the left and right planes.
 template <Feature feature, class Tag16>
 struct WordDifferences {
   using Vector = hn::Vec<Tag16>;
@@ -62,7 +62,7 @@ struct WordDifferences {
   Vector left_words[planes];
 };
 
-// In integer gray levels, or bits: the planes of both images, at element `i` and `j`.
+// Differences in integer gray levels or bits. `i`, `j`: elements of the left and right planes.
 template <Feature feature, class Tag8>
 struct ByteDifferences {
   static constexpr int planes = feature_planes(feature);
@@ -85,15 +85,16 @@ struct ByteDifferences {
   hn::Vec<Tag8> left_bytes[planes];
 };
 
-// Of gradients_in_bytes. Let A and B be how far the gray level is beyond the nearer bound, and beyond that rounded away
-// from it: the distance to the bound is (A + B) / 2 levels, and A − B is 0 or 1.
+// Differences of gradients_in_bytes. Let A and B be the distances of the gray level beyond the nearer bound,
+// and beyond that bound rounded away from it: the distance to the bound is (A + B) / 2 levels, and A − B is 0
+// or 1.
 template <class Tag8>
 struct GradientDifferences {
   using Vector = hn::Vec<Tag8>;
   using Bytes = ByteDifferences<Feature::gradients_in_bytes, Tag8>;
   HWY_INLINE GradientDifferences(const void* const* left_planes, std::ptrdiff_t i) : left(left_planes, i) {}
 
-  // Of sample plane `sample`, by the planes of the bounds.
+  // Distance of sample plane `sample` beyond the bounds in planes `low` and `high`.
   HWY_INLINE Vector beyond_bounds(const void* const* right, std::ptrdiff_t j, int sample, int low,
                                   int high) const {
     return hn::Min(beyond(left.left_bytes[sample], Bytes::at(right[low], j), Bytes::at(right[high], j)),
@@ -109,7 +110,7 @@ struct GradientDifferences {
     return beyond_bounds(right, j, 3, 4, 7);
   }
 
-  // In levels, rounded: g / 2 + (A + B) / 8 is (g + B / 2) / 2, and B / 2 may be rounded down.
+  // The difference in levels, rounded: g / 2 + (A + B) / 8 is (g + B / 2) / 2, and B / 2 may be rounded down.
   HWY_INLINE Vector from(const void* const* right, std::ptrdiff_t j) const {
     return hn::AverageRound(half_levels_of_gradients(right, j), hn::ShiftRight<1>(b(right, j)));
   }
@@ -117,7 +118,7 @@ struct GradientDifferences {
   Bytes left;
 };
 
-// table[index], for indices below 16·chunks; beyond them, the last.
+// table[index] for indices below 16·chunks; the last entry for higher ones.
 template <int chunks, class Tag8>
 HWY_INLINE hn::Vec<Tag8> look_up(Tag8 tag, const hn::Vec<Tag8>* table, hn::Vec<Tag8> index) {
   auto found = hn::TableLookupBytes(table[0], hn::And(index, hn::Set(tag, 15)));
@@ -128,10 +129,10 @@ HWY_INLINE hn::Vec<Tag8> look_up(Tag8 tag, const hn::Vec<Tag8>* table, hn::Vec<T
   return found;
 }
 
-// A vector of one lane holds no table.
+// A vector of one lane cannot hold a table.
 inline constexpr bool has_tables = HWY_TARGET != HWY_SCALAR;
 
-// In 256ths, in the lanes of 32-bit numbers.
+// Differences in 256ths, in lanes of 32 bits.
 template <Feature feature, class Tag32>
 HWY_INLINE hn::Vec<Tag32> differences_256(Tag32 d32, const void* const* left, std::ptrdiff_t i,
                                           const void* const* right, std::ptrdiff_t j) {

@@ -10,7 +10,7 @@ HWY_BEFORE_NAMESPACE();
 namespace parallax::data_cost::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The bits of a byte of the signature, in the width of the samples.
+// Stores eight bits of the signature as a byte each, in lanes as wide as the samples.
 HWY_INLINE void store_bits(hn::Vec<hn::ScalableTag<std::uint8_t>> bits, std::uint8_t* out) {
   hn::StoreU(bits, hn::ScalableTag<std::uint8_t>(), out);
 }
@@ -20,7 +20,8 @@ HWY_INLINE void store_bits(hn::Vec<hn::ScalableTag<std::uint16_t>> bits, std::ui
   hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(tag, bits)), narrow, out);
 }
 
-// Whether each neighbour is darker than the centre; or, of those before the centre, whether the opposite one is darker.
+// Whether each neighbour is darker than the centre; with `opposites`, whether the pixel opposite to each
+// neighbour before the centre is darker than that neighbour.
 template <class Sample, bool opposites>
 void census_row_of(const RowCensus& row) {
   const hn::ScalableTag<Sample> tag;

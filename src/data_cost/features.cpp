@@ -207,15 +207,15 @@ void mask_row(View<const std::uint8_t> mask, int width, int y, bool mirrored, st
   if (mirrored) std::reverse(out, out + width);
 }
 
-// Which labels of a pixel have a right pixel.
+// Whether any, and whether all labels of a pixel have a right pixel.
 struct Reached {
   bool any, all;
 };
 
-// Calls each(x, Reached) for the pixels of a row, for the labels that lead to one extended right row.
+// Calls each(x, Reached) for the pixels of a row; considers the labels that lead to one extended right row.
 template <class Each>
 void for_reached(const std::uint8_t* right_valid, int width, int disparities, const Each& each) {
-  // Labels of pixel x whose right pixel is there: of extended columns x … x + disparities − 1.
+  // Labels of pixel x with a right pixel, in the extended columns x … x + disparities − 1.
   int count = 0;
   for (int j = 0; j + 1 < disparities; ++j) count += right_valid[j] & 1;
   for (int x = 0; x < width; ++x) {
@@ -225,18 +225,18 @@ void for_reached(const std::uint8_t* right_valid, int width, int disparities, co
   }
 }
 
-// The validity of the extended right row v; `row` is written, too.
+// Writes the validity of the extended right row v, and also `row`.
 void write_right_validity(const CostModel& model, const StereoPair& pair, bool mirrored, int v,
                           std::uint8_t* row, std::uint8_t* extended) {
   const int width = pair.left.format.size.width;
   mask_row(pair.right_mask, width, v, mirrored, row);
   extend_row(row, width, model, 0, extended);
-  // The volume of the caller has them all.
+  // The caller's volume has costs for all labels.
   if (model.cost == DataCost::volume && !mirrored)
     std::fill_n(extended, width + model.disparities() - 1, yes);
 }
 
-// `row.left` is the left row's mask yet.
+// At this point `row.left` still is the left row's mask.
 void settle_pixel(const CostModel& model, Size size, int x, int y, Reached reached, const RowValidity& row) {
   const int frame = model.frame;
   row.status[x] = static_cast<std::uint8_t>(row.left[x] == 0 ? Status::input_masked
@@ -246,7 +246,7 @@ void settle_pixel(const CostModel& model, Size size, int x, int y, Reached reach
   if (framed || (!model.has_outside && !reached.all)) row.left[x] = 0;
 }
 
-// The same across rows. `row.right` is written last for row y.
+// The same for labels across rows. `row.right` is written last for row y.
 void write_validity_across_rows(const CostModel& model, const StereoPair& pair, bool mirrored, int y,
                                 const RowValidity& row) {
   const Size size = pair.left.format.size;

@@ -21,8 +21,8 @@ enum class Feature {
   colour,             // three of these: a third of each |difference|
   birchfield_tomasi,  // sample, lowest and highest around it, in 256ths
   gradients,          // these three of the gradient, then of the gray level
-  // The same of integer gray levels, in bytes. Of the gradient: these three, in half levels. Of the gray level: sample;
-  // lowest, rounded down and up; highest, rounded down and up.
+  // gradients for integer gray levels, in bytes. Of the gradient: the same three, in half levels. Of the gray
+  // level: sample; lowest, rounded down and up; highest, rounded down and up.
   gradients_in_bytes,
 };
 
@@ -59,15 +59,16 @@ inline constexpr int most_feature_planes = 8;
 // Vectors read and write up to this many bytes beyond the end of a row.
 inline constexpr int widest_vector_bytes = 64;
 
-// 9×7 census of a row, or the centre-symmetric one: plane b of the signature of pixel x is byte x of `planes[b]`. The rows around it
-// repeat their border samples: element x + i + 4 of `rows[j]` is the sample i columns and j − 3 rows from pixel x;
-// what is written, and read, ends at a full vector.
+// 9×7 census of a row, or the centre-symmetric one: plane b of the signature of pixel x is byte x of
+// `planes[b]`. The rows around it repeat their border samples: element x + i + 4 of `rows[j]` is the sample i
+// columns and j − 3 rows from pixel x. Reads and writes end at a full vector.
 struct RowCensus {
   const void* rows[7];
-  bool bytes;  // whether samples are bytes, or words
+  bool bytes;  // whether samples are bytes; otherwise words
   int width;
   std::uint8_t* planes[8];
-  bool opposites = false;  // whether opposite neighbours are compared, instead of each with the centre
+  // whether opposite neighbours are compared; otherwise each neighbour with the centre
+  bool opposites = false;
 };
 void census_row(const RowCensus& row);
 
@@ -76,24 +77,26 @@ class RowFeatures {
  public:
   RowFeatures(Feature feature, float smoothing, const ImageFormat& format, int slots);
 
-  // Called twice, as Arena says, before any other function.
+  // Called twice (see Arena), before any other function.
   void reserve(Arena& arena);
 
-  // As DataCosts::prepare(), of a pair whose images are swapped already.
+  // See DataCosts::prepare(); the pair's images are exchanged already.
   void prepare(const StereoPair& pair, bool mirrored, const Workers& workers) const;
 
-  // The planes of a row of the left image, or the right one: `width` bytes or words in memory of this slot,
-  // with a widest vector of any values behind them.
+  // The planes of a row of the left or the right image: `width` bytes or words in this slot's memory,
+  // followed by a widest vector of arbitrary values.
   using Planes = std::array<const std::uint16_t*, most_feature_planes>;
   Planes planes(int side, int y, int slot) const;
 
-  // The census of up to 8 rows, in memory of the caller's: rows of a plane are `pitch` apart, and end at a full vector.
+  // The census of up to 8 rows, in the caller's memory: rows of a plane are `pitch` apart, and end at a full
+  // vector.
   static constexpr int most_census_rows = 8;
   void write_census(int side, int first, int last, int slot, std::uint8_t* const* planes,
                     std::ptrdiff_t pitch) const;
 
   View<const std::uint16_t> gray(int side) const { return samples_[side].back(); }
-  // Replaces a row of the left gray image by that of the right one, mirrored: that of the mirrored pair.
+  // Replaces a row of the left gray image by the mirrored row of the right one, which is the mirrored pair's
+  // left image.
   void mirror_right_gray(int y) const;
 
  private:
@@ -114,14 +117,14 @@ class RowFeatures {
   bool integer_levels_;  // whether samples are integer gray levels
   std::vector<std::uint32_t> weights_;
   std::vector<int> channels_;                    // gray last
-  std::vector<View<std::uint16_t>> samples_[2];  // by channel
+  std::vector<View<std::uint16_t>> samples_[2];  // one for each channel
   View<std::uint16_t> half_smoothed_;
-  std::vector<Scratch> scratch_;  // by slot
+  std::vector<Scratch> scratch_;  // one for each slot
 };
 
 // The right row, extended to every column that any label of the left row reaches: disparity k of left pixel x
-// reads extended column x + disparities − 1 − k. Zero where there is no right pixel, but for the `border` columns
-// next to the row, which repeat it.
+// reads extended column x + disparities − 1 − k. Zero where there is no right pixel, except for the `border`
+// columns next to the row, which repeat it.
 template <class Element>
 void extend_row(const Element* row, int width, const CostModel& model, int border, Element* out) {
   const int columns = width + model.disparities() - 1;
@@ -140,10 +143,10 @@ void extend_row(const Element* row, int width, const CostModel& model, int borde
 // The validity of the pixels of row y, known before they are compared.
 struct RowValidity {
   std::uint8_t* left;    // 255 where a pixel has data costs, else 0
-  std::uint8_t* right;   // of the extended row y: 255 where there is a right pixel, else 0
-  std::uint8_t* status;  // of each left pixel: matched, or the Status known before matching
+  std::uint8_t* right;   // 255 where the extended row y has a right pixel, else 0
+  std::uint8_t* status;  // status of each left pixel: matched, or the Status known before matching
 };
-// As DataCosts::prepare(), of a pair whose images are swapped already.
+// See DataCosts::prepare(); the pair's images are exchanged already.
 void write_validity(const CostModel& model, const StereoPair& pair, bool mirrored, int y,
                     const RowValidity& row);
 

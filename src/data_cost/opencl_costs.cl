@@ -8,17 +8,17 @@ typedef struct {
   FEATURE of[FEATURE_PLANES];
 } Features;
 
-// Element i of planes.
+// Element i of all planes.
 #define FEATURES(name, planes, i) \
   Features name;                  \
   _Pragma("unroll") for (int plane = 0; plane < FEATURE_PLANES; ++plane) name.of[plane] = (planes)[plane][i];
 
-// How far a value is from a range.
+// The distance from a value to a range.
 INLINE int distance_from(int value, int low, int high) {
   return max(0, max(value - high, low - value));
 }
 
-// Of three planes: values, and the lowest and highest around them.
+// Distance between pixels with three planes each: value, and the lowest and highest around it.
 INLINE int distance_of_ranges(const FEATURE* left, const FEATURE* right) {
   return min(distance_from(left[0], right[1], right[2]), distance_from(right[0], left[1], left[2]));
 }
@@ -31,7 +31,6 @@ typedef int Difference;  // in 256ths of a gray level
 #define DIFFERENCE_SCALE 1
 #endif
 
-// The difference between two pixels.
 INLINE Difference difference(Features left, Features right) {
 #if COST == CENSUS || COST == CENSUS_OF_OPPOSITES
   return popcount(left.of[0] ^ right.of[0]);
@@ -40,7 +39,7 @@ INLINE Difference difference(Features left, Features right) {
 #elif COST == GRADIENT_BIRCHFIELD_TOMASI
   return distance_of_ranges(left.of, right.of) + distance_of_ranges(left.of + 3, right.of + 3) / 4;
 #elif COST == COLOUR
-  const uint third = 21845;  // of 65536
+  const uint third = 21845;  // 1/3 in units of 1/65536
   uint sum = 0;
 #pragma unroll
   for (int plane = 0; plane < 3; ++plane)
@@ -51,12 +50,13 @@ INLINE Difference difference(Features left, Features right) {
 #endif
 }
 
-// In units, not rounded.
+// The cost in units, not rounded.
 INLINE float cost_of(const OpenclCosts* costs, Difference difference) {
   return (float)min(DIFFERENCE_SCALE * difference, costs->differences) * costs->scale;
 }
 
-// The caller's cost of a label of column x, in units, not rounded; of the mirrored pair, that of the right pixel.
+// The caller's cost of a label of column x, in units, not rounded; for the mirrored pair, that of the right
+// pixel.
 static float volume_cost(const global uchar* memory, const OpenclInputs* inputs, const OpenclCosts* costs,
                          int x, long y, int label, int labels) {
   const int right = x - costs->min_disparity - label;

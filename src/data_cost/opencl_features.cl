@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the features of pixels are.
+// Addresses of the features of pixels.
 //
 // Specialised by COST (a DataCost), FEATURE (ulong, uint, ushort), FEATURE_PLANES, and PARTS of a row: see
 // OpenclInputs.

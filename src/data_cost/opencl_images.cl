@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the pair to the inputs of data costs and edges.
+// Converts the pair to the inputs of data costs and edges.
 //
-// Specialised by SAMPLE (uchar, ushort) of the pair, LANES (pixels of a work item that finds features), and by the
-// macros of opencl_features.cl.
+// Specialised by SAMPLE (uchar, ushort) of the pair, LANES (pixels of a work item that finds features), and
+// by the macros of opencl_features.cl.
 
 // Samples of the given pair: one work item per pixel, global size z = 2 sides.
 kernel void take(global uchar* memory, Pair pair, OpenclInputs inputs) {
@@ -65,7 +65,7 @@ static int column_of(const OpenclInputs* inputs, int x) {
 #define REACH_X 0
 #endif
 
-// The samples that the features of a work item's pixels need, in one row.
+// Loads the samples of one row that the features of a work item's pixels need.
 static void load_row(const global uchar* memory, const OpenclInputs* inputs, int side, int plane, int x,
                      int y, ushort* row) {
   const int count = LANES + 2 * REACH_X, first = x - REACH_X, mirrored = inputs->width - 1 - first;
@@ -99,7 +99,8 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
   }
 }
 #elif COST == CENSUS_OF_OPPOSITES
-// For each pair of pixels that lie opposite in a 9×7 window, whether the first one, row by row, is brighter.
+// Centre-symmetric census: for each pair of opposite pixels in a 9×7 window, whether the first one, row by
+// row, is brighter.
 static void find_features(const global uchar* memory, const OpenclInputs* inputs, int side, int x, int y,
                           FEATURE features[FEATURE_PLANES][LANES]) {
   ushort window[7][LANES + 2 * REACH_X];
@@ -113,8 +114,8 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
           features[0][i] << 1 | (window[n / 9][i + n % 9] > window[6 - n / 9][i + 8 - n % 9] ? 1 : 0);
 }
 #elif COST == BIRCHFIELD_TOMASI || COST == GRADIENT_BIRCHFIELD_TOMASI
-// Birchfield & Tomasi 1998: values, and the lowest and highest within half a pixel. Those of pixel i are around
-// element i + `reach` of the row.
+// Birchfield & Tomasi 1998: values, and the lowest and highest within half a pixel. Pixel i is element i +
+// `reach` of the row.
 static void find_ranges(const ushort* row, int reach, FEATURE features[3][LANES]) {
   for (int i = 0; i < LANES; ++i) {
     const ushort* at = row + i + reach;
@@ -126,8 +127,8 @@ static void find_ranges(const ushort* row, int reach, FEATURE features[3][LANES]
 }
 
 #if COST == GRADIENT_BIRCHFIELD_TOMASI
-// Horizontal Sobel gradients, cut at ±15 gray levels, which are then added; none at the borders of a row. That of
-// pixel i is element i + 1.
+// Horizontal Sobel gradients, limited to ±15 gray levels, to which 15 gray levels are added; none at the
+// borders of a row. The gradient of pixel i is element i + 1.
 static void find_gradients(const OpenclInputs* inputs, ushort rows[3][LANES + 2 * REACH_X], int x,
                            ushort* gradients) {
   const int steepest = 15 * 256;
@@ -157,7 +158,7 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
 }
 #endif
 #else
-// Samples: of all three channels, or gray.
+// The samples of all three channels, or the gray samples.
 static void find_features(const global uchar* memory, const OpenclInputs* inputs, int side, int x, int y,
                           FEATURE features[FEATURE_PLANES][LANES]) {
   for (int plane = 0; plane < FEATURE_PLANES; ++plane)
@@ -165,8 +166,8 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
 }
 #endif
 
-// The features of the matched pair, its validity, and its gray image. A work item has LANES pixels of a row;
-// global size z = 2 sides.
+// Writes the features of the matched pair, its validity, and its gray image. A work item has LANES pixels of
+// a row; global size z = 2 sides.
 kernel void find_inputs(global uchar* memory, Pair pair, OpenclInputs inputs) {
   const int x = LANES * get_global_id(0), side = get_global_id(2);
   const long y = get_global_id(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs of data costs on an OpenCL device: the samples of both images, and the features and the validity of
-// pixels, of the pair as it is or of the mirrored one.
+// The inputs of data costs on an OpenCL device: samples of both images, and features and validity of pixels,
+// for the given pair or the mirrored one.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@ namespace parallax::data_cost {
 
 class OpenclImages {
  public:
-  // How features of a row are stored.
+  // The layout of the features of a row.
   struct Rows {
     int parts;   // see OpenclInputs
-    int around;  // elements on both sides of a part
+    int around;  // padding elements on both sides of a part
   };
   OpenclImages(const CostModel& model, const ImageFormat& format, Rows rows, ArenaLayout& layout);
 
   // Builds the kernels, and writes tables into `memory`, which has the reserved layout.
   void prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory);
-  // Enqueues the steps until costs can be computed, in this order.
+  // Enqueue the steps that precede costs, in this order.
   void take(const opencl::Pair& pair, opencl::Queue& queue) const;
   void find_inputs(const opencl::Pair& pair, bool mirrored, opencl::Queue& queue);
 
-  // Arguments of kernels, and the macros of their features.
+  // The kernels' argument, and the macros of features.
   const OpenclInputs& inputs() const { return inputs_; }
   OpenclCosts costs(const opencl::Pair& pair) const;
   opencl::Options options() const;
-  // OpenclCosts::per_bit.
+  // The value of OpenclCosts::per_bit.
   int cost_of_a_bit() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of the kernels of data costs on OpenCL; included by host and kernels. Offsets are in bytes, from the start
-// of the plan's memory; strides in elements.
+// Arguments of the kernels of data costs on OpenCL; included by host and kernels. Offsets are in bytes, from
+// the start of the plan's memory; strides in elements.
 #ifndef PARALLAX_DATA_COST_OPENCL_TYPES
 #define PARALLAX_DATA_COST_OPENCL_TYPES
 
@@ -10,31 +10,31 @@
 namespace parallax::data_cost {
 #endif
 
-// Both images, and what data costs and edges need of the pair that is matched: the given one, or the mirrored
-// one, where both images are mirrored and swapped.
+// Both images, and the inputs of data costs and edges of the matched pair: the given one, or the mirrored
+// one, in which both images are mirrored and exchanged.
 typedef struct {
   cl_int width, height;
-  // Of the given pair, [side][plane][row]: samples in 256ths of a gray level, the last plane is gray.
+  // Samples of the given pair, [side][plane][row], in 256ths of a gray level; the last plane is gray.
   cl_long samples[2], half_smoothed[2];
   cl_long stride;
   cl_int planes;
-  cl_long weights;  // of the Gaussian: `radius` + 1 uints
+  cl_long weights;  // weights of the Gaussian: `radius` + 1 uints
   cl_int radius;
-  // Of the matched pair. A row has PARTS parts: column c is element c / PARTS of part c % PARTS. Each part has
-  // FEATURE_PLANES planes of features, and bytes that are 1 where the image has a valid pixel. No pixel is valid
-  // in the elements on both sides of them.
+  // Features of the matched pair. A row has PARTS parts: column c is element c / PARTS of part c % PARTS.
+  // Each part has FEATURE_PLANES planes of features, and bytes that are 1 where the image has a valid pixel.
+  // No pixel is valid in the padding elements on both sides.
   cl_long features[2], validity[2];
   cl_long feature_stride;
-  cl_long gray;    // of the left image, ushorts in rows of `stride`
-  cl_long status;  // of its pixels before matching, bytes in rows of `stride`
+  cl_long gray;    // the left gray image, ushorts in rows of `stride`
+  cl_long status;  // status of the left image's pixels before matching, bytes in rows of `stride`
   cl_int mirrored;
 } OpenclInputs;
 
 typedef struct {
   cl_int min_disparity;
-  cl_int differences;  // that count
+  cl_int differences;  // larger differences count as this one
   cl_float scale;
-  cl_int per_bit;  // the cost of a bit in units, where costs are proportional to differences in bits; else 0
+  cl_int per_bit;  // cost of a bit in units, if costs are proportional to differences in bits; else 0
   cl_int has_outside;
   cl_float outside;
   cl_long volume;  // the caller's costs, [row][column][label]

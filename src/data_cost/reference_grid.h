@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the references of belief propagation on the 4-connected grid share.
+// Types shared by the references of belief propagation on the 4-connected grid.
 #pragma once
 
 #include <cstddef>
 
 namespace parallax::data_cost {
 
-// Where a message goes to, or comes from.
+// The direction in which a message is sent, or from which it comes.
 enum Direction { above, below, left, right };
 // The order in which Felzenszwalb's program adds messages: float addition is not associative.
 inline constexpr Direction all_directions[] = {below, above, right, left};
@@ -14,7 +14,7 @@ inline constexpr Direction opposite[] = {below, above, right, left};
 inline constexpr int step_x[] = {0, 0, -1, 1};
 inline constexpr int step_y[] = {-1, 1, 0, 0};
 
-// Floats for each pixel of a level: one for each label that the pixel considers.
+// Floats for each pixel of a level: one per label that the pixel considers.
 struct Volume {
   float* values = nullptr;
   int width = 0, labels = 0;

@@ -17,7 +17,7 @@ using Bytes = hn::ScalableTag<std::uint8_t>;
 using Floats = hn::ScalableTag<float>;
 using Integers = hn::RebindToSigned<Floats>;
 
-// The uses of a row's scratch.
+// The parts of a row's scratch memory.
 HWY_INLINE float* units_of(const RowCosts& row) {
   return static_cast<float*>(row.scratch);
 }
@@ -63,7 +63,7 @@ void write_levels_of_bytes(const RowCosts& row, int label) {
   const hn::RebindToSigned<decltype(tag)> signed_tag;
   auto* sums = static_cast<std::uint16_t*>(sums_of(row));
   sum_columns<std::uint8_t>(row, tag, label, sums);
-  // ⌊s / 25⌋ of all s up to 25·255.
+  // ⌊s / 25⌋ for all s up to 25·255.
   const auto factor = hn::Set(tag, 5243);
   static_assert(window_pixels == 25);
   for (int i = 0; i < row.count; i += static_cast<int>(hn::Lanes(tag))) {
@@ -77,7 +77,8 @@ void write_levels_of_words(const RowCosts& row, int label) {
   const hn::Rebind<std::uint8_t, Integers> narrow;
   auto* sums = static_cast<std::int32_t*>(sums_of(row));
   sum_columns<std::uint16_t>(row, tag, label, sums);
-  // Sums are below 2²¹, quotients at most 256: a float tells an integer from the next, a 6400th away.
+  // Sums are below 2²¹ and quotients at most 256: the distance from a quotient to the next integer is a
+  // multiple of 1/6400, which a float resolves.
   const auto all = hn::Set(Floats(), static_cast<float>(window_pixels * per_level));
   for (int i = 0; i < row.count; i += static_cast<int>(hn::Lanes(tag))) {
     const auto level = hn::ConvertTo(tag, hn::Div(hn::ConvertTo(Floats(), window_sum(tag, sums + i)), all));
@@ -96,7 +97,7 @@ struct LevelDifferencesOf<Feature::gradients_in_bytes, Tag8> {
 
 #if HWY_TARGET != HWY_SCALAR
 
-// Differences of 16 bits, rounded to levels.
+// Differences in lanes of 16 bits, rounded to levels.
 template <Feature feature, class Tag8>
 class RoundedDifferences {
  public:
@@ -125,7 +126,7 @@ requires(feature_bytes(feature) == 2) struct LevelDifferencesOf<feature, Tag8> {
 
 #endif
 
-// Differences of a vector of pixels; of windows, their levels.
+// Differences of a vector of pixels; for windows, their levels.
 template <Feature feature, bool windows, class Tag8>
 struct Levels {
   HWY_INLINE Levels(const RowCosts& costs, int at)

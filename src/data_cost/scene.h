@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pair with its data costs, without a plan: for the public functions of costs and energies.
+// A pair with its data costs, without a plan: for the public functions that return costs and energies.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace parallax::data_cost {
 
-// \throws Error (argument) for labels of several row offsets: a map of disparities does not tell them
+// \throws Error (argument) for labels with several row offsets, which a map of disparities does not contain
 void check_without_rows(const CostModel& model);
 
 class Scene {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The confidence of a matcher that takes the cheapest of all labels: (rival − best) / rival.
+// The confidence of a matcher that takes the label of the lowest cost: (rival − best) / rival.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 namespace parallax::refine {
 
 // `rival`: the lowest cost of a label more than one away from the best, if there is one. The difference is an
-// integer, divided once: the same on every device.
+// integer and divided once, so the result is the same on every device.
 template <class Cost>
 float confidence(Cost best, std::optional<Cost> rival) {
   if (!rival) return 1;

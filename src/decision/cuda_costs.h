@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sub-pixel offsets and confidence from costs, in kernels: as sub_pixel.h and confidence.h.
+// Sub-pixel offsets and confidence from costs, in kernels: see sub_pixel.h and confidence.h.
 #pragma once
 
 #include "devices/cuda/kernel.h"

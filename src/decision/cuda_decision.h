@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decision from a pixel's beliefs, in kernels: as decision.h.
+// The decision from a pixel's beliefs, in kernels: see decision.h.
 #pragma once
 
 #include "decision/cuda_costs.h"
@@ -11,7 +11,7 @@ namespace parallax::refine {
 // Values of Status.
 constexpr uint8 matched = 0, out_of_range = 2, ambiguous = 4, input_masked = 7;
 
-// The lowest belief of a pixel, those of its neighbouring labels, and the lowest other one.
+// The lowest belief of a pixel, the beliefs of its neighbouring labels, and the lowest other belief.
 struct Beliefs {
   int label;
   float before, best, after, rival;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decision from a pixel's beliefs, for matchers that have them: the part of the specification that all
+// The decision from a pixel's beliefs, for matchers that have beliefs: the part of the specification that all
 // devices share.
 #pragma once
 
@@ -11,19 +11,19 @@
 
 namespace parallax::refine {
 
-// The lowest belief of a pixel, those of its neighbouring labels, and the lowest other one; in units.
-// `before` and `after` are valid only where those labels exist, and infinite where they were not considered;
-// `rival` is infinite where there is none.
+// The lowest belief of a pixel, the beliefs of its neighbouring labels, and the lowest other belief; in
+// units. `before` and `after` are valid only if those labels exist, and infinite if they were not considered;
+// `rival` is infinite if there is none.
 struct Beliefs {
   int label;
   float before, best, after;
   float rival;
-  // Of the same disparity one row offset before and after; infinite where there is none.
+  // Beliefs of the same disparity one row offset before and after; infinite if there is none.
   float row_before = no_value, row_after = no_value;
 };
 
-// Finds them among belief(0) … belief(labels − 1), as a reference does. Labels are ordered by `row_offsets` row offsets,
-// then by disparity; the rival differs by more than one in either.
+// Finds the beliefs among belief(0) … belief(labels − 1), as a reference does. Labels are ordered by
+// `row_offsets` row offsets, then by disparity; the rival differs by more than one in either.
 template <class Belief>
 Beliefs find_beliefs(int labels, const Belief& belief, int row_offsets = 1) {
   Beliefs found{0, 0, belief(0), 0, no_value};
@@ -91,7 +91,7 @@ inline void write_decision(const Beliefs& beliefs, const DecisionRule& rule, int
   if (!map.row_offset.empty()) map.row_offset.at(x, y) = sure ? row_offset(beliefs, rule) : no_value;
 }
 
-// Takes the values of a decided pixel away, except its confidence.
+// Clears the values of a decided pixel, except its confidence.
 inline void reject(Status status, int x, int y, const DisparityMap& map) {
   map.status.at(x, y) = code(status);
   map.disparity.at(x, y) = no_value;

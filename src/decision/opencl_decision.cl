@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decision from a pixel's beliefs, as decision.h.
+// The decision from a pixel's beliefs: see decision.h.
 
-// Of one pixel.
+// The beliefs of one pixel.
 typedef struct {
   int label;
   float before, best, after, rival;
@@ -9,7 +9,7 @@ typedef struct {
 
 #define PARABOLA 1
 
-// Both halves of sub_pixel.h.
+// Parabola and V: see sub_pixel.h.
 static float sub_pixel_offset(int method, const Beliefs* found) {
   const float steepness = method == PARABOLA ? found->before - 2.0f * found->best + found->after
                                              : max(found->before, found->after) - found->best;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fractions of a pixel from costs at integer disparities.
+// Sub-pixel offsets from the costs of integer disparities.
 #pragma once
 
 #include <algorithm>
@@ -8,20 +8,21 @@
 
 namespace parallax::refine {
 
-// Both are integers converted to floats, and divided once: the same on every device.
+// Numerator and denominator are integers converted to floats, and divided once, so the result is the same on
+// every device.
 struct Fraction {
   float numerator = 0, denominator = 1;
   float value() const { return numerator / denominator; }
 };
 
-// Offset of the minimum of the parabola through three costs, the middle one below the first and not above the
-// last; in (−½, ½].
+// Offset of the minimum of the parabola through three costs, of which the middle one is below the first and
+// not above the last; in (−½, ½].
 template <class Cost>
 Fraction parabola_offset(Cost before, Cost best, Cost after) {
   return {static_cast<float>(before - after), static_cast<float>(2 * (before - 2 * best + after))};
 }
 
-// Offset of the tip of the V through the same costs, whose sides are equally steep; in (−½, ½].
+// Offset of the tip of the V with equally steep sides through the same costs; in (−½, ½].
 template <class Cost>
 Fraction v_shape_offset(Cost before, Cost best, Cost after) {
   return {static_cast<float>(before - after), static_cast<float>(2 * (std::max(before, after) - best))};

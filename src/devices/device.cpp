@@ -17,7 +17,7 @@ std::optional<int> integer(std::string_view text) {
   return value;
 }
 
-// Reads "N", or "P.D" when a platform is wanted; false when the text is neither.
+// Reads "N", or "P.D" if a platform is wanted; false if the text is neither.
 bool read_numbers(std::string_view text, Device& device) {
   if (device.kind == DeviceKind::opencl) {
     const std::size_t dot = text.find('.');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each kind of device reports about this machine.
+// The properties of this machine that each kind of device reports.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ std::vector<DeviceDescription> describe_gpus();
 std::vector<DeviceDescription> describe_opencl_devices();
 #endif
 
-// The key that stored tuning results have for a device.
+// The key under which tuning results of a device are stored.
 struct DeviceIdentity {
   std::string name;    // empty = there is no such device here
   std::string driver;  // its version; empty on a processor
@@ -33,14 +33,14 @@ DeviceIdentity identify_gpu(int index);
 DeviceIdentity identify_opencl_device(int platform, int index);
 #endif
 
-// The first processor's name in /proc/cpuinfo, for people; and the same with its model number, because
+// The first processor's name in /proc/cpuinfo, for people; and the name with its model number, because
 // virtual machines give processors of several generations one name.
 struct ProcessorNames {
   std::string name, with_model;
 };
 ProcessorNames read_processor_names(std::istream& cpuinfo);
 
-// The size of a core's second-level cache, or a usual size where it is not known.
+// The size of a core's second-level cache, or a typical size if it is unknown.
 std::size_t second_level_cache_bytes();
 
 }  // namespace parallax

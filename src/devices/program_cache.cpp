@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view magic = "parallax program 1\n";
 
-// FNV-1a. A file is compared with the whole key, so the hash need only spread well.
+// FNV-1a. The hash need only spread well, because a file is compared with the whole key.
 std::uint64_t hash(std::string_view text) {
   std::uint64_t value = 14695981039346656037u;
   for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 1099511628211u;
@@ -36,7 +36,7 @@ std::string number(std::uint64_t value) {
   return text.data();
 }
 
-// Empty where there is no cache folder.
+// Empty if there is no cache folder.
 fs::path folder() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && *cache == '/') return fs::path(cache) / "parallax";
@@ -48,7 +48,7 @@ fs::path file_of(const std::string& key) {
   return folder() / (number(hash(key)) + ".program");
 }
 
-// What precedes the code in a file.
+// The part of a file that precedes the code.
 std::string header(const std::string& key, const std::string& code) {
   return std::string(magic) + number(key.size()) + number(code.size()) + number(hash(code)) + key;
 }
@@ -57,7 +57,7 @@ std::string header(const std::string& key, const std::string& code) {
 // between two calls.
 class File {
  public:
-  // Symbolic links could lead anywhere, and opening a pipe could block for ever.
+  // Refuses symbolic links, which could lead anywhere, and does not block on pipes.
   explicit File(const fs::path& path)
       : descriptor_(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) {
     if (descriptor_ >= 0 && fstat(descriptor_, &status_) != 0) status_ = {};
@@ -73,7 +73,7 @@ class File {
     return S_ISREG(status_.st_mode) && status_.st_size <= most_bytes && status_.st_uid == geteuid() &&
            (status_.st_mode & (S_IWGRP | S_IWOTH)) == 0;
   }
-  // As much of it as can be read.
+  // The content, as far as it can be read.
   std::string content() const {
     std::string text(static_cast<std::size_t>(status_.st_size), '\0');
     const ssize_t bytes = read(descriptor_, text.data(), text.size());

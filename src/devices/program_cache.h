@@ -12,7 +12,7 @@ namespace parallax {
 std::optional<std::string> read_cached(const std::string& key);
 void write_cached(const std::string& key, const std::string& code);
 
-// Calls the listener of on_compilation().
+// Calls the listener set by on_compilation().
 void tell_compilation(const std::string& device);
 
 }  // namespace parallax

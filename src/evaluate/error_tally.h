@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the errors of disparities and of motions have in common.
+// Functions that the errors of disparities and of motions share.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ void add_error(double error, Metrics& metrics, Quantiles& errors) {
   metrics.rms += error * error;
 }
 
-// Turns counts into fractions, those of `shares` too, and sums into means.
+// Divides counts, including those of `shares`, and sums by the number of pixels.
 template <class Metrics, class Shares>
 void finish_errors(Metrics& metrics, const Shares& shares, Quantiles& errors) {
   if (metrics.count == 0)
@@ -32,7 +32,7 @@ void finish_errors(Metrics& metrics, const Shares& shares, Quantiles& errors) {
   for (double* share : shares) *share /= static_cast<double>(metrics.count);
   const auto valid = static_cast<double>(errors.count());
   metrics.coverage = valid / static_cast<double>(metrics.count);
-  metrics.average /= valid;  // 0 / 0 = NaN where nothing is valid
+  metrics.average /= valid;  // 0 / 0 = NaN if no pixel is valid
   metrics.rms = std::sqrt(metrics.rms / valid);
   metrics.a50 = errors.quantile(50);
   metrics.a90 = errors.quantile(90);

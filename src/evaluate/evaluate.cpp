@@ -11,7 +11,7 @@
 namespace parallax {
 namespace {
 
-// Computed in double, where the sum is exact.
+// Computed as a double, in which the sum is exact.
 double round_to_nearest(double value) {
   return std::floor(value + 0.5);
 }
@@ -35,7 +35,7 @@ class Tally {
   }
 
  private:
-  // What is counted, and then divided by the number of pixels.
+  // The counts that are later divided by the number of pixels.
   std::array<double*, 7> shares() {
     return {&metrics_.bad05, &metrics_.bad1, &metrics_.bad2, &metrics_.bad3,
             &metrics_.bad4,  &metrics_.bad5, &metrics_.d1};

@@ -13,7 +13,7 @@
 namespace parallax {
 namespace {
 
-// The angle between (u, v, 1) and (s, t, 1), in degrees. An arc cosine would lose small ones.
+// The angle between (u, v, 1) and (s, t, 1), in degrees. An arc cosine would be inaccurate for small angles.
 double angle(double u, double v, double s, double t) {
   const double cross = std::hypot(v - t, s - u, u * t - v * s), dot = u * s + v * t + 1;
   return std::atan2(cross, dot) * 180 / std::numbers::pi;
@@ -42,7 +42,7 @@ class FlowTally {
   }
 
  private:
-  // What is counted, and then divided by the number of pixels.
+  // The counts that are later divided by the number of pixels.
   std::array<double*, 6> shares() {
     return {&metrics_.bad05, &metrics_.bad1, &metrics_.bad2, &metrics_.bad3, &metrics_.bad5, &metrics_.fl};
   }

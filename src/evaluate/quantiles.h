@@ -14,8 +14,8 @@ class Quantiles {
   void add(float error) { errors_.push_back(error); }
   std::size_t count() const { return errors_.size(); }
 
-  // Element ⌊q·n⌋ of the n sorted errors; NaN if there is none. Asked for in rising order, after the last add(): each sorts
-  // only as far as it must, beyond the last one.
+  // Element ⌊q·n⌋ of the n sorted errors; NaN if there is none. Must be called with ascending values, after
+  // the last add(): each call continues to sort behind the previous one.
   double quantile(std::size_t per_cent) {
     if (errors_.empty()) return std::numeric_limits<double>::quiet_NaN();
     const auto ranked = errors_.begin() + static_cast<std::ptrdiff_t>(errors_.size() * per_cent / 100);
@@ -26,7 +26,7 @@ class Quantiles {
 
  private:
   std::vector<float> errors_;
-  std::size_t sorted_ = 0;  // no error before this one is greater than those behind it
+  std::size_t sorted_ = 0;  // no error before this index is greater than those behind it
 };
 
 }  // namespace parallax

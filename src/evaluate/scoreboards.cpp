@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scoreboards do to a map before they compare it with the truth.
+// The changes that scoreboards make to a map before they compare it with the truth.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -28,7 +28,7 @@ int next_finite(const Plane<float>& map, int x, int y) {
 void fill_row(Plane<float>& map, int y) {
   const int width = map.width();
   int left = -1, right = next_finite(map, 0, y);
-  if (right == width) return;  // nothing to fill it with
+  if (right == width) return;  // no value to fill the row with
   while (left < width) {
     // The gap between two disparities, or between one and the end of the row.
     const float before = left < 0 ? map.at(right, y) : map.at(left, y);

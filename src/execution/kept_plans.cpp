@@ -55,7 +55,7 @@ std::unique_ptr<KeptPlans::Kept> KeptPlans::make(const Problem& problem, int thr
   Device device = device_;
   device.threads = threads;
   PlanOptions limits = limits_;
-  // Where the others take everything, 1 byte is too little, too.
+  // 0 would mean no limit; 1 byte is too little for any plan.
   if (limits.max_memory_bytes != 0) limits.max_memory_bytes -= std::min(limits.max_memory_bytes - 1, held());
   const auto around = [&](std::unique_ptr<Plan> plan) {
     if (sleeps) plan->sleep_while_waiting();
@@ -73,7 +73,7 @@ std::unique_ptr<KeptPlans::Kept> KeptPlans::make(const Problem& problem, int thr
   return kept;
 }
 
-// Drops the plan that was not used for longest.
+// Drops the least recently used plan.
 KeptPlans::Room KeptPlans::make_room() {
   std::unique_ptr<Kept> oldest;
   {

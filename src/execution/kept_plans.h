@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plans of a device for pairs of many formats, those that were used last, within a limit of memory.
+// A device's most recently used plans for pairs of many formats, within a limit of memory.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace parallax::detail {
 
-// Parameters, and their text as JSON, by which they are compared.
+// Parameters, and their JSON text, by which they are compared.
 struct Settings {
   explicit Settings(const MatcherParameters& given) : parameters(given), text(to_json(given)) {}
   MatcherParameters parameters;
@@ -20,7 +20,7 @@ struct Settings {
 };
 using SharedSettings = std::shared_ptr<const Settings>;
 
-// What a plan is made for.
+// The key of a plan.
 struct Problem {
   SharedSettings settings;
   ImageFormat format;
@@ -31,18 +31,18 @@ struct Problem {
 
 class KeptPlans {
  public:
-  // `limits` are those of all plans together; pairs_in_flight is 1.
+  // `limits` apply to all plans together; pairs_in_flight is 1.
   KeptPlans(const Device& device, const PlanOptions& limits) : device_(device), limits_(limits) {}
 
   struct Kept {
     Problem problem;
     std::unique_ptr<Plan> plan;
   };
-  // A plan that nobody else uses: one that is kept, or a new one for `threads` threads, for which the plans that were
-  // not used for longest make room. Null where it would fit if fewer plans were in use.
+  // A plan that nobody else uses: a kept one, or a new one for `threads` threads, for which the least
+  // recently used plans make room. Null if it would fit if fewer plans were in use.
   // \throws Error as the constructor of Matcher does
   std::unique_ptr<Kept> take(const Problem& problem, int threads, bool sleeps);
-  // Takes back what take() gave. A plan that failed is not kept.
+  // Takes back a plan from take(). A plan that failed is not kept.
   void give_back(std::unique_ptr<Kept> kept);
   void drop(std::unique_ptr<Kept> kept);
   // Drops all plans that are not in use.
@@ -59,11 +59,11 @@ class KeptPlans {
 
   Device device_;
   PlanOptions limits_;
-  std::mutex making_;  // plans are made one by one: each is within what the others leave
+  std::mutex making_;  // plans are made one by one, because each must fit in the memory that the others leave
   mutable std::mutex mutex_;
-  List idle_;  // the one that was used last is the first
+  List idle_;  // most recently used first
   int in_use_ = 0;
-  std::size_t held_ = 0;  // bytes, those in use included
+  std::size_t held_ = 0;  // bytes, including plans in use
 };
 
 }  // namespace parallax::detail

@@ -12,14 +12,14 @@ Attempt failed(Attempt::Result result, const Error& error) {
   return {result, {}, {error.category(), error.what(), error.is_transient()}};
 }
 
-// What the exception that is being handled means.
+// Classifies the exception that is being handled.
 Attempt describe_error() {
   using Result = Attempt::Result;
   try {
     throw;
   } catch (const Error& error) {
     const bool by_device = error.category() == ErrorCategory::device;
-    // A device that lacks something always will; one that failed may work another time.
+    // A device that lacks something will always lack it; one that failed may work another time.
     if (by_device && error.is_transient()) return failed(Result::lost, error);
     const bool elsewhere = by_device || error.category() == ErrorCategory::memory;
     return failed(elsewhere ? Result::refused : Result::failed, error);

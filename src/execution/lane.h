@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device of a MatcherPool, and how it matches a pair.
+// A device of a MatcherPool, and its matching of a pair.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace parallax::detail {
 struct Failure {
   ErrorCategory category = ErrorCategory::internal;
   std::string reason;
-  bool is_transient = false;  // as in Error
+  bool is_transient = false;  // see Error
 };
 
 struct Lane;
@@ -40,7 +40,7 @@ struct Task {
   }
 };
 
-// A device, its plans, and its threads, each of which matches a pair at a time.
+// A device, its plans, and its threads, each of which matches one pair at a time.
 struct Lane {
   Lane(const Device& its_device, const PoolLimits& limits)
       : device(its_device), plans(its_device, {limits.max_memory_bytes, limits.configuration}) {}
@@ -48,7 +48,7 @@ struct Lane {
   const Device device;
   KeptPlans plans;
   std::vector<std::thread> threads;
-  // Where memory was too little for more pairs of a format at once, for as many pairs as `pairs`.
+  // The number of pairs of a format that memory allows at once, where it was too little for more.
   struct Cap {
     Problem problem;
     int most, pairs;
@@ -62,14 +62,14 @@ struct Lane {
   bool lost = false;
 };
 
-// What became of a pair on a device.
+// The result of matching a pair on a device.
 struct Attempt {
   enum class Result {
     matched,
     failed,   // on every device
-    refused,  // by this device: it has too little memory for it, or cannot match images of this size
-    later,    // when fewer pairs are matched on this device at once
-    lost,     // the device failed
+    refused,  // by this device: it has too little memory, or cannot match images of this size
+    later,    // possible when fewer pairs are matched on this device at once
+    lost,     // because the device failed
   } result = Result::matched;
   std::vector<StageTime> stage_times = {};
   Failure failure = {};

@@ -26,8 +26,9 @@ using detail::Task;
 
 constexpr int most_automatic_matchers = 16;
 
-// Matchers on one GPU, each with a thread that copies a pair to where the GPU reaches it, and the map back, while others
-// match. The smaller the images, the more of the GPU one pair leaves idle: docs/several-devices.md.
+// The number of matchers that pay on one GPU. Each has a thread that copies a pair to the GPU, and the map
+// back, while others match. The smaller the images, the more of the GPU one pair leaves idle:
+// docs/several-devices.md.
 int matchers_that_pay(Size size) {
   constexpr std::size_t vga = 640 * 480, hd = 1280 * 720;
   return size.pixels() <= vga ? most_automatic_matchers : size.pixels() <= hd ? 8 : 4;
@@ -55,8 +56,8 @@ void check_pair(const StereoPair& pair, const DisparityMap& map) {
   check_view("status map", map.status, format.size);
 }
 
-// Whether a device runs a method with these parameters does not depend on the images, but other checks do: the range must
-// lie within them, and some parameters need 16 bits.
+// Checks whether a device runs a method with these parameters. This does not depend on the images, but other
+// checks do: the range must lie within them, and some parameters need 16 bits.
 void check_runs(const MatcherParameters& parameters, const Device& device, const TunedValues& configuration) {
   const long long reach = std::llabs(parameters.min_disparity()) + parameters.disparities();
   const Size size{static_cast<int>(std::clamp(reach, 64LL, 1'000'000LL)), 64};
@@ -82,15 +83,15 @@ class MatcherPool::State {
   std::vector<LostDevice> lost_devices() const;
   int matchers(const ImageFormat& format) const;
 
-  // Checks parameters where they are new.
+  // Checks parameters that are new.
   SharedSettings settings_of(const MatcherParameters& parameters);
   const SharedSettings& settings() const { return settings_; }
 
  private:
-  // A pair that was submitted and not yet waited for.
+  // A pair that was submitted and has not yet been waited for.
   struct Ticket {
     bool is_claimed = false, is_done = false;  // claimed: by a call of wait()
-    std::uint64_t order = 0;                   // among those that are done
+    std::uint64_t order = 0;                   // position among the finished pairs
     MatchedPair matched = {};
     std::optional<Failure> failure = {};
   };
@@ -122,10 +123,9 @@ class MatcherPool::State {
 
   mutable std::mutex mutex_;
   std::condition_variable finished_, room_;
-  std::map<std::uint64_t, Task> queue_;  // by number: a pair that comes back is the next one again
+  std::map<std::uint64_t, Task> queue_;  // by number, so that a pair that comes back is the next one again
   std::map<std::uint64_t, Ticket> tickets_;
-  std::map<std::uint64_t, std::uint64_t>
-      done_;  // numbers of those that are done and not claimed, by their order
+  std::map<std::uint64_t, std::uint64_t> done_;  // numbers of finished, unclaimed pairs, by their order
   std::uint64_t next_number_ = 0, next_order_ = 0, unclaimed_ = 0;
   std::vector<LostDevice> lost_;
   bool stopping_ = false;
@@ -187,7 +187,7 @@ int MatcherPool::State::most_matchers(const Lane& lane, const ImageFormat& forma
   return chosen ? matchers_that_pay(format.size) : most_matchers(lane.device);
 }
 
-// On a GPU they copy a pair and its map; all matchers of all GPUs do so at once.
+// On a GPU, the threads copy a pair and its map; all matchers of all GPUs do so at once.
 int MatcherPool::State::threads_of_matcher(const Device& device, const ImageFormat& format) const {
   if (device.kind != DeviceKind::cuda || device.threads != 0) return device.threads;
   const int matchers =
@@ -239,7 +239,7 @@ MatchedPair MatcherPool::State::wait(std::uint64_t number) {
   ticket.is_claimed = true;
   --unclaimed_;
   if (ticket.is_done) done_.erase(ticket.order);
-  // It may have been the last one that wait_any() waits for.
+  // It may have been the last pair for which wait_any() waits.
   if (unclaimed_ == 0) finished_.notify_all();
   finished_.wait(lock, [&] { return ticket.is_done; });
   return take(number);
@@ -320,7 +320,7 @@ void MatcherPool::State::settle(Lane& lane, Task task, Attempt attempt) {
   fail_what_nobody_matches();
 }
 
-// Its pairs go to the other devices.
+// The lane's pairs go to the other devices.
 void MatcherPool::State::lose(Lane& lane, const Failure& failure) {
   if (lane.lost) return;
   lane.lost = true;
@@ -362,7 +362,7 @@ void MatcherPool::State::finish(const Task& task, MatchedPair matched, std::opti
   finished_.notify_all();
 }
 
-// The device that matches the fewest pairs now, of those that may match one more; null where there is none.
+// The device that is matching the fewest pairs, among those that may match one more; null if there is none.
 Lane* MatcherPool::State::freest(const Task& task) const {
   Lane* freest = nullptr;
   for (const auto& lane : lanes_) {
@@ -374,8 +374,8 @@ Lane* MatcherPool::State::freest(const Task& task) const {
   return freest;
 }
 
-// Assigns pairs in their order. Only a pair that a device refused lets others pass while it waits for the rest.
-// `finished`: a device of which this thread looks for its next pair now.
+// Assigns pairs in their order. Only a pair that a device refused lets others pass while it waits for the
+// other devices. `finished`: a device for which this thread is looking for its next pair.
 void MatcherPool::State::dispatch(const Lane* finished) {
   for (auto next = queue_.begin(); next != queue_.end();) {
     Lane* lane = freest(next->second);

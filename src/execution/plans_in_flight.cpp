@@ -10,7 +10,7 @@ namespace {
 
 constexpr int most_pairs = 64;
 
-// Plans take turns: the next one has the oldest pair, and waits for it.
+// Plans take turns: the next plan has the oldest pair, and waits for it.
 class PlansInFlight final : public Plan {
  public:
   explicit PlansInFlight(std::vector<std::unique_ptr<Plan>> plans) : plans_(std::move(plans)) {}

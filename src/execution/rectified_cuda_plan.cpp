@@ -98,7 +98,7 @@ class RectifiedCudaPlan final : public Plan {
   std::byte* device_memory() const { return reinterpret_cast<std::byte*>(memory_.get()); }
   std::byte* host_memory() const { return static_cast<std::byte*>(pinned_.get()); }
 
-  // The rectified images are overwritten when the last match on whatever stream has read them.
+  // The rectified images are overwritten only after the last match, on whatever stream, has read them.
   template <class Match>
   void rectify(const StereoPair& pair, void* stream, const Match& match) {
     const cuda::Current current(*context_);
@@ -122,7 +122,7 @@ class RectifiedCudaPlan final : public Plan {
     return width * channels * static_cast<std::ptrdiff_t>(bytes_per_sample(format_.depth));
   }
 
-  // Rows without gaps, through page-locked memory.
+  // Uploads rows without gaps, through page-locked memory.
   ImageView upload(const ImageView& image, int side) const {
     const Size size = image.format.size;
     const std::ptrdiff_t stride = packed_stride(size.width, image.channels);
@@ -149,7 +149,7 @@ class RectifiedCudaPlan final : public Plan {
   ArenaLayout layout_, host_layout_;
   remap::CudaStage stage_;
   Buffer<std::byte> staged_[remap::sides];                          // on the host
-  Buffer<std::byte> cameras_[remap::sides], images_[remap::sides];  // on the GPU, as the masks
+  Buffer<std::byte> cameras_[remap::sides], images_[remap::sides];  // on the GPU, like the masks
   bool is_masked_[remap::sides];
   PlaneBuffer<std::uint8_t> masks_[remap::sides];
   cuda::MapBuffers staged_map_;  // on the host

@@ -8,8 +8,8 @@
 namespace parallax::detail {
 namespace {
 
-// The cameras' images and the maps are in memory of its own; the rectified images in the matcher's, where it expects a
-// pair.
+// The cameras' images and the maps have their own memory; the rectified images are in the matcher's memory,
+// where it expects a pair.
 class RectifiedOpenclPlan final : public Plan {
  public:
   RectifiedOpenclPlan(std::unique_ptr<Plan> owned, opencl::Plan& matcher, const remap::SharedProblem& problem,
@@ -71,7 +71,7 @@ class RectifiedOpenclPlan final : public Plan {
     stage_.enqueue(places, matcher_.queue(), matcher_.memory());
   }
 
-  // Without waiting: the right image is copied while the left one travels.
+  // Does not wait, so that the right image is copied while the left one travels.
   void upload(const ImageView& image, int side) {
     const std::size_t row = row_bytes(image),
                       bytes = row * static_cast<std::size_t>(image.format.size.height);
@@ -85,7 +85,7 @@ class RectifiedOpenclPlan final : public Plan {
   }
 
   std::unique_ptr<Plan> owned_;
-  opencl::Plan& matcher_;  // the same
+  opencl::Plan& matcher_;  // the same plan
   remap::SharedProblem problem_;
   Workers workers_;
   ArenaLayout layout_, host_layout_;
@@ -94,7 +94,7 @@ class RectifiedOpenclPlan final : public Plan {
   Buffer<std::byte> cameras_[remap::sides];  // on the device
   bool is_masked_[remap::sides];
   opencl::Memory memory_;
-  opencl::Memory staging_;  // of the host
+  opencl::Memory staging_;  // memory of the host
   std::byte* staging_memory_ = nullptr;
 };
 
@@ -103,7 +103,7 @@ class RectifiedOpenclPlan final : public Plan {
 std::unique_ptr<Plan> rectified_opencl_plan(std::unique_ptr<Plan> matcher,
                                             const remap::SharedProblem& problem, const Device& device) {
   auto* const on_device = dynamic_cast<opencl::Plan*>(matcher.get());
-  // A processor rectifies sooner with the library's own vector code.
+  // On a processor, the library's own vector code rectifies faster.
   if (on_device == nullptr || on_device->context().info().is_processor)
     return rectified_host_plan(std::move(matcher), problem, device);
   return std::make_unique<RectifiedOpenclPlan>(std::move(matcher), *on_device, problem, device);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans that rectify a pair and then match it: the pairs that they run have the images of the cameras.
+// Plans that rectify a pair and then match it; their input is the cameras' images.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace parallax::detail {
 
-// A camera's image may be gray or RGB, from run to run.
+// A camera's image may be gray or RGB, in each run.
 inline constexpr std::size_t most_channels = 3;
 
-// Whether there are pixels that a camera did not see: then the matcher needs masks.
+// Whether there are pixels that a camera did not see, so that the matcher needs masks.
 inline bool has_unseen(const remap::Map& map) {
   for (int y = 0; y < map.size.height; ++y)
     for (int x = 0; x < map.size.width; ++x)
@@ -21,13 +21,11 @@ inline bool has_unseen(const remap::Map& map) {
   return false;
 }
 
-// Rectifies on the host.
 std::unique_ptr<Plan> rectified_host_plan(std::unique_ptr<Plan> matcher, const remap::SharedProblem& problem,
                                           const Device& device);
-// Rectifies on the GPU that the matcher runs on.
 std::unique_ptr<Plan> rectified_cuda_plan(std::unique_ptr<Plan> matcher, const remap::SharedProblem& problem,
                                           const Device& device);
-// Rectifies on the GPU that the matcher runs on; if OpenCL's device is a processor, on the host.
+// Rectifies on the matcher's GPU; if OpenCL's device is a processor, on the host.
 std::unique_ptr<Plan> rectified_opencl_plan(std::unique_ptr<Plan> matcher,
                                             const remap::SharedProblem& problem, const Device& device);
 

@@ -50,7 +50,8 @@ CostArray parse_costs(std::string_view all, int labels, const std::string& name)
   std::string_view rest = all;
   CostArray array{parse_size(rest, name), labels, {}};
   const std::size_t count = array.size.pixels() * static_cast<std::size_t>(labels);
-  // A cost takes at least a space and a digit: refuses a size that the text cannot fill before allocating for it.
+  // A cost takes at least a space and a digit: refuses a size that the text cannot fill before allocating
+  // memory for it.
   if (rest.size() / 2 < count) fail_for_count(name, array.size, labels, count_words(rest));
   array.costs.reserve(count);
   const std::string_view costs = rest;

@@ -84,7 +84,7 @@ int write_all(int file, std::span<const std::byte> bytes) {
                                        ", the limit for such a file; give a smaller one");
 }
 
-// Pipes and devices do not say how much they hold, and some never end.
+// Pipes and devices do not report their size, and some never end.
 std::size_t most_bytes_of_stream() {
   constexpr std::size_t gibibyte = std::size_t{1} << 30;
   return std::min(gibibyte, whole_memory() / 4);
@@ -96,7 +96,7 @@ std::vector<std::byte> read_all(const Descriptor& file, std::size_t expected, st
   std::size_t length = 0;
   for (;;) {
     if (length > most) fail_for_size(path, most);
-    // One byte more than expected detects the end of the file without growing again.
+    // One byte more than expected detects the end of the file without another growth.
     if (length == bytes.size()) bytes.resize(std::min(std::max(expected, 2 * length), most) + 1);
     const ssize_t count = ::read(file.number(), bytes.data() + length, bytes.size() - length);
     if (count < 0 && errno == EINTR) continue;
@@ -126,7 +126,7 @@ std::pair<std::string, int> make_temporary_beside(const std::filesystem::path& p
   }
 }
 
-// Flushes to the disk: a name must not appear there before the contents do.
+// Flushes to the disk, because a name must not appear there before the contents do.
 int sync(const Descriptor& file) {
   const bool done = ::fsync(file.number()) == 0;
   const bool impossible = errno == EINVAL || errno == ENOTSUP;  // on some file systems
@@ -185,7 +185,7 @@ void write_file(const std::string& path, std::span<const std::byte> bytes) {
   const bool exists = ::stat(path.c_str(), &about) == 0;
   if (exists && S_ISDIR(about.st_mode)) fail_file("write", path, EISDIR);
   if (exists && !S_ISREG(about.st_mode)) return write_directly(path, bytes);
-  // A link stays; its target is replaced or created.
+  // A link is kept; its target is replaced or created.
   const std::string target = end_of_links(path).string();
   if (target.empty() && !path.empty()) fail_file("write", path, ELOOP);
   // A private file must stay private while it is written. A new file gets the usual permissions.

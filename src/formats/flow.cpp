@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little, "files are copied as t
 
 constexpr float none = std::numeric_limits<float>::infinity();
 
-// The first four bytes of a .flo file, "PIEH", as a float; and the limit of known components.
+// The first four bytes of a .flo file, "PIEH", as a float; then the limit of known components.
 constexpr float tag = 202021.25f, highest_known = 1e9f, unknown = 1e10f;
 
 struct FloHeader {
@@ -62,7 +62,7 @@ Flow flow_of(View<const float> disparity, View<const float> row_offset) {
   for (int y = 0; y < disparity.size.height; ++y)
     for (int x = 0; x < disparity.size.width; ++x) {
       const bool known = std::isfinite(disparity.at(x, y)) && std::isfinite(row_offset.at(x, y));
-      // Not −0, which files would show.
+      // Never −0, which would be visible in files.
       flow.u.at(x, y) = known ? 0 - disparity.at(x, y) : none;
       flow.v.at(x, y) = known ? row_offset.at(x, y) : none;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the functions of parallax/flow.h share.
+// Functions that the implementations of parallax/flow.h share.
 #pragma once
 
 #include "parallax/flow.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colour wheel of Baker, Scharstein, Lewis, Roth, Black & Szeliski 2011, "A database and evaluation methodology for
-// optical flow", IJCV 92: 55 hues in six arcs from red over yellow, green, cyan, blue and magenta back to red. On each arc
-// one channel rises or falls. Arcs where people tell more hues apart are longer.
+// The colour wheel of Baker, Scharstein, Lewis, Roth, Black & Szeliski 2011, "A database and evaluation
+// methodology for optical flow", IJCV 92: 55 hues in six arcs from red over yellow, green, cyan, blue and
+// magenta back to red. On each arc one channel rises or falls. Arcs on which people distinguish more hues are
+// longer.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +36,7 @@ std::array<Hue, hues> make_wheel() {
   return wheel;
 }
 
-// Of a direction, interpolated between the two nearest hues. To the right is red.
+// The hue of a direction, interpolated between the two nearest hues. Red is to the right.
 Hue hue_of(const std::array<Hue, hues>& wheel, double u, double v) {
   const double turns = std::atan2(v, u) / (2 * std::numbers::pi);
   const double place = (turns < 0 ? turns + 1 : turns) * hues, first = std::floor(place);

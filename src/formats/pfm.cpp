@@ -46,7 +46,7 @@ float load(const std::byte* bytes, bool little_endian) {
 }  // namespace
 
 Plane<float> parse_pfm(std::span<const std::byte> bytes, const std::string& name) {
-  // Longer than any header; what follows is not text.
+  // Longer than any header; the rest is not text.
   const std::string_view start(reinterpret_cast<const char*>(bytes.data()),
                                std::min<std::size_t>(bytes.size(), 1024));
   const Header header = parse_header(start, name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What files of points share.
+// Functions that the writers of point files share.
 #pragma once
 
 #include <bit>

@@ -21,8 +21,8 @@ Slope polynomial(double u, double a, double b, double c) {
   return {1 + u * (a + u * (b + u * c)), a + u * (2 * b + u * 3 * c)};
 }
 
-// The rational radial factor of u = r²: (1 + k1 u + k2 u² + k3 u³) / (1 + k4 u + k5 u² + k6 u³). Brown (1966) has
-// the numerator. No value from the denominator's first root on.
+// The rational radial factor of u = r²: (1 + k1 u + k2 u² + k3 u³) / (1 + k4 u + k5 u² + k6 u³). Brown (1966)
+// has the numerator. Empty from the denominator's first root on.
 Slope radial_factor(const Coefficients& k, double u) {
   const Slope above = polynomial(u, k[0], k[1], k[4]), below = polynomial(u, k[5], k[6], k[7]);
   if (!(below.value > 0)) return {0, -1};
@@ -30,15 +30,15 @@ Slope radial_factor(const Coefficients& k, double u) {
   return {value, (above.derivative - value * below.derivative) / below.value};
 }
 
-// Kannala and Brandt (2006): the distance from the principal point of a ray at an angle to the axis,
-// θ (1 + k1 θ² + k2 θ⁴ + k3 θ⁶ + k4 θ⁸).
+// Kannala and Brandt (2006): the distance from the principal point at which a ray ends, by its angle to the
+// axis: θ (1 + k1 θ² + k2 θ⁴ + k3 θ⁶ + k4 θ⁸).
 Slope equidistant_radius(const Coefficients& k, double angle) {
   const double u = angle * angle;
   return {angle * (1 + u * (k[0] + u * (k[1] + u * (k[2] + u * k[3])))),
           1 + u * (3 * k[0] + u * (5 * k[1] + u * (7 * k[2] + u * 9 * k[3])))};
 }
 
-// Whether rays that are inclined a little more end farther out.
+// Whether rays with a slightly larger inclination end farther out.
 bool grows(const Camera& camera, double inclination) {
   if (camera.model == LensModel::equidistant)
     return equidistant_radius(camera.distortion, inclination).derivative > 0;
@@ -80,7 +80,8 @@ Matrix3 tilt_of(const Coefficients& k) {
   return onto_plane * rotation;
 }
 
-// Brown (1966, 1971) with OpenCV's extensions, before the tilt: the bent position of (x, y) and its derivatives.
+// Brown (1966, 1971) with OpenCV's extensions, before the tilt: the distorted position of (x, y) and its
+// derivatives.
 //   x' = x f(r²) + 2 p1 x y + p2 (r² + 2 x²) + s1 r² + s2 r⁴
 //   y' = y f(r²) + p1 (r² + 2 y²) + 2 p2 x y + s3 r² + s4 r⁴
 struct Bent {
@@ -101,10 +102,11 @@ Bent bend_radial_tangential(const Coefficients& k, const Position& plane) {
           .yy = f.value + 2 * y * y * f.derivative + 6 * p1 * y + 2 * p2 * x + 2 * y * prism_y};
 }
 
-// Positions closer than this are the same: some 1e-9 pixels.
+// Positions closer than this are equal: about 1e-9 pixels.
 constexpr double converged = 1e-12;
 
-// Newton's method, with steps halved until they come closer. None if it does not converge within the limit.
+// Newton's method; steps are halved until they reduce the distance. Empty if it does not converge within the
+// limit.
 std::optional<Position> unbend_radial_tangential(const Coefficients& k, const Position& target,
                                                  double limit) {
   const double radius = std::hypot(target[0], target[1]);
@@ -130,7 +132,8 @@ std::optional<Position> unbend_radial_tangential(const Coefficients& k, const Po
   return plane;
 }
 
-// The angle of the ray that ends at a distance from the principal point: Newton's method, kept between bounds.
+// The angle of the ray that ends at this distance from the principal point: Newton's method, kept between
+// bounds.
 std::optional<double> equidistant_angle(const Coefficients& k, double radius, double limit) {
   double low = 0, high = limit;
   if (!(radius <= equidistant_radius(k, limit).value)) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a camera's lens does to rays: where a ray ends in the image, and which ray ends at a position.
+// The mapping of rays by a camera's lens: where a ray ends in the image, and which ray ends at a position.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,15 @@ class Lens {
  public:
   explicit Lens(const Camera& camera);
 
-  // The position where a ray from the camera's centre ends, inside the image or not; none if the lens does not
-  // bring the ray into the image plane: it comes from behind, or from beyond the angle where the model turns back.
+  // The position where a ray from the camera's centre ends, inside the image or not; empty if the lens does
+  // not bring the ray into the image plane: it comes from behind, or from beyond the angle at which the model
+  // turns back.
   std::optional<Position> project(const Vector3& ray) const;
-  // The ray of length 1 that ends at a position; none if no ray does.
+  // The ray of length 1 that ends at a position; empty if no ray does.
   std::optional<Vector3> ray(const Position& position) const;
 
  private:
-  // In units of the focal lengths, from the principal point.
+  // The position on the sensor, in units of the focal lengths, from the principal point.
   Position bend(const Position& plane) const;
   std::optional<Position> straighten(const Position& bent) const;
   Position apply(const Matrix3& homography, const Position& position) const;
@@ -27,8 +28,8 @@ class Lens {
 
   Camera camera_;
   Matrix3 tilt_, tilt_back_;
-  // Up to here, the model moves rays farther out the more they are inclined: a tangent of the angle for the
-  // radial-tangential model, an angle for the equidistant one.
+  // The limit up to which the model moves rays farther out the more they are inclined: a tangent of the angle
+  // for the radial-tangential model, an angle for the equidistant one.
   double limit_;
 };
 

@@ -26,7 +26,7 @@ inline Matrix3 transposed(const Matrix3& a) {
   return {a[0], a[3], a[6], a[1], a[4], a[7], a[2], a[5], a[8]};
 }
 
-// By cofactors; the determinant must not be 0.
+// Computed by cofactors; the determinant must not be 0.
 inline Matrix3 inverse(const Matrix3& a) {
   const Matrix3 cofactors = {a[4] * a[8] - a[5] * a[7], a[5] * a[6] - a[3] * a[8], a[3] * a[7] - a[4] * a[6],
                              a[2] * a[7] - a[1] * a[8], a[0] * a[8] - a[2] * a[6], a[1] * a[6] - a[0] * a[7],
@@ -45,7 +45,7 @@ inline Vector3 scaled(const Vector3& v, double factor) {
   return {factor * v[0], factor * v[1], factor * v[2]};
 }
 
-// The rotation about an axis by its length in radians (Rodrigues 1840).
+// The rotation about an axis by the axis's length in radians (Rodrigues 1840).
 inline Matrix3 rotation_about(const Vector3& axis) {
   const double angle = length(axis);
   if (angle == 0) return {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -56,7 +56,7 @@ inline Matrix3 rotation_about(const Vector3& axis) {
           rest * x * z - s * y, rest * y * z + s * x, c + rest * z * z};
 }
 
-// The axis of a rotation by less than π, as long as its angle.
+// The axis of a rotation by less than π; its length is the angle.
 inline Vector3 axis_of(const Matrix3& rotation) {
   const Vector3 twice_sine = {rotation[7] - rotation[5], rotation[2] - rotation[6],
                               rotation[3] - rotation[1]};

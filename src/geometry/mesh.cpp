@@ -99,7 +99,7 @@ Mesh mesh(const Calibration& calibration, View<const float> disparity, const Ima
           const MeshParameters& parameters) {
   const DefaultFloatingPoint environment;
   parameters.validate();
-  // PLY counts vertices by ints.
+  // PLY counts vertices in ints.
   if (disparity.size.pixels() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
     throw Error(ErrorCategory::argument, "the disparity map is " + text(disparity.size) +
                                              ": a mesh has at most 2147483647 pixels, give a part");

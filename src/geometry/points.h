@@ -8,7 +8,7 @@
 
 namespace parallax {
 
-// depth(), or 0 outside the limits.
+// The value of depth(), or 0 outside the limits.
 double limited_depth(const Calibration& calibration, float disparity, const DepthLimits& limits);
 
 class PixelPoints {

@@ -28,7 +28,7 @@ Rotations turn(const Rig& rig) {
   if (std::abs(between[0]) <= std::abs(between[1]))
     refuse_rig("the cameras are above each other", "turn both images by 90° before calibration");
   if (between[0] > 0) refuse_rig("the right camera is left of the left one", "exchange the cameras");
-  // About the axis perpendicular to the baseline and the x axis, by the angle between them.
+  // Rotates about the axis perpendicular to the baseline and the x axis, by the angle between them.
   const Vector3 axis = {0, -between[2], between[1]};
   const double sine = length(axis);
   const double angle = std::acos(std::min(1.0, std::abs(between[0]) / baseline));
@@ -46,11 +46,11 @@ struct Rectangle {
   double left, right, top, bottom;
 };
 
-// The largest distance from the principal point that is taken into account, a tangent: 76°.
+// Positions farther from the principal point are ignored. A tangent: 76°.
 constexpr double widest = 4;
 
-// Where the camera's pixels are in the plane of the rectified image. A position that no ray reaches, or only one
-// beyond `widest`, is replaced by the outermost one towards it for which that is not so.
+// The camera's pixels in the plane of the rectified image. A position that no ray reaches, or only a ray
+// beyond `widest`, is replaced by the outermost valid position towards it.
 class Unrotated {
  public:
   Unrotated(const Camera& camera, const Matrix3& rotation)
@@ -73,7 +73,7 @@ class Unrotated {
   }
 
  private:
-  // Changes the result only if there is one.
+  // Changes the result only if a position is found.
   bool find(const Position& position, Position& result) const {
     const std::optional<Vector3> ray = lens_.ray(position);
     if (!ray) return false;
@@ -119,7 +119,7 @@ Bounds bounds_of(const Camera& camera, const Matrix3& rotation, int unusable) {
   return bounds;
 }
 
-// One focal length, and the middle of what each image shows.
+// A common focal length, and the middle of the part that each image shows.
 struct Window {
   double focal, left_x, right_x, y;
 };
@@ -128,7 +128,7 @@ double middle(double a, double b) {
   return (a + b) / 2;
 }
 
-// The window, of an image's proportions, inside both rectangles.
+// The window with an image's proportions inside both rectangles.
 Window inside(Rectangle left, Rectangle right, Size size, bool same_centres) {
   if (same_centres) {
     left.left = right.left = std::max(left.left, right.left);

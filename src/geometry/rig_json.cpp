@@ -22,7 +22,8 @@ constexpr std::array<std::size_t, 6> coefficient_counts = {0, 4, 5, 8, 12, 14};
   throw Error(ErrorCategory::file, name + ": " + why);
 }
 
-// The fewest coefficients that a calibration can have and that hold all those that are not 0.
+// The smallest number of coefficients that a calibration may have and that includes all coefficients other
+// than 0.
 std::size_t coefficients_of(const Camera& camera) {
   if (camera.model == LensModel::equidistant) return equidistant_coefficients;
   std::size_t last = camera.distortion.size();
@@ -40,7 +41,7 @@ Json json_of_camera(const Camera& camera) {
           {"distortion", coefficients}};
 }
 
-// An object whose keys are taken out one by one, and where it is: "rig.json", "left.".
+// An object whose keys are taken out one by one, and its place in the file: "rig.json", "left.".
 class Fields {
  public:
   Fields(const Json& object, std::string name, std::string path)
@@ -109,7 +110,7 @@ class Fields {
 Size size_in(Fields& fields) {
   std::array<double, 2> size{};
   fields.numbers("size", size);
-  // Before the conversion, because a number too large for an int could wrap to a valid one.
+  // Checked before the conversion, because a number too large for an int could wrap to a valid one.
   for (const double side : size)
     if (!(side >= 1 && side <= 1'000'000) || side != static_cast<int>(side))
       fields.fail("size", "holds a side that is not an integer from 1 to 1000000");

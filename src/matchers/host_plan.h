@@ -52,11 +52,11 @@ class Plan : public detail::Plan {
     reserve(arena_);
   }
 
-  // Reserves all other memory. Called twice, as Arena says.
+  // Reserves all other memory. Called twice (see Arena).
   virtual void reserve(Arena& arena) = 0;
   // Initialises memory before the first run.
   virtual void fill_memory() {}
-  // Computes the map of a pair, and the right map where the left-right check needs it.
+  // Computes the map of a pair, and the right map if the left-right check needs it.
   virtual void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) = 0;
 
   const Size size_;
@@ -74,7 +74,7 @@ class Plan : public detail::Plan {
 
   int volume_labels_;
   bool searches_rows_ = false;
-  View<float> row_offset_;  // where the caller wants none
+  View<float> row_offset_;  // used if the caller wants none
   refine::Pipeline refinement_;
   Arena arena_;
 };

@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace parallax::refine::HWY_NAMESPACE {
 
-// The shifts of pixels.
+// Shifts of a vector of pixels.
 HWY_INLINE hn::Vec<Floats> shifts_of(hn::Vec<Integers> sum, hn::Vec<Integers> all) {
   const Floats d;
   const Integers di;

@@ -61,7 +61,7 @@ struct Tile {
 
 #if BILATERAL
 
-// The same as nearest_quotient() in refine.h.
+// See nearest_quotient() in refine.h.
 __device__ __forceinline__ int nearest_quotient(int sum, int weights) {
   const uint32 all = max(weights, 1), size = abs(sum);
   const int nearest = (2 * size + all) / (2 * all);
@@ -87,10 +87,11 @@ struct Bounds {
   float low, high;
 };
 
-// The weights of the window of each thread's pixel, by row and in words of four; kept for all pivots where they fit.
+// The weights of the window of each thread's pixel, by row and in words of four; kept for all pivots if they
+// fit.
 struct Weights {
   static constexpr int row_words = (WINDOW + 3) / 4;
-  // Beside a tile, in the shared memory that a block has without asking for more.
+  // Whether weights fit beside a tile, in the shared memory that a block has without asking for more.
   static constexpr bool kept = sizeof(uint32) * WINDOW * row_words * block_threads + sizeof(Tile) <= 48 << 10;
 
   uint32 words[kept ? WINDOW * row_words : 1][block_threads];
@@ -112,7 +113,7 @@ __device__ __forceinline__ void for_kept(const Tile& tile, const Weights& weight
   }
 }
 
-// By bisection, as weighted_median.cpp does it.
+// Weighted median by bisection, as in weighted_median.cpp.
 __device__ __forceinline__ float filtered(const Tile& tile, float, float) {
   __shared__ Weights weights;
   int all = 0;

@@ -22,7 +22,7 @@ __device__ __forceinline__ bool has_value(float disparity) {
   return disparity < no_value;
 }
 
-// The mask of lanes up to this one.
+// The mask of the lanes up to and including this one.
 __device__ __forceinline__ uint32 lanes_up_to(int lane) {
   return (2u << lane) - 1;
 }
@@ -54,8 +54,8 @@ PARALLAX_KERNEL check_left_right(float* disparity, int64 stride, uint8* status, 
   status[y * status_stride + x] = inconsistent;
 }
 
-// Speckle filter. Disjoint sets of pixels, found by many threads at once (after Jaiganesh & Burtscher 2018):
-// first in tiles, in shared memory, then across their borders. A pixel links to another of its set with a
+// Speckle filter. Many threads at once find disjoint sets of pixels (after Jaiganesh & Burtscher 2018): first
+// in tiles, in shared memory, then across the tiles' borders. A pixel links to another of its set with a
 // lower index, so that links never form a cycle; a root has no link.
 
 namespace {
@@ -72,7 +72,7 @@ __device__ __forceinline__ int root_of(const int* links, int pixel) {
   return pixel;
 }
 
-// Links that other threads change meanwhile, in a block's shared memory or in the whole GPU's.
+// Links that other threads change meanwhile, in a block's shared memory or in global memory.
 struct SharedLinks {
   int* links;
   __device__ __forceinline__ int at(int pixel) const { return atomicOr(links + pixel, 0); }
@@ -84,8 +84,8 @@ struct GlobalLinks {
   __device__ __forceinline__ void set(int pixel, int link) const { links[pixel] = link; }
 };
 
-// The result may no longer be a root when it is used. Shortens links on the way: a pixel with a link always
-// keeps one, and any link to a pixel nearer the root is correct.
+// Finds a pixel's root, which may no longer be a root when it is used. Shortens links on the way: a pixel
+// with a link always keeps one, and any link to a pixel nearer the root is correct.
 template <class Links>
 __device__ __forceinline__ int find_root(const Links& links, int pixel) {
   for (int next = links.at(pixel); next != no_link;) {
@@ -119,7 +119,7 @@ __device__ __forceinline__ bool joins_first(uint32 joins, uint32 starts, uint32 
   return (joins & ~repeated) >> lane & 1;
 }
 
-// The mask of lanes whose pixel is not connected with that of the lane before.
+// The mask of the lanes whose pixel is not connected with the previous lane's pixel.
 __device__ __forceinline__ uint32 find_starts(float value, float range, int lane) {
   const float before = __shfl_up_sync(all_lanes, value, 1);
   return __ballot_sync(all_lanes, lane == 0 || !connected(before, value, range));
@@ -139,7 +139,7 @@ struct Tile {
   int links[tile_size * tile_size], sizes[tile_size * tile_size];
 };
 
-// Makes a set of every run in a row of a tile.
+// Makes a set of each run in a row of a tile.
 __device__ __forceinline__ void find_runs(Tile& tile, int row, int lane, float value, float range) {
   const uint32 starts = find_starts(value, range, lane);
   const int start = highest_lane(starts & lanes_up_to(lane));
@@ -260,7 +260,7 @@ __device__ __forceinline__ float last_value(const float* row, int first, int end
   return no_value;
 }
 
-// The value of one of the lanes `among`, or `otherwise` if there are none; `pick` says which.
+// The value of the lane that `pick` selects from `among`; `otherwise` if there are none.
 template <class Pick>
 __device__ __forceinline__ float pick_value(float value, uint32 among, float otherwise, const Pick& pick) {
   const float picked = __shfl_sync(all_lanes, value, among != 0 ? pick(among) : 0);
@@ -359,7 +359,7 @@ struct Candidate {
   float weight, value;
 };
 
-// `step` and `guide_step` are from one pixel to the next.
+// `step` and `guide_step` lead from one pixel to the next.
 struct Direction {
   int64 step, guide_step;
   int reach;
@@ -378,7 +378,7 @@ __device__ __forceinline__ Direction direction_from(const CudaFill& fill, int x,
   }
 }
 
-// The first value in a direction. Reads a few pixels at once, because a load takes long.
+// The first value in a direction. Reads several pixels at once to hide the latency of loads.
 __device__ __forceinline__ Candidate first_in(const float* from, const uint8* guide,
                                               const Direction& direction) {
   constexpr int together = 8;
@@ -389,7 +389,7 @@ __device__ __forceinline__ Candidate first_in(const float* from, const uint8* gu
     int levels[together];
 #pragma unroll
     for (int i = 0; i < together; ++i) {
-      // Meeting the last pixel again changes nothing.
+      // Clamped: meeting the last pixel again changes nothing.
       const int distance = min(passed + i + 1, direction.reach);
       values[i] = from[distance * direction.step];
       levels[i] = guide[distance * direction.guide_step];
@@ -406,8 +406,8 @@ __device__ __forceinline__ Candidate first_in(const float* from, const uint8* gu
 
 }  // namespace
 
-// One thread per pixel: grid.x = rows, grid.y = blocks of a row. A block's threads share the directions of its
-// pixels without a value.
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row. A block's threads share the directions of
+// its pixels without a value.
 PARALLAX_KERNEL __launch_bounds__(block_threads) fill_directions(const __grid_constant__ CudaFill fill) {
   wait_for_previous();
   constexpr int directions = 4;
@@ -444,7 +444,7 @@ PARALLAX_KERNEL __launch_bounds__(block_threads) fill_directions(const __grid_co
   if (has_value(best.value)) status[column] = filled;
 }
 
-// Median. A thread has two pixels, one above the other, whose windows share all rows but one each.
+// Median. A thread has two pixels, one above the other, whose windows share all rows except one each.
 
 namespace {
 
@@ -473,8 +473,8 @@ __device__ __forceinline__ void move_extremes_out(float* values) {
   }
 }
 
-// Forgetful selection, as in median.cpp: both extremes of `count` values leave, and the next value comes in
-// at the front, until all values [brought, all) have come in and the extremes have left.
+// Forgetful selection, as in median.cpp: drops both extremes of `count` values and takes in the next value at
+// the front, until all values [brought, all) have been taken in and the extremes dropped.
 template <int count, int brought, int all, class Value>
 __device__ __forceinline__ void forget_extremes(float* values, const Value& value) {
   move_extremes_out<count>(values);
@@ -488,7 +488,7 @@ struct Medians {
   float of[pixels_of_thread];
 };
 
-// `value(row, column)` is in the upper pixel's window, or in the row below it.
+// `value(row, column)` is in the upper pixel's window or in the row below it.
 template <int window, class Value>
 __device__ __forceinline__ Medians find_medians(const Value& value) {
   constexpr int shared = window * (window - 1);
@@ -537,8 +537,8 @@ __device__ __forceinline__ bool load(MedianTile<window>& tile, const float* from
   return __syncthreads_or(!all_have_values) != 0;
 }
 
-// A neighbour without a value counts as the pixel itself. So the median is at most that with infinite values
-// there, at least that with minus infinite ones, and the pixel itself if that lies between.
+// A neighbour without a value counts as the pixel itself. The median is therefore at most that with infinite
+// values there, at least that with minus infinite ones, and the pixel itself if that lies between.
 template <int window>
 __device__ __forceinline__ void filter(const float* from, int64 stride, float* to, int64 to_stride, int width,
                                        int height) {

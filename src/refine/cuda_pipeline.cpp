@@ -54,7 +54,7 @@ CudaPipeline::CudaPipeline(const RefineParameters& parameters, const ImageFormat
 
 namespace {
 
-// Only the inputs of census costs are wanted.
+// A cost model that needs only the inputs of census costs.
 data_cost::CostModel census_inputs() {
   data_cost::CostModel model{};
   model.cost = DataCost::census;
@@ -132,7 +132,7 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
 void CudaPipeline::take(const StereoPair& pair, cuda::ChangingLaunches& launches) const {
   if (refits()) refit_->images.take(pair, launches);
   if (!parameters_.is_guided()) return;
-  // Planes are prepared beside the match.
+  // Planes are prepared concurrently with the match.
   const StreamHandle stream = launches.stream();
   const bool forks = fills_planes() && stream != nullptr;
   if (forks) launches.continue_on(planes_.branch.fork(stream));

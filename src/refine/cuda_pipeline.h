@@ -17,7 +17,7 @@
 
 namespace parallax::refine {
 
-// For the map of a pair; `from_start`: the pixels' status before the decision.
+// The decision's output for the map of a pair. `from_start`: the pixels' status before the decision.
 inline CudaDecision left_map(const DisparityMap& map, const DecisionRule& rule,
                              const unsigned char* from_start, int from_start_stride) {
   return {.disparity = map.disparity.data,
@@ -33,7 +33,7 @@ inline CudaDecision left_map(const DisparityMap& map, const DecisionRule& rule,
           .full_gap = rule.full_gap};
 }
 
-// For the right map, from the mirrored pair: integer disparities only.
+// The decision's output for the right map, from the mirrored pair: integer disparities only.
 inline CudaDecision right_map(CudaDecision left, View<float> disparity) {
   left.disparity = disparity.data;
   left.stride = static_cast<int>(disparity.stride());
@@ -49,32 +49,33 @@ class CudaPipeline {
   // `format`: format of the pair.
   CudaPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout);
 
-  // Of cuda_kernels.cu.
+  // Options of cuda_kernels.cu.
   static cuda::Options options();
 
   // Loads the kernels; `memory` is the arena with the reserved layout.
   void prepare(const cuda::SharedContext& context, std::byte* memory, cuda::StreamHandle stream);
-  // Reads what guided steps need from the left image, and refit() from both, in memory that the GPU reaches.
+  // Enqueues the reads of the left image for guided steps, and of both images for refit(), in memory that the
+  // GPU reaches.
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) const;
-  // After take(): begins what needs no map, beside the work on the stream.
+  // After take(): begins the work that needs no map, concurrently with the stream.
   void begin() const;
   // The same, after the work on the stream so far.
   void begin_after(cuda::StreamHandle stream) const;
-  // After begin(): enqueues all requested steps, in their order, on a map on the device; `right` is empty unless
-  // maps are checked against each other.
+  // After begin(): enqueues all requested steps, in their order, on a map on the device; `right` is empty
+  // unless maps are checked against each other.
   void enqueue(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
 
  private:
   bool removes_speckles() const { return parameters_.speckle_size > 1; }
   bool fills() const { return parameters_.fill != Fill::none; }
   bool fills_planes() const { return parameters_.fill == Fill::planes; }
-  // The pixels that planes leave are filled in directions.
+  // Directions also fill the pixels that planes leave.
   bool fills_directions() const { return parameters_.fill == Fill::directions || fills_planes(); }
   bool refits() const { return parameters_.refit > 0; }
   bool takes_median() const { return parameters_.median > 0; }
   bool filters_guided() const { return parameters_.weighted_median > 0 || parameters_.bilateral > 0; }
 
-  // What refit() needs: signatures of both images.
+  // The inputs of refit(): signatures of both images.
   struct Refit {
     Refit(const ImageFormat& format, ArenaLayout& layout);
     void prepare(const cuda::SharedContext& context, int window, std::byte* memory,
@@ -95,7 +96,7 @@ class CudaPipeline {
     cuda::Kernel filter;
   };
 
-  // What Fill::planes needs: see CudaPlaneFill.
+  // Memory of Fill::planes: see CudaPlaneFill.
   struct Planes {
     Planes(Size size, ArenaLayout& layout);
     Planes() = default;
@@ -132,7 +133,7 @@ class CudaPipeline {
   RefineParameters parameters_;
   Size size_;
   Buffer<std::int32_t> links_, sizes_;
-  PlaneBuffer<float> before_;  // the map before a step that reads other pixels of it
+  PlaneBuffer<float> before_;  // the map before a step that reads neighbouring pixels
   PlaneBuffer<std::uint8_t> guide_;
   std::byte* memory_ = nullptr;
   cuda::Program program_;

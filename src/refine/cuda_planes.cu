@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fill with planes on CUDA: the same results as fill_planes.cpp. A block has a cell, and gathers what it
-// needs from the nine around it.
+// The fill with planes on CUDA: the same results as fill_planes.cpp. A block has a cell, and gathers its
+// inputs from the nine cells around it.
 //
 // Specialised by WARPS per block, and plane_definitions().
 #include "devices/cuda/kernel.h"
@@ -15,7 +15,7 @@ namespace {
 constexpr int lanes = 32;
 constexpr int block_threads = lanes * WARPS;
 constexpr int cell_samples = CELL_SIDE / SAMPLE_STEP;
-// A thread has a sample of the cell.
+// A thread has one sample of the cell.
 constexpr int samples_of_cell = cell_samples * cell_samples;
 static_assert(samples_of_cell == block_threads);
 constexpr int cells_around = 9;
@@ -30,8 +30,8 @@ __device__ __forceinline__ bool has_value(float disparity) {
   return disparity < no_value;
 }
 
-// The integer nearest a/b, ties away from 0; b > 0. A quotient of doubles is faster, and exact below 2^53: its rounding
-// cannot reach the next integer.
+// The integer nearest a/b, ties away from 0; b > 0. A quotient of doubles is faster, and exact below 2^53:
+// its rounding cannot reach the next integer.
 __device__ __forceinline__ int64 nearest_integer(int64 a, int64 b) {
   const int64 dividend = (a < 0 ? -a : a) + b / 2;
   const int64 quotient = dividend < 1ll << 53
@@ -50,7 +50,7 @@ __device__ __forceinline__ Cell cell_at(const CudaPlaneFill& fill, int x, int y)
   return {x, y, y * fill.cells_across + x, x >= 0 && x < fill.cells_across && y >= 0 && y < fill.cells_down};
 }
 
-// The cell `index` of the nine around a cell.
+// Cell number `index` of the nine around a cell.
 __device__ __forceinline__ Cell neighbour(const CudaPlaneFill& fill, int x, int y, int index) {
   return cell_at(fill, x + index % 3 - 1, y + index / 3 - 1);
 }
@@ -76,7 +76,7 @@ __device__ __forceinline__ Pixel pixel_at(const CudaPlaneFill& fill, int x, int 
   return pixel;
 }
 
-// The sample `index` of a cell.
+// Sample number `index` of a cell.
 __device__ __forceinline__ Pixel sample_at(const CudaPlaneFill& fill, const Cell& cell, int index) {
   return pixel_at(fill, cell.x * CELL_SIDE + index % cell_samples * SAMPLE_STEP,
                   cell.y * CELL_SIDE + index / cell_samples * SAMPLE_STEP);
@@ -96,8 +96,8 @@ __device__ __forceinline__ int distance(const Pixel& pixel, const CudaSuperpixel
   return COLOUR_WEIGHT * colour + square(pixel.x - superpixel.x) + square(pixel.y - superpixel.y);
 }
 
-// Calls each(superpixel, index, is_inside) for the superpixels of the nine cells around that of a pixel. What lies
-// outside of the image is replaced by any other, because loads without branches are on their way at once.
+// Calls each(superpixel, index, is_inside) for the superpixels of the nine cells around that of a pixel.
+// Cells outside the image are replaced by arbitrary cells, because loads without branches run concurrently.
 template <class Each>
 __device__ __forceinline__ void for_superpixels_around(const CudaPlaneFill& fill, const Pixel& pixel,
                                                        const Each& each) {
@@ -108,7 +108,7 @@ __device__ __forceinline__ void for_superpixels_around(const CudaPlaneFill& fill
   }
 }
 
-// The nearest of the superpixels that a pixel is offered, as an index of the nine cells; ties go to the first.
+// The nearest of the superpixels that a pixel may join, as an index of the nine cells; ties go to the first.
 struct Nearest {
   int distance, index = -1;
 
@@ -141,14 +141,14 @@ __device__ __forceinline__ int combined_in_warp<Sum>(int value) {
 }
 #endif
 
-// Combines each term of all threads of the block, for those of the first warp.
+// Combines each term over all threads of the block, for the threads of the first warp.
 template <class Combined, int terms>
 __device__ __forceinline__ void combine(int (&term)[terms]) {
   __shared__ __align__(16) int of_warps[terms][WARPS];
   const int warp = threadIdx.x / lanes;
 #pragma unroll
   for (int i = 0; i < terms; ++i) term[i] = combined_in_warp<Combined>(term[i]);
-  __syncthreads();  // the first warp has read what was there
+  __syncthreads();  // the first warp has read the previous terms
   if (threadIdx.x % lanes == 0)
     for (int i = 0; i < terms; ++i) of_warps[i][warp] = term[i];
   __syncthreads();
@@ -160,7 +160,8 @@ __device__ __forceinline__ void combine(int (&term)[terms]) {
   }
 }
 
-// Sums over samples: their number, places relative to the first that the superpixel can have, and colours.
+// Sums over samples: their number, colours, and positions relative to the first position that the superpixel
+// can have.
 struct MemberSums {
   int term[6] = {};
 
@@ -199,7 +200,7 @@ __device__ __forceinline__ void for_members(const CudaPlaneFill& fill, const Cel
 #pragma unroll
   for (int index = 0; index < cells_around; ++index) {
     const Cell there = neighbour(fill, cell.x, cell.y, index);
-    // Seen from there, this cell lies on the opposite side.
+    // Seen from the other cell, this cell lies on the opposite side.
     if (there.is_inside && joined_by(fill, there, threadIdx.x) == cells_around - 1 - index)
       belong |= 1u << index;
   }
@@ -211,7 +212,7 @@ __device__ __forceinline__ void for_members(const CudaPlaneFill& fill, const Cel
 
 }  // namespace
 
-// Every sample belongs to the superpixel of its own cell. One block per cell, here and below: grid.x = rows of
+// Assigns each sample to the superpixel of its own cell. One block per cell, here and below: grid.x = rows of
 // cells, grid.y = cells of a row.
 PARALLAX_KERNEL __launch_bounds__(block_threads)
     begin_superpixels(const __grid_constant__ CudaPlaneFill fill) {
@@ -250,7 +251,7 @@ struct Range {
   int lowest, highest;
 };
 
-// The samples of a superpixel that have a value, in any order. Places are relative to its centre.
+// The samples of a superpixel that have a value, in any order. Positions are relative to its centre.
 struct Values {
   int count, members;
   Range range;
@@ -259,7 +260,7 @@ struct Values {
 };
 static_assert(3 * CELL_SIDE < 128);
 
-// As in planes.h.
+// See planes.h.
 struct FittedPlane {
   int base, a, b, c;
 
@@ -291,7 +292,7 @@ __device__ __forceinline__ void collect(const CudaPlaneFill& fill, const Cell& c
 }
 
 __device__ __forceinline__ void find_range(Values& values) {
-  int terms[] = {no_sample, no_sample};  // the lowest, and the negative of the highest
+  int terms[] = {no_sample, no_sample};  // the lowest value, and the negative of the highest
   for (int i = threadIdx.x; i < values.count; i += block_threads) {
     terms[0] = min(terms[0], values.value[i]);
     terms[1] = min(terms[1], -values.value[i]);
@@ -301,7 +302,7 @@ __device__ __forceinline__ void find_range(Values& values) {
   __syncthreads();
 }
 
-// How many values have a property.
+// The number of values with a property.
 template <class Has>
 __device__ __forceinline__ int count_if(const Values& values, const Has& has) {
   int count = 0;
@@ -326,7 +327,7 @@ __device__ __forceinline__ int lower_median(const Values& values) {
   return range.lowest;
 }
 
-// As in planes.h.
+// See planes.h.
 struct PlaneSums {
   int n, x, y, r, xx, xy, yy, xr, yr;
 };
@@ -335,7 +336,7 @@ __device__ __forceinline__ int residual(const FittedPlane& plane, const Values& 
   return values.value[i] - plane.base - plane.height(values.x[i], values.y[i]);
 }
 
-// For the threads of the first warp.
+// Sums for the threads of the first warp.
 __device__ __forceinline__ PlaneSums sums_near(const FittedPlane& plane, const Values& values,
                                                int tolerance) {
   int sums[9] = {};
@@ -359,12 +360,12 @@ __device__ __forceinline__ bool is_too_steep(int64 slope) {
   return slope > steepest || slope < -steepest;
 }
 
-// One of five values, by the lane.
+// One of five values, selected by the lane.
 __device__ __forceinline__ int of_lane(int lane, int a, int b, int c, int d, int e) {
   return lane == 0 ? a : lane == 1 ? b : lane == 2 ? c : lane == 3 ? d : e;
 }
 
-// FittedPlane::correct() of planes.h, by a warp. A division takes long, so lanes share them.
+// FittedPlane::correct() of planes.h, by a warp: lanes share the divisions, which are slow.
 __device__ __forceinline__ bool correct(FittedPlane& plane, const PlaneSums& s) {
   if (s.n < LEAST_SAMPLES) return false;
   const int lane = threadIdx.x % lanes;
@@ -387,7 +388,7 @@ __device__ __forceinline__ bool correct(FittedPlane& plane, const PlaneSums& s) 
   return true;
 }
 
-// Fits the plane of a block's superpixel. False if it has none.
+// Fits the plane of a block's superpixel; false if it has none.
 __device__ __forceinline__ bool fit(const Values& values, FittedPlane& plane) {
   __shared__ FittedPlane corrected;
   __shared__ bool exists;
@@ -442,7 +443,7 @@ PARALLAX_KERNEL fill_planes(const __grid_constant__ CudaPlaneFill fill) {
   if (has_value(disparity) || status == input_masked) return;
   const Pixel pixel = pixel_at(fill, x, y);
   Nearest nearest{FARTHEST + 1};
-  Range range{no_sample, -no_sample};  // of the superpixels with a plane
+  Range range{no_sample, -no_sample};  // values of the superpixels with a plane
   for_superpixels_around(fill, pixel, [&](const CudaSuperpixel& superpixel, int index, bool is_inside) {
     const bool has_plane = is_inside && superpixel.has_plane != 0;
     nearest.offer(distance(pixel, superpixel), index, has_plane);

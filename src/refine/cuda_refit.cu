@@ -46,7 +46,7 @@ struct LabelCosts {
 
 }  // namespace
 
-// One thread per pixel: grid.x = rows, grid.y = blocks of a row. Of `costs`, the inputs of census costs.
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row. `costs`: the inputs of census costs.
 PARALLAX_KERNEL refit(CudaCosts costs, float* disparity, int64 stride) {
   wait_for_previous();
   const int width = costs.samples.width, height = costs.samples.height;
@@ -54,7 +54,7 @@ PARALLAX_KERNEL refit(CudaCosts costs, float* disparity, int64 stride) {
   if (x >= width) return;
   float& value = disparity[y * stride + x];
   const float here = value, label = ceilf(here - 0.5f);
-  // Beyond this, the whole window is outside the right image.
+  // Beyond this limit, the whole window is outside the right image.
   if (!(here < no_value && fabsf(label) <= static_cast<float>(width + WINDOW))) return;
   LabelCosts sums;
   for (int v = max(0, y - radius); v <= min(height - 1, y + radius); ++v)

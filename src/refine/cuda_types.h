@@ -14,15 +14,15 @@ struct CudaGuidedStep {
   long long stride, to_stride;
   int guide_stride;
   int width, height;
-  float step;                                          // of the bilateral filter, in pixels
+  float step;                                          // bilateral filter only, in pixels
   unsigned char gray[256];                             // weights by difference
-  unsigned short distance[most_window * most_window];  // weights by place in the window
+  unsigned short distance[most_window * most_window];  // weights by position in the window
 };
 
 // Arguments of Fill::directions.
 struct CudaFill {
   const float* from;
-  float* to;  // not `from`
+  float* to;  // must differ from `from`
   unsigned char* status;
   const unsigned char* guide;
   long long stride, to_stride, status_stride;
@@ -36,7 +36,7 @@ struct alignas(16) CudaSuperpixel {
   int x, y, red, green, blue;
   int has_plane;
   int base, a, b, c;
-  int lowest, highest;  // of its samples' values
+  int lowest, highest;  // range of its samples' values
 };
 
 // Arguments of Fill::planes.
@@ -56,11 +56,11 @@ struct CudaPlaneFill {
 struct CudaVectors {
   float *disparity, *row_offset;
   unsigned char* status;
-  long long stride, status_stride;  // of the two float planes; of the status
+  long long stride, status_stride;  // strides of the two float planes, and of the status
 };
 
-// What a pixel of the left image brings to refit_vectors(): its nearest shift, and in gray levels the difference and the
-// gradient, whose row component is in the upper half.
+// A left pixel's contribution to refit_vectors(): its nearest shift, and, in gray levels, the difference and
+// the gradient, whose row component is in the upper half.
 struct alignas(16) CudaShift {
   int x, y, difference;
   unsigned gradient;
@@ -80,13 +80,13 @@ struct CudaDecision {
   float* disparity;
   unsigned char* status;
   float* confidence;
-  int stride, status_stride;  // of the two float planes; of the status
+  int stride, status_stride;  // strides of the two float planes, and of the status
   const unsigned char* from_start;
   int from_start_stride;
   int min_disparity;
   int mirrored;
   float min_confidence;
-  float full_gap;  // the gap that gives confidence one half
+  float full_gap;  // the gap to the rival that gives confidence one half
 };
 
 }  // namespace parallax::refine

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of vectors.h on CUDA: the same results. One thread per pixel: grid.x = rows, grid.y = blocks of a row.
+// The steps of vectors.h on CUDA: the same results. One thread per pixel: grid.x = rows, grid.y = blocks of a
+// row.
 //
-// Specialised by WINDOW of refit_vectors(), STIFFNESS (refit_stiffness), UNUSABLE (Shifts::unusable) and REACH
-// (fill_reach).
+// Specialised by WINDOW of refit_vectors(), STIFFNESS (refit_stiffness), UNUSABLE (Shifts::unusable) and
+// REACH (fill_reach).
 #include "devices/cuda/kernel.h"
 #include "refine/cuda_types.h"
 
@@ -54,7 +55,7 @@ PARALLAX_KERNEL copy_vectors(CudaVectors from, CudaVectors to, int width) {
   to.row_offset[y * to.stride + x] = from.row_offset[y * from.stride + x];
 }
 
-// `from`: the map before.
+// `from`: the map before the fill.
 PARALLAX_KERNEL fill_vectors(CudaVectors from, CudaVectors to, int width, int height) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
@@ -133,7 +134,7 @@ PARALLAX_KERNEL find_shifts(CudaVectorRefit refit) {
   refit.shifts[static_cast<int64>(y) * refit.shift_stride + x] = shift;
 }
 
-// After find_shifts(). The same operations as refit_vector().
+// Runs after find_shifts(), with the same operations as refit_vector().
 PARALLAX_KERNEL refit_vectors(CudaVectorRefit refit) {
   wait_for_previous();
   constexpr int radius = WINDOW / 2;

@@ -17,10 +17,10 @@ class CudaVectorPipeline {
 
   // Loads the kernels; `memory` is the arena with the reserved layout.
   void prepare(const cuda::SharedContext& context, std::byte* memory, cuda::StreamHandle stream);
-  // Reads the gray levels that steps need, in memory that the GPU reaches.
+  // Enqueues the reads of gray levels for the steps, in memory that the GPU reaches.
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) const;
-  // After take(): enqueues all requested steps, in their order, on a map on the device; `right` is empty unless maps
-  // are checked against each other.
+  // After take(): enqueues all requested steps, in their order, on a map on the device; `right` is empty
+  // unless maps are checked against each other.
   void enqueue(const DisparityMap& map, const RightVectors& right, cuda::StreamHandle stream) const;
 
  private:
@@ -33,7 +33,7 @@ class CudaVectorPipeline {
 
   RefineParameters parameters_;
   Size size_;
-  CudaPipeline medians_;  // of each component
+  CudaPipeline medians_;  // for each component
   PlaneBuffer<std::uint8_t> gray_[2];
   PlaneBuffer<CudaShift> shifts_;
   PlaneBuffer<float> candidates_[2];

@@ -17,7 +17,7 @@ int reach_of(Fill fill) {
 namespace {
 
 // Fills columns [first, last), a whole run of pixels without a value, from its two ends. An end outside the
-// image is infinite, so never the lower one. Masked pixels belong to runs, but stay as they are.
+// image is infinite, so it is never the lower one. Masked pixels belong to runs, but are left unchanged.
 void fill_run(float* disparity, std::uint8_t* status, int first, int last, int width) {
   const float left = first > 0 ? disparity[first - 1] : no_value;
   const float right = last < width ? disparity[last] : no_value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two passes, down and up strips of columns, then two along each row, each of which remembers what it has met.
-// Lanes are neighbouring columns.
+// Two passes, down and up strips of columns, then two along each row. Each pass remembers the values that it
+// has met. Lanes are neighbouring columns.
 
 #include <algorithm>
 
@@ -38,8 +38,8 @@ struct StripRow {
   float *weight, *value;
 };
 
-// Passes the pixels of a vector, the i-th and those after it. Pixels without a value get a candidate:
-// the first, or a better one than they have.
+// Passes a vector of pixels from the i-th on. Pixels without a value get a candidate: the first one, or a
+// better one than they have.
 template <class D>
 HWY_INLINE void pass(D d, int i, const StripRow& row, bool is_first, Strip& strip) {
   const hn::RebindToSigned<D> di;
@@ -97,7 +97,7 @@ namespace parallax {
 namespace refine {
 namespace {
 
-// A row of the map, and its candidates from the columns.
+// A row of the map, and its candidates from the passes over columns.
 struct FillRow {
   float* disparity;
   std::uint8_t* status;

@@ -7,7 +7,7 @@
 namespace parallax::refine {
 namespace {
 
-// A step to the next pixel, and how many are taken at most.
+// A step to the next pixel, and the maximum number of steps.
 struct Direction {
   int dx, dy, reach;
 };

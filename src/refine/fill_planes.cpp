@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every cell gathers what it needs from the nine around it, so all cells of a step can be done at once, in any
-// order. Lanes are the samples of a row of a cell; where pixels are filled, half the pixels of such a row.
+// Every cell gathers its inputs from the nine cells around it, so all cells of a step can be processed at
+// once, in any order. Lanes are the samples of a row of a cell; when pixels are filled, half the pixels of
+// such a row.
 
 #include <algorithm>
 #include <cstring>
@@ -22,7 +23,7 @@ using Wide = hn::CappedTag<std::int32_t, cell_samples>;
 using Narrow = hn::CappedTag<std::uint16_t, cell_samples>;
 using Bytes = hn::CappedTag<std::uint8_t, cell_samples>;
 
-// The superpixels that a pixel of a cell may join, with their indices of the nine cells.
+// The superpixels that a pixel of a cell may join, with their indices in the nine cells.
 struct Choices {
   const Superpixel* superpixel[9];
   std::int32_t index[9];
@@ -44,7 +45,7 @@ struct alignas(64) Chosen {
   std::int32_t index[cell_samples], distance[cell_samples];
 };
 
-// The pixels are in columns x, x + step and so on.
+// Finds the nearest superpixels of the pixels in columns x, x + step and so on.
 HWY_INLINE void find_nearest(const Choices& choices, const std::uint8_t* const (&colour)[3], int x, int step,
                              int y, Chosen& chosen) {
   const Wide d;
@@ -79,7 +80,7 @@ HWY_INLINE void find_nearest(const Choices& choices, const std::uint8_t* const (
 
 // The rows of samples of a cell.
 struct CellRows {
-  int first, last, columns;  // columns of samples; the others of the cell are outside the image
+  int first, last, columns;  // rows [first, last), and the number of columns inside the image
 
   CellRows(const PlaneFill& memory, int cell_x, int cell_y)
       : first(cell_y * cell_samples),
@@ -101,22 +102,22 @@ void join_nearest(const PlaneFill& memory, int cell_x, int cell_y) {
   }
 }
 
-// Calls each(x, y, index) for the rows of samples around a cell: from sample x of row y on, cell_samples may
-// belong to its superpixel, and those do of which `joined` is `index`.
+// Calls each(x, y, index) for the rows of samples around a cell: cell_samples samples from column x of row y
+// on may belong to its superpixel; those whose `joined` is `index` do.
 template <class Each>
 HWY_INLINE void for_rows_around(const PlaneFill& memory, int cell_x, int cell_y, const Each& each) {
   for (int i = 0; i < 9; ++i) {
     const int x = cell_x + i % 3 - 1, y = cell_y + i / 3 - 1;
     if (!memory.is_inside(x, y)) continue;
     const CellRows rows(memory, x, y);
-    // Seen from there, this cell lies on the opposite side.
+    // Seen from the other cell, this cell lies on the opposite side.
     for (int row = rows.first; row < rows.last; ++row)
       each(x * cell_samples, row, static_cast<std::uint8_t>(8 - i));
   }
 }
 
-// Sums over the samples of a superpixel. Places are relative to the first sample of the nine cells. A lane has
-// one sample of each row, up to 9 · 16, so its sums are below 2¹⁶.
+// Sums over the samples of a superpixel. Positions are relative to the first sample of the nine cells. A lane
+// has one sample of each row, up to 9 · 16, so its sums are below 2¹⁶.
 struct MemberSums {
   alignas(64) std::uint16_t lanes[6][cell_samples] = {};  // samples, x, y, three colours
 
@@ -162,7 +163,7 @@ void move_centre(const PlaneFill& memory, int cell_x, int cell_y) {
                                        {}};
 }
 
-// The samples of a superpixel that have a value, their places relative to its centre.
+// The samples of a superpixel that have a value, with positions relative to its centre.
 struct alignas(64) Values {
   static constexpr int padded = most_samples + cell_samples;
   std::int32_t x[padded], y[padded], z[padded];
@@ -189,7 +190,7 @@ HWY_INLINE void append_row(const PlaneFill& memory, const Superpixel& superpixel
   }
 }
 
-// Values are padded by some that are far from every plane.
+// Values are padded with some that are far from every plane.
 HWY_INLINE PlaneSums sums_near(const FittedPlane& plane, const Values& values, std::int32_t tolerance) {
   const Wide d;
   const auto zero = hn::Zero(d);

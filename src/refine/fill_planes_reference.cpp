@@ -28,14 +28,14 @@ Pixel pixel_at(const ImageView& left, int x, int y) {
   return pixel;
 }
 
-// Square pixels.
+// The distance in square pixels.
 int distance(const Pixel& pixel, const Superpixel& superpixel) {
   int colour = 0;
   for (int i = 0; i < 3; ++i) colour += square(pixel.colour[i] - superpixel.colour[i]);
   return colour_weight * colour + square(pixel.x - superpixel.x) + square(pixel.y - superpixel.y);
 }
 
-// The cell `index` of the nine around a cell.
+// Cell number `index` of the nine around a cell.
 Place neighbour(Place cell, int index) {
   return {cell.x + index % 3 - 1, cell.y + index / 3 - 1};
 }
@@ -84,7 +84,7 @@ class Reference {
       }
   }
 
-  // Calls each(place relative to the centre, value) for the members that have a value.
+  // Calls each(position relative to the centre, value) for the members that have a value.
   template <class Each>
   void for_values(Place cell, const Each& each) const {
     const Superpixel& superpixel = memory_.superpixel(cell.x, cell.y);
@@ -95,7 +95,7 @@ class Reference {
     });
   }
 
-  // To the mean of its members. Without any, it stays where it is.
+  // Moves the centre to the mean of its members. Without members, it stays.
   void move_centre(Place cell) const {
     int members = 0, sums[5] = {};
     for_members(cell, [&](Place sample) {
@@ -110,12 +110,12 @@ class Reference {
         origin(cell, 0) + mean(0), origin(cell, 1) + mean(1), {mean(2), mean(3), mean(4)}, {}, {}};
   }
 
-  // The first column (axis 0) or row (axis 1) that a superpixel can have, so that sums remain small and
+  // The first column (axis 0) or row (axis 1) that a superpixel can have, which keeps sums small and
   // positive.
   static int origin(Place cell, int axis) { return ((axis == 0 ? cell.x : cell.y) - 1) * cell_side; }
 
-  // The nearest of the superpixels of the nine cells around a pixel for which may_join(superpixel), as an
-  // index of these cells; ties go to the first. −1 if there is none up to `most` square pixels away.
+  // The nearest superpixel of the nine cells around a pixel for which may_join(superpixel), as an index of
+  // these cells; ties go to the first. −1 if there is none within `most` square pixels.
   template <class MayJoin>
   int nearest(const Pixel& pixel, int most, const MayJoin& may_join) const {
     int best = -1;
@@ -177,7 +177,7 @@ class Reference {
     return sums;
   }
 
-  // The range of the values of the superpixels with a plane, of those of the nine cells around a cell.
+  // The range of the values of the superpixels with a plane in the nine cells around a cell.
   SampleRange range_around(Place cell) const {
     SampleRange range;
     for (int index = 0; index < 9; ++index) {

@@ -14,20 +14,20 @@ namespace parallax::refine {
 
 inline constexpr int most_guided_window = 15;
 
-// Indexed by the difference of gray levels: ⌊255·e^(−Δ/range) + ½⌋. Never increases.
+// Weights by difference Δ of gray levels: ⌊255·e^(−Δ/range) + ½⌋. They never increase.
 using GrayWeights = std::array<std::uint8_t, 256>;
 GrayWeights gray_weights(int range);
 
-// Indexed by place in the window, row by row: ⌊256·e^(−r²/2σ²) + ½⌋, σ = window/4. Unused entries are 0.
+// Weights by position in the window, row by row: ⌊256·e^(−r²/2σ²) + ½⌋, σ = window/4. Unused entries are 0.
 using DistanceWeights = std::array<std::uint16_t, most_guided_window * most_guided_window>;
 DistanceWeights distance_weights(int window);
 
-// The weights of a window's pixels, by difference of gray levels.
+// The weights of a window's pixels by difference of gray levels.
 struct GuidedWindow {
   int window;
-  // One table for all places in the window, or one for each place, row by row.
+  // One table for all positions in the window, or one for each position, row by row.
   std::vector<GrayWeights> tables;
-  int parts;  // number of parts, of 16 entries, after which all entries of all tables are 0
+  int parts;  // number of parts, of 16 entries each, after which all tables are 0
 
   const GrayWeights& table(int place) const {
     return tables[tables.size() == 1 ? 0 : static_cast<std::size_t>(place)];
@@ -36,8 +36,8 @@ struct GuidedWindow {
 GuidedWindow weighted_median_window(int window, int range);
 GuidedWindow bilateral_window(int window, int range);
 
-// A guide has 8-bit gray levels (the upper 8 of 16-bit images) and a border for the pixels that a strip reads
-// outside the image, which do not affect results.
+// A guide has 8-bit gray levels (the upper 8 bits of 16-bit images) and a border for the pixels outside the
+// image that a strip reads, which do not affect results.
 inline constexpr int guided_strip = 64;
 inline Size bordered_guide_size(Size size, int window) {
   return {size.width + 2 * (window / 2) + guided_strip, size.height + 2 * (window / 2)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inner loops of the guided steps, compiled once for each instruction set. They compute the weights of the
-// neighbours of a strip of pixels, a byte each. Included in the namespace of a target.
+// neighbours of a strip of pixels, one byte each. Included in the namespace of a target.
 
 #if defined(PARALLAX_REFINE_GUIDED_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PARALLAX_REFINE_GUIDED_INL_H
@@ -21,11 +21,11 @@ using Bytes = hn::CappedTag<std::uint8_t, guided_strip>;
 using Floats = hn::ScalableTag<float>;
 using Integers = hn::RebindToSigned<Floats>;
 
-// Weights for the pixels of a strip, by place in the window.
+// Weights for the pixels of a strip, by position in the window.
 struct alignas(64) StripWeights {
   std::uint8_t of[most_guided_window * most_guided_window][guided_strip];
 
-  // Returns as integers the weights for the pixels of the strip from the i-th on.
+  // The weights of the strip's pixels from the i-th on, as integers.
   HWY_INLINE hn::Vec<Integers> at(int place, int i) const {
     return hn::PromoteTo(Integers(), hn::Load(hn::Rebind<std::uint8_t, Floats>(), of[place] + i));
   }
@@ -41,7 +41,7 @@ HWY_INLINE hn::Vec<Bytes> look_up(const GrayWeights& table, int parts, hn::Vec<B
   const Bytes d;
   auto weights = hn::Zero(d);
   for (int part = 0; part < parts; ++part) {
-    // Places outside this part of the table get their upper bit set, for which the lookup returns 0.
+    // Positions outside this part of the table get their upper bit set, for which the lookup returns 0.
     const auto place = hn::Sub(differences, hn::Set(d, static_cast<std::uint8_t>(16 * part)));
     const auto marked =
         hn::And(hn::SaturatedAdd(place, hn::Set(d, std::uint8_t{0x70})), hn::Set(d, std::uint8_t{0x8F}));

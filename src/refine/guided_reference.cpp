@@ -67,7 +67,7 @@ void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, 
   const View<const float> before = copied(disparity, scratch);
   const GrayWeights gray = gray_weights(range);
   const DistanceWeights distance = distance_weights(window);
-  // In 1/256 pixel.
+  // The shift in 1/256 pixel.
   const auto shift_at = [&](int x, int y) {
     const float here = before.at(x, y);
     int sum = 0, all = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The median of each window by forgetful selection: among a little more than half of the values, the smallest
-// and the largest cannot be the median, so both leave and the next value comes in. Lanes are neighbouring
-// pixels.
+// and the largest cannot be the median, so both are dropped and the next value is taken in. Lanes are
+// neighbouring pixels.
 
 #include <algorithm>
 
@@ -42,7 +42,7 @@ HWY_INLINE void move_extremes_out(Values* values) {
   }
 }
 
-// The median of the `count` values in play and of those that `next` has yet to supply, one for each step.
+// The median of the `count` values in play and of the values that `next` supplies, one in each step.
 template <int count, class Next>
 HWY_INLINE Values select(Values* values, int brought, const Next& next) {
   move_extremes_out<count>(values);

@@ -66,7 +66,7 @@ static Integers weight_at(const Centre* centre, int row, int column) {
 #endif
 }
 
-// For each `row` and `column` of the window, and `place`, row by row.
+// Loops over `row` and `column` of the window, and `place`, row by row.
 #define FOR_WINDOW                                  \
   for (int place = 0, row = 0; row < WINDOW; ++row) \
     for (int column = 0; column < WINDOW; ++column, ++place)
@@ -76,7 +76,7 @@ static Integers weight_at(const Centre* centre, int row, int column) {
 #if BILATERAL
 #define FILTER bilateral
 
-// The same as nearest_quotient() in refine.h.
+// See nearest_quotient() in refine.h.
 static Integers nearest_quotient(Integers sum, Integers weights) {
   const Unsigned all = TO_UNSIGNED(max(weights, 1));
   const Unsigned nearest = (2u * abs(sum) + all) / (2u * all);
@@ -101,8 +101,7 @@ static Floats filtered(const Centre* centre, Floats here) {
 #else
 #define FILTER weighted_median
 
-// A processor keeps the weights of the window. A GPU has no registers for them, and looks them up again for
-// each pivot.
+// A processor keeps the weights of the window. A GPU has too few registers, and looks them up for each pivot.
 #if LANES == 1
 #define KEPT_WEIGHTS 1
 #define WEIGHT weight_at(centre, row, column)
@@ -115,12 +114,12 @@ typedef struct {
   Floats low, high;
 } Bounds;
 
-// Never returns a NaN `b`, for which min() is undefined.
+// `b` may be NaN, for which min() is undefined; the result is then `a`.
 static Floats lower(Floats a, Floats b) {
   return b < a ? b : a;
 }
 
-// By bisection, as in weighted_median.cpp. Lanes without a value have none in `here`, and do not take part.
+// Weighted median by bisection, as in weighted_median.cpp. Lanes without a value in `here` do not take part.
 static Floats filtered(const Centre* centre, Floats here) {
   const Floats none = NO_VALUE;
   Integers weights[KEPT_WEIGHTS];

@@ -27,9 +27,9 @@ kernel void check_left_right(global uchar* memory, Map map, long right, long rig
   statuses_of(memory, &map, y)[x] = INCONSISTENT;
 }
 
-// Speckle filter. Disjoint sets of pixels, found by many work items at once (after Jaiganesh & Burtscher
-// 2018): first those of a tile, in local memory, then their joins across borders of tiles. A pixel links to
-// another of its set with a lower index, so that links never form a cycle; a root has no link.
+// Speckle filter. Many work items at once find disjoint sets of pixels (after Jaiganesh & Burtscher 2018):
+// first in tiles, in local memory, then across the tiles' borders. A pixel links to another of its set with a
+// lower index, so that links never form a cycle; a root has no link.
 
 #define NO_LINK (-1)
 #define TILE_PIXELS (TILE_WIDTH * TILE_HEIGHT)
@@ -38,9 +38,9 @@ static bool connected(float a, float b, float range) {
   return has_value(a) && has_value(b) && fabs(a - b) <= range;
 }
 
-// Defines two functions for links in `space` memory. find_root: the result may no longer be a root when it is used.
-// Shortens links on the way: a pixel with a link always keeps one, and any link to a pixel nearer the root is
-// correct. join: joins the sets of two pixels.
+// Defines two functions for links in `space` memory. find_root finds a pixel's root, which may no longer be a
+// root when it is used. It shortens links on the way: a pixel with a link always keeps one, and any link to a
+// pixel nearer the root is correct. join joins the sets of two pixels.
 #define DEFINE_SETS(space, find_root, join)                             \
   static int find_root(volatile space int* links, int pixel) {          \
     for (int next = links[pixel]; next != NO_LINK;) {                   \
@@ -90,7 +90,7 @@ static void link_runs(local Tile* tile, int first, float range) {
   }
 }
 
-// Where both rows continue, the sets are joined already.
+// If both rows continue, the sets are already joined.
 static void join_with_row_above(local Tile* tile, int pixel, float range) {
   const bool repeats = joins_left(tile, pixel, range) && joins_left(tile, pixel - TILE_WIDTH, range) &&
                        joins_above(tile, pixel - 1, range);
@@ -139,7 +139,7 @@ kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void label_tiles(
 kernel void join_tiles(global uchar* memory, Map map, float range, long links) {
   for (int i = get_local_id(0); i < TILE_WIDTH + TILE_HEIGHT; i += get_local_size(0)) {
     const bool above = i < TILE_WIDTH;
-    const int place = above ? i : i - TILE_WIDTH;  // on the border
+    const int place = above ? i : i - TILE_WIDTH;  // position on the border
     const int x = (int)get_group_id(0) * TILE_WIDTH + (above ? place : 0);
     const int y = (int)get_group_id(1) * TILE_HEIGHT + (above ? 0 : place);
     if (x >= map.width || y >= map.height || (above ? y : x) == 0) continue;
@@ -147,7 +147,7 @@ kernel void join_tiles(global uchar* memory, Map map, float range, long links) {
     const global float* here = disparities_of(memory, &map, y) + x;
     const global float* other = here - across;
     if (!connected(*other, *here, range)) continue;
-    // Where both sides continue, the sets are joined already.
+    // If both sides continue, the sets are already joined.
     if (place > 0 && connected(other[-along], here[-along], range) && connected(here[-along], *here, range) &&
         connected(other[-along], *other, range))
       continue;
@@ -195,7 +195,7 @@ static Stretch own_stretch(int width) {
   return stretch;
 }
 
-// Fills the gap between two values of a row, or beside one, with the lower of them.
+// Fills the gap between two values of a row, or beside one value, with the lower of them.
 static void fill_gap(global float* row, global uchar* status, Stretch gap, float before, float after) {
   const float lower = after < before ? after : before;
   if (!has_value(lower)) return;
@@ -237,7 +237,7 @@ kernel void fill_row(global uchar* memory, Map map) {
   }
 }
 
-// The guide.
+// Guide image.
 
 // One work item per pixel. `bits`: bits of a channel.
 kernel void take_guide(global uchar* memory, Pair pair, int bits, int width, long guide, long stride) {
@@ -256,7 +256,7 @@ kernel void take_guide(global uchar* memory, Pair pair, int bits, int width, lon
   memory[guide + y * stride + x] = level >> (bits - 8);
 }
 
-// Fill in directions. `Nearest` is that of refine.h.
+// Fill in directions. See `Nearest` in refine.h.
 
 typedef struct {
   float value;
@@ -275,7 +275,7 @@ static Nearest pass(Nearest nearest, float disparity, int level) {
   return has_value(disparity) ? here : farther;
 }
 
-// Passes a stretch that `other` has passed from nothing.
+// Passes a stretch that `other`, which began empty, has already passed.
 static Nearest pass_all(Nearest nearest, Nearest other) {
   const Nearest farther = {nearest.value, nearest.distance + other.distance, min(nearest.low, other.low),
                            max(nearest.high, other.high)};
@@ -292,7 +292,7 @@ static Candidate better(Candidate best, Nearest nearest, int level) {
   return offered.weight < best.weight ? offered : best;
 }
 
-// The first value that a pixel meets up or down.
+// The first value that a pixel meets upwards or downwards.
 static Nearest nearest_in_column(global uchar* memory, const Map* map, const OpenclFill* fill, int x, long y,
                                  int step) {
   const global uchar* levels = memory + fill->guide + x;
@@ -323,7 +323,7 @@ kernel void find_in_columns(global uchar* memory, Map map, OpenclFill fill) {
   ((global Candidate*)(memory + fill.candidates))[y * map.width + x] = best;
 }
 
-// A work item passes its stretch of a row three times: to tell the others what it has, then from left to
+// A work item passes its stretch of a row three times: to share its values with the others, then from left to
 // right, then back.
 kernel void fill_directions(global uchar* memory, Map map, OpenclFill fill) {
   local Nearest from_left[ITEMS_OF_ROW], from_right[ITEMS_OF_ROW];
@@ -362,8 +362,8 @@ kernel void fill_directions(global uchar* memory, Map map, OpenclFill fill) {
   }
 }
 
-// Steps over windows read a copy of the map surrounded by "no value": at the end of rows, as many as a vector
-// may read.
+// Steps over windows read a copy of the map surrounded by "no value"; at the end of rows, the border is as
+// wide as a vector may read.
 
 // One work item per pixel of the copy.
 kernel void border(global uchar* memory, Map map, long bordered, long stride, int width, int before) {
@@ -415,7 +415,7 @@ static void exchange(Values* low, Values* high) {
   *low = lower;
 }
 
-// Forgetful selection, as in median.cpp: both extremes leave, and the next value comes in at the front.
+// Forgetful selection, as in median.cpp: drops both extremes and takes in the next value at the front.
 static Values find_median(const global float* centre, long stride, Values middle) {
   Values values[IN_PLAY];
 #pragma unroll

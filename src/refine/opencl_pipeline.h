@@ -14,13 +14,13 @@
 
 namespace parallax::refine {
 
-// \throws Error (device) where decisions divide, and the device does not round divisions correctly
+// \throws Error (device) if decisions divide and the device does not round divisions correctly
 void check_divisions(const opencl::DeviceInfo& device, const DecisionRule& rule);
 
-// Where decisions of the left image go. `before`: offset of the status of pixels before matching.
+// The output of decisions for the left image. `before`: offset of the status of pixels before matching.
 OpenclDecision left_map(const opencl::Map& map, const DecisionRule& rule, cl_long before,
                         cl_long before_stride);
-// Those of a mirrored match: integer disparities, without a status or a confidence.
+// The output for a mirrored match: integer disparities, without status and confidence.
 OpenclDecision right_map(OpenclDecision left, const PlaneBuffer<float>& disparity);
 
 class OpenclPipeline {
@@ -39,7 +39,7 @@ class OpenclPipeline {
   bool removes_speckles() const { return parameters_.speckle_size > 1; }
   bool fills() const { return parameters_.fill != Fill::none; }
   bool fills_planes() const { return parameters_.fill == Fill::planes; }
-  // The pixels that planes leave are filled in directions.
+  // Directions also fill the pixels that planes leave.
   bool fills_directions() const { return parameters_.fill == Fill::directions || fills_planes(); }
   bool takes_median() const { return parameters_.median > 0; }
 
@@ -57,7 +57,7 @@ class OpenclPipeline {
     opencl::Kernel filter;
   };
 
-  // What Fill::planes needs: see OpenclPlaneFill.
+  // Memory of Fill::planes: see OpenclPlaneFill.
   struct Planes {
     Planes() = default;
     Planes(Size size, ArenaLayout& layout);
@@ -66,7 +66,7 @@ class OpenclPipeline {
     Size cells;
     Buffer<std::uint8_t> joined;
     Buffer<OpenclSuperpixel> superpixels;
-    std::size_t items = 1;  // of a cell
+    std::size_t items = 1;  // work items of a cell
     opencl::Program program;
     opencl::Kernel begin_superpixels, join_nearest, move_centres, fit_planes, fill_planes;
   };
@@ -86,7 +86,7 @@ class OpenclPipeline {
   void median(const opencl::Map& map, opencl::Queue& queue) const;
   void take_guide(const opencl::Pair& pair, opencl::Queue& queue) const;
   void run(const Guided& guided, const opencl::Map& map, opencl::Queue& queue) const;
-  // The offset of its pixel (0, 0).
+  // Offset of the guide's pixel (0, 0).
   cl_long guide_offset() const;
 
   RefineParameters parameters_;
@@ -95,7 +95,7 @@ class OpenclPipeline {
   int guided_window_;  // the largest guided window; 0 = there is none
   Buffer<std::int32_t> links_, sizes_;
   PlaneBuffer<float> bordered_;
-  Buffer<float> candidates_;  // of the fill in directions
+  Buffer<float> candidates_;  // for the fill in directions
   PlaneBuffer<std::uint8_t> guide_;
   cl_mem memory_ = nullptr;
   SpeckleTile speckle_tile_{};

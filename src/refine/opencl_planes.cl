@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fill with planes on OpenCL: the same results as fill_planes.cpp. A work group has a cell, and gathers
-// what it needs from the nine around it.
+// its inputs from the nine cells around it.
 //
 // Specialised by ITEMS of a work group that has a cell, plane_definitions(), and the macros of lanes.cl.
 
@@ -9,7 +9,7 @@
 #define CELLS_AROUND 9
 #define MOST_SAMPLES (CELLS_AROUND * SAMPLES_OF_CELL)
 #define OWN_CELL 4
-#define OUTSIDE 255  // of the image
+#define OUTSIDE 255  // outside the image
 #define NO_SAMPLE INT_MAX
 
 static long nearest_integer(long a, long b) {
@@ -19,7 +19,7 @@ static long nearest_integer(long a, long b) {
 #define OF_CELL __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 typedef OpenclPlane Plane;
 
-// What all kernels here work on.
+// The arguments that all functions here share.
 typedef struct {
   global uchar* memory;
   const Map* map;
@@ -36,7 +36,7 @@ static Cell own_cell(void) {
   return cell;
 }
 
-// The cell `index` of the nine around a cell.
+// Cell number `index` of the nine around a cell.
 static Cell neighbour(Cell cell, int index) {
   const Cell there = {cell.x + index % 3 - 1, cell.y + index / 3 - 1};
   return there;
@@ -54,7 +54,7 @@ static global OpenclSuperpixel* superpixel_of(const Task* task, Cell cell) {
   return (global OpenclSuperpixel*)(task->memory + task->fill->superpixels) + place_of(task, cell);
 }
 
-// A byte for each sample of the cell.
+// The cell's `joined`: one byte for each sample.
 static global uchar* joined_of(const Task* task, Cell cell) {
   return task->memory + task->fill->joined + place_of(task, cell) * SAMPLES_OF_CELL;
 }
@@ -99,8 +99,8 @@ static int distance_from(const Pixel* pixel, const global OpenclSuperpixel* supe
   return COLOUR_WEIGHT * colour + square(pixel->x - superpixel->x) + square(pixel->y - superpixel->y);
 }
 
-// The nearest of the superpixels that a pixel may join, or of those with a plane, as an index of the nine
-// cells; ties go to the first. −1 if there is none closer than `limit`.
+// The nearest superpixel that a pixel may join, or the nearest with a plane, as an index of the nine cells;
+// ties go to the first. −1 if there is none closer than `limit`.
 static int nearest(const Task* task, const Pixel* pixel, int limit, bool needs_plane) {
   const Cell cell = {pixel->x / CELL_SIDE, pixel->y / CELL_SIDE};
   int best = -1;
@@ -117,7 +117,7 @@ static int nearest(const Task* task, const Pixel* pixel, int limit, bool needs_p
   return best;
 }
 
-// For each of this work item's samples of a cell.
+// Loops over this work item's samples of a cell.
 #define FOR_SAMPLES(sample) for (int sample = get_local_id(0); sample < SAMPLES_OF_CELL; sample += ITEMS)
 
 // Clears the work group's sums.
@@ -137,7 +137,8 @@ INLINE void add_up(local int* sums, const int* own, int terms) {
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// Sums over samples: their number, places relative to the first that the superpixel can have, and colours.
+// Sums over samples: their number, colours, and positions relative to the first position that the superpixel
+// can have.
 #define MEMBER_TERMS 6
 
 static void add_member(int* sums, Cell cell, const Pixel* pixel) {
@@ -162,7 +163,7 @@ static void move_centre(const Task* task, Cell cell, const local int* sums) {
   for (int i = 0; i < 3; ++i) superpixel->colour[i] = (int)mean(sums[3 + i], members);
 }
 
-// Every sample belongs to the superpixel of its own cell. One work group per cell, here and below.
+// Assigns each sample to the superpixel of its own cell. One work group per cell, here and below.
 kernel OF_CELL void begin_superpixels(global uchar* memory, Map map, OpenclPlaneFill fill) {
   local int sums[MEMBER_TERMS];
   const Task task = {memory, &map, &fill};
@@ -197,13 +198,14 @@ INLINE uint cells_of_members(const Task* task, Cell cell, int sample) {
   uint cells = 0;
   UNROLLED for (int index = 0; index < CELLS_AROUND; ++index) {
     const Cell there = neighbour(cell, index);
-    // Seen from there, this cell lies on the opposite side.
+    // Seen from the other cell, this cell lies on the opposite side.
     if (is_inside(task, there) && joined_of(task, there)[sample] == CELLS_AROUND - 1 - index) cells |= 1u << index;
   }
   return cells;
 }
 
-// For each of this work item's samples that belong to a cell's superpixel, in the cell `there` of the nine around it.
+// Loops over this work item's samples that belong to a cell's superpixel, in cell `there` of the nine around
+// it.
 #define FOR_MEMBERS(task, cell, there, sample)                                                                       \
   FOR_SAMPLES(sample)                                                                                                \
   for (uint cells = cells_of_members(task, cell, sample), here; here = cells & -cells, cells ^= here, here != 0;)    \
@@ -230,7 +232,7 @@ static int value_at(const Task* task, int x, int y) {
   return convert_int_rte(row[x] * (float)PLANE_UNIT);
 }
 
-// The samples of a superpixel that have a value, in any order. Places are relative to its centre.
+// The samples of a superpixel that have a value, in any order. Positions are relative to its centre.
 typedef struct {
   int count, members, lowest, highest;
   int value[MOST_SAMPLES];
@@ -267,8 +269,8 @@ INLINE void collect(const Task* task, Cell cell, const local OpenclSuperpixel* c
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// The lower median, by bisection: the lowest value such that more than (count − 1) / 2 are not above it. `counts`: of
-// successive rounds; a round clears that of the next.
+// The lower median, by bisection: the lowest value such that more than (count − 1) / 2 are not above it.
+// `counts` of successive rounds; a round clears that of the next.
 INLINE int lower_median(const local Values* values, local int (*counts)[1]) {
   int lowest = values->lowest, highest = values->highest;
   clear(counts[0], 1);
@@ -286,15 +288,15 @@ INLINE int lower_median(const local Values* values, local int (*counts)[1]) {
   return lowest;
 }
 
-// From the base of a superpixel's plane; places are relative to its centre.
+// Height above the base of a superpixel's plane; positions are relative to its centre.
 INLINE int height_at(const Plane* plane, int x, int y) {
   return (plane->a * x + plane->b * y + plane->c + PLANE_UNIT / 2) >> 8;
 }
 
-// As in planes.h, in this order: n, x, y, r, xx, xy, yy, xr, yr.
+// Terms of PlaneSums in planes.h, in this order: n, x, y, r, xx, xy, yy, xr, yr.
 #define PLANE_TERMS 9
 
-// Sums of the values up to a tolerance from the plane.
+// Sums of the values within a tolerance from the plane.
 INLINE void sum_near(const local OpenclSuperpixel* superpixel, const local Values* values, int tolerance,
                      local int* sums) {
   int own[PLANE_TERMS] = {0};
@@ -325,7 +327,7 @@ static bool is_too_steep(long slope) {
   return slope > steepest || slope < -steepest;
 }
 
-// FittedPlane::correct() of planes.h.
+// See FittedPlane::correct() in planes.h.
 static bool correct(local OpenclSuperpixel* superpixel, const local int* sums) {
   const int n = sums[0], x = sums[1], y = sums[2], r = sums[3];
   if (n < LEAST_SAMPLES) return false;
@@ -342,8 +344,9 @@ static bool correct(local OpenclSuperpixel* superpixel, const local int* sums) {
   return true;
 }
 
-// Fits the plane of each superpixel: begins it as the median, if there are enough values, corrects it by those up to
-// smaller and smaller tolerances from it, and drops it if too few are near in the end. Finds the range of the values.
+// Fits the plane of each superpixel. With enough values, it begins at the median, and is corrected by the
+// values within smaller and smaller tolerances; it is dropped if too few values are near in the end. Finds
+// the range of the values.
 kernel OF_CELL void fit_planes(global uchar* memory, Map map, OpenclPlaneFill fill) {
   local Values values;
   local int counts[3][1], sums[PLANE_TERMS];
@@ -370,8 +373,7 @@ kernel OF_CELL void fit_planes(global uchar* memory, Map map, OpenclPlaneFill fi
   *superpixel_of(&task, cell) = superpixel;
 }
 
-// Cuts a value to the range of the values of the superpixels with a plane, of those of the nine cells around a
-// cell.
+// Limits a value to the range of the values of the superpixels with a plane in the nine cells around a cell.
 static int cut_to_range(const Task* task, Cell cell, int value) {
   int lowest = NO_SAMPLE, highest = -NO_SAMPLE;
   for (int index = 0; index < CELLS_AROUND; ++index) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of kernels on OpenCL; included by host and kernels. Offsets are in bytes, of
-// pixel (0, 0), from the start of the plan's memory; strides in elements.
+// Arguments of kernels on OpenCL; included by host and kernels. Offsets are those of pixel (0, 0), in bytes
+// from the start of the plan's memory; strides are in elements.
 #ifndef PARALLAX_REFINE_OPENCL_TYPES
 #define PARALLAX_REFINE_OPENCL_TYPES
 
@@ -10,7 +10,7 @@
 namespace parallax::refine {
 #endif
 
-// Where decisions go. Negative offsets: not wanted.
+// The output of decisions. Negative offsets: not wanted.
 typedef struct {
   cl_long disparity, stride;
   cl_long status, status_stride;
@@ -19,16 +19,16 @@ typedef struct {
   cl_int mirrored;                // the right map, in integer disparities
   cl_int min_disparity, labels, sub_pixel;
   cl_float min_confidence;
-  cl_float full_gap;  // the gap that gives confidence one half
+  cl_float full_gap;  // the gap to the rival that gives confidence one half
 } OpenclDecision;
 
 // Arguments of guided filters: see guide.h.
 typedef struct {
   cl_long from, stride;  // a copy of the map with "no value" around it
   cl_long guide, guide_stride;
-  cl_long gray;      // a byte for each difference: weights
-  cl_long distance;  // two bytes for each place in the window: weights of the bilateral filter
-  cl_float step;     // of the bilateral filter, in pixels
+  cl_long gray;      // weights: one byte for each difference
+  cl_long distance;  // weights of the bilateral filter: two bytes for each position in the window
+  cl_float step;     // bilateral filter only, in pixels
 } OpenclGuidedStep;
 
 // Arguments of Fill::directions.
@@ -48,7 +48,7 @@ typedef struct {
   cl_int x, y, colour[3];
   cl_int has_plane;
   OpenclPlane plane;
-  cl_int lowest, highest;  // of its samples' values
+  cl_int lowest, highest;  // range of its samples' values
 } OpenclSuperpixel;
 
 // Arguments of Fill::planes.

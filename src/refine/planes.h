@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both versions of fill_planes() share. parallax/refine.h has the equations.
+// Definitions that all versions of fill_planes() share. parallax/refine.h has the equations.
 #pragma once
 
 #include <algorithm>
@@ -18,31 +18,31 @@
 
 namespace parallax::refine {
 
-// One superpixel begins in each cell, and takes pixels of that cell and the eight around it.
+// One superpixel begins in each cell, and takes pixels of that cell and of the eight around it.
 inline constexpr int cell_side = 32;
 // Superpixels and planes are found from samples: the pixels of even columns and rows.
 inline constexpr int sample_step = 2;
 inline constexpr int cell_samples = cell_side / sample_step;
 inline constexpr int most_samples = 9 * cell_samples * cell_samples;
 inline constexpr int superpixel_rounds = 3;
-// A squared difference in colour counts as much as that many square pixels.
+// A squared difference in colour counts as much as this many square pixels.
 inline constexpr int colour_weight = 40;
-// Square pixels beyond which a superpixel is too far.
+// Maximum distance from a pixel to its superpixel, in square pixels.
 inline constexpr int farthest = 4096;
-// Rows beyond which nothing counts for a pixel, so that maps that are refined in strips get the same bytes. Its
-// value comes from a plane of the next cell, a plane from samples of the next one, and a round moves a centre by
-// samples of the next one, which have chosen among the centres of the next one. All these cells must be complete,
-// and begin where those of the image do.
+// The rows around a pixel that affect its value, so that maps refined in strips get the same bytes. Its value
+// comes from a plane of a neighbouring cell, and the plane from samples of a neighbouring cell. In each
+// round, a centre moves by samples of neighbouring cells, which have chosen among the centres of neighbouring
+// cells. All these cells must be complete, and begin where those of the image do.
 inline constexpr int plane_reach = (1 + 2 * superpixel_rounds + 1) * cell_side - 1;
 
-// Disparities are in 1/plane_unit pixels. Larger ones than `largest` pixels take no part.
+// Disparities are in 1/plane_unit pixels. Disparities beyond `largest` pixels take no part.
 inline constexpr int plane_unit = 256;
 inline constexpr int largest = 1 << 20;
 inline constexpr std::int32_t no_sample = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int32_t plane_tolerances[] = {4 * plane_unit, 2 * plane_unit, plane_unit};
 inline constexpr int least_samples = 8;
-// A superpixel with a plane has a value for each `samples_per_value` samples, and at least near_values/of_values of
-// its values lie within a pixel of the plane.
+// A superpixel needs a value for each `samples_per_value` samples to have a plane, and at least
+// near_values/of_values of its values must lie within a pixel of the plane.
 inline constexpr int samples_per_value = 8;
 inline constexpr int near_values = 3, of_values = 5;
 
@@ -79,8 +79,8 @@ inline std::int64_t nearest_integer(std::int64_t a, std::int64_t b) {
   return a < 0 ? -((b / 2 - a) / b) : (b / 2 + a) / b;
 }
 
-// Sums over samples: their places relative to the superpixel's centre, and residuals. There are up to
-// `most_samples`, not farther than 3·cell_side, with residuals up to plane_tolerances[0], so they fit.
+// Sums over samples: positions relative to the superpixel's centre, and residuals. There are at most
+// `most_samples`, no farther than 3·cell_side, with residuals up to plane_tolerances[0], so the sums fit.
 struct PlaneSums {
   std::int32_t n = 0, x = 0, y = 0, r = 0, xx = 0, xy = 0, yy = 0, xr = 0, yr = 0;
 };
@@ -93,11 +93,11 @@ struct FittedPlane {
   bool exists = false;
   std::int32_t base = 0, a = 0, b = 0, c = 0;
 
-  // From `base`.
+  // Height above `base`.
   std::int32_t height(int x, int y) const { return (a * x + b * y + c + plane_unit / 2) >> 8; }
 
-  // Adds the least-squares plane of the residuals. False if the samples are too few, or nearly on a line, or
-  // the plane becomes too steep.
+  // Adds the least-squares plane of the residuals. False if there are too few samples, they are nearly on a
+  // line, or the plane becomes too steep.
   bool correct(const PlaneSums& s) {
     if (s.n < least_samples) return false;
     const std::int64_t n = s.n;
@@ -121,24 +121,25 @@ struct FittedPlane {
 struct Superpixel {
   int x, y, colour[3];  // the centre
   FittedPlane plane;
-  SampleRange range;  // of its samples' values; of a superpixel with a plane only
+  SampleRange range;  // values of its samples; only with a plane
 };
 
-// The nine cells that a pixel may join, and those whose samples may belong to a superpixel, are counted row
-// by row: 4 is its own cell.
+// The nine cells whose superpixels a pixel may join, and the nine whose samples may belong to a superpixel,
+// are counted row by row: 4 is the pixel's own cell.
 inline constexpr std::uint8_t own_cell = 4;
-inline constexpr std::uint8_t outside = 255;  // of the image
+inline constexpr std::uint8_t outside = 255;  // outside the image
 
 // The memory of fill_planes(). Planes of samples consist of full cells.
 struct PlaneFill {
   Size cells, samples;
   View<std::uint8_t> colour[3];
-  View<std::int32_t> value;   // no_sample: none
-  View<std::uint8_t> joined;  // which of the nine cells' superpixels the sample belongs to, or `outside`
+  View<std::int32_t> value;  // no_sample: none
+  // index of the superpixel that the sample belongs to, among the nine cells, or `outside`
+  View<std::uint8_t> joined;
   Superpixel* superpixels = nullptr;
 
   PlaneFill() = default;
-  // Called twice, as Arena says.
+  // Called twice (see Arena).
   PlaneFill(Size map, Arena& arena)
       : cells(cells_of(map)), samples{(map.width + 1) / sample_step, (map.height + 1) / sample_step} {
     const Size full{cells.width * cell_samples, cells.height * cell_samples};

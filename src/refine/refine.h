@@ -48,19 +48,20 @@ inline std::uint8_t code(Status status) {
   return static_cast<std::uint8_t>(status);
 }
 
-// With row offsets v in the left map, a pixel (x, y) is compared with the row y + ⌈v − ½⌉ of the right one.
+// Row offsets v in the left map compare a pixel (x, y) with row y + ⌈v − ½⌉ of the right map.
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance,
                       const Workers& workers);
-// Rows above and below a pixel whose disparities a fill looks at.
+// The number of rows above and below a pixel whose disparities a fill reads.
 int reach_of(Fill fill);
-// Gives pixels without a disparity the row offset of the nearest pixel on their row that has one (ties go to the left one);
-// rows without any that of the nearest such row above, or else below, at most `reach` rows away.
+// Gives pixels without a disparity the row offset of the nearest pixel on their row that has one; ties go to
+// the left one. Rows without any row offset take it from the nearest such row above, or else below, at most
+// `reach` rows away.
 void fill_row_offsets(const DisparityMap& map, int reach, const Workers& workers);
 // Clears the row offsets of pixels without a disparity.
 void clear_row_offsets(const DisparityMap& map, const Workers& workers);
 void fill_row(const DisparityMap& map, const Workers& workers);
 
-// What fill_directions() has met on its way along a row or a column.
+// The values that fill_directions() has met on its way along a row or a column.
 struct Nearest {
   float value = no_value;   // the last value; infinite if there was none
   int distance = 0;         // from there to the next pixel
@@ -72,17 +73,17 @@ struct Nearest {
     else
       *this = {value, distance + 1, std::min(low, level), std::max(high, level)};
   }
-  // For the next pixel; infinite if there was no value.
+  // Weight for the next pixel; infinite if no value was met.
   float weight(int level) const {
     const int difference = std::max(level - low, high - level);
     return value + 0.5f * static_cast<float>(difference + distance);
   }
 };
 
-// Rows that the fill looks up and down, so that maps that are refined in strips get the same bytes.
+// The number of rows that the fill searches up and down, so that maps refined in strips get the same bytes.
 inline constexpr int fill_reach = 128;
 
-// Columns that one thread fills at a time.
+// The number of columns that one thread fills at a time.
 inline constexpr int fill_strip = 64;
 
 // The best candidate of each pixel so far.
@@ -96,8 +97,8 @@ void fill_directions(const DisparityMap& map, View<const std::uint8_t> guide, co
 // The same, written directly from the definition. `scratch` has the size of the map.
 void fill_directions_reference(const DisparityMap& map, View<const std::uint8_t> guide, View<float> scratch);
 
-// Steps over windows read a copy of the map surrounded by "no value": at the end of a row, as many as a full
-// vector may read.
+// Steps over windows read a copy of the map surrounded by "no value"; at the end of a row, the border is as
+// wide as a full vector may read.
 inline Size bordered_size(Size size, int window) {
   constexpr int widest_vector = 64 / sizeof(float);
   const int border = window / 2;
@@ -110,13 +111,13 @@ inline void check_bordered(View<const float> disparity) {
   check_range("width of the disparity map", disparity.size.width, 0, longest);
   check_range("height of the disparity map", disparity.size.height, 0, longest);
 }
-// `scratch` has bordered_size(), or more, here and below.
+// `scratch` has at least bordered_size(), here and below.
 void copy_bordered(View<const float> disparity, int window, View<float> scratch, const Workers& workers);
 void median(View<float> disparity, int window, View<float> scratch, const Workers& workers);
-// The same by sorting: the readable version.
+// The same by sorting, for readers.
 void median_reference(View<float> disparity, int window, View<float> scratch);
 
-// `guide`: inside_border() of the image's.
+// `guide`: inside_border() of the image's guide.
 void weighted_median(View<float> disparity, View<const std::uint8_t> guide, const GuidedWindow& filter,
                      View<float> scratch, const Workers& workers);
 void bilateral(View<float> disparity, View<const std::uint8_t> guide, const GuidedWindow& filter, float step,
@@ -127,8 +128,8 @@ inline void check_bilateral_step(const char* field, float step) {
 
 // The bilateral filter moves pixels in units of 1/shift_unit pixel.
 inline constexpr float shift_unit = 256;
-// The integer nearest sum/weights, ties away from 0. Twice a window's sum, of at most 128 pixels per
-// neighbour, is below 2³².
+// The integer nearest sum/weights, ties away from 0. Twice a window's sum is below 2³²: neighbours differ by
+// at most 128 pixels each.
 inline std::int32_t nearest_quotient(std::int32_t sum, std::int32_t weights) {
   const auto all = static_cast<std::uint32_t>(std::max(weights, 1));
   const auto size = static_cast<std::uint32_t>(std::abs(sum));
@@ -142,7 +143,7 @@ void weighted_median_reference(View<float> disparity, View<const std::uint8_t> g
 void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, int window, int range,
                          float step, View<float> scratch);
 
-// `regions` has an element for each pixel, and there are fewer than 2³¹ of them: check_speckle_size().
+// `regions` has an element for each pixel. There are fewer than 2³¹ pixels: check_speckle_size().
 void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t* regions,
                     const Workers& workers);
 void speckle_filter_reference(const DisparityMap& map, int size, float range, std::int32_t* regions);
@@ -154,11 +155,11 @@ class Pipeline {
   // `reference`: uses the readable filters.
   Pipeline(const RefineParameters& parameters, Size size, bool reference);
 
-  // Called twice, as Arena says, before the first run.
+  // Called twice (see Arena), before the first run.
   void reserve(Arena& arena);
 
-  // `pair`: the images of the map; the right one is for refit() only. `right`: the right map, for the left-right check.
-  // Row offsets of the map, where there are some, are filled and filtered by the median, too.
+  // `pair`: the images of the map; the right one is for refit() only. `right`: the right map, for the
+  // left-right check. The map's row offsets, if it has any, are also filled and filtered by the median.
   void run(const StereoPair& pair, const DisparityMap& map, View<const float> right, const Workers& workers,
            detail::StageClock& clock) const;
 

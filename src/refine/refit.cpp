@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbours on a row that have the same label share its distances: they are added up column by column, lanes
-// being columns, and a pixel's sum is that of the columns of its window.
+// Neighbours on a row with the same label share its distances: these are added up column by column, lanes
+// being columns, and a pixel's sum is the sum of its window's columns.
 
 #include "refine/refit.h"
 
@@ -23,7 +23,7 @@
 #define PARALLAX_REFINE_REFIT_ONCE
 namespace parallax::refine {
 
-// The bytes of the signatures of a part of a row, one plane for each.
+// The bytes of the signatures of a part of a row, one plane for each byte.
 inline constexpr int census_part = 256;
 struct alignas(64) CensusPart {
   std::uint8_t planes[8][census_part + data_cost::widest_vector_bytes];
@@ -64,7 +64,7 @@ void join_signatures(const CensusPart& part, int count, std::uint64_t* out) {
   }
 }
 
-// Three sums in a word: each is below 2^field_bits, also that over a window.
+// Three sums share a word: each is below 2^field_bits, even over a window.
 constexpr int field_bits = 20;
 HWY_INLINE LabelCosts unpacked(std::uint64_t sums) {
   constexpr std::uint64_t field = (1u << field_bits) - 1;
@@ -98,7 +98,7 @@ HWY_INLINE void add_up_columns(const WindowRows& rows, int first, int label, int
   }
 }
 
-// Pixels of one label that are refitted together.
+// The maximum number of pixels of one label that are refitted together.
 constexpr int longest_run = 64;
 
 HWY_INLINE void refit_run(const WindowRows& rows, float* disparity, int x, int count, int label) {
@@ -168,7 +168,7 @@ void take_gray(const ImageView& image, View<std::uint16_t> gray, int y) {
   }
 }
 
-// The signatures of a row but for its border, as if there were no mask.
+// The signatures of a row without its border, as if there were no mask.
 void write_census(const ImageFormat& format, View<std::uint16_t> gray, int y, std::uint64_t* out) {
   const bool bytes = format.depth == BitDepth::bits8;
   CensusPart part;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two versions of refit() share.
+// Definitions that both versions of refit() share.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace parallax::refine {
 
-// A signature has the 62 bits of a pixel's 9×7 census and this one, unless the mask excludes the pixel. Beside
-// the image all bits are 0.
+// A signature has the 62 bits of a pixel's 9×7 census and this bit, unless the mask excludes the pixel.
+// Outside the image all bits are 0.
 inline constexpr std::uint64_t takes_part = std::uint64_t{1} << 63;
 
 // The samples that a census of 9×7 reads left and right of a pixel.
@@ -36,15 +36,15 @@ inline float refitted(float disparity, float label, const LabelCosts& costs) {
 
 // The memory of refit(), for the left image and the right one.
 struct RefitMemory {
-  // Columns of signatures left and right of the image, which windows of up to 15 columns read. A vector may read
-  // more on the right.
+  // Columns of signatures left and right of the image, which windows of up to 15 columns read. A vector may
+  // read more on the right.
   static constexpr int border = 16, widest_vector = 8;
 
   View<std::uint16_t> gray[2];        // samples, as words or bytes, with the border that a census reads
   View<std::uint64_t> signatures[2];  // column x of the image is element x + border
 
   RefitMemory() = default;
-  // Called twice, as Arena says.
+  // Called twice (see Arena).
   RefitMemory(Size image, Arena& arena) {
     constexpr int widest_vector_bytes = 64;
     const Size samples{image.width + 2 * refit_census_border + widest_vector_bytes, image.height};

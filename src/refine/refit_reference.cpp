@@ -11,7 +11,8 @@
 namespace parallax::refine {
 namespace {
 
-// Which of the 62 neighbours in a 9×7 window are darker than the centre; the image repeats its border samples.
+// Which of the 62 neighbours in a 9×7 window are darker than the centre; the image repeats its border
+// samples.
 std::uint64_t census(View<const std::uint16_t> gray, Size size, int x, int y) {
   std::uint64_t bits = 0;
   for (int j = -3; j <= 3; ++j)
@@ -73,7 +74,7 @@ void refit_reference(View<float> disparity, const StereoPair& pair, int window, 
       float& value = disparity.at(x, y);
       if (!has_value(value)) continue;
       const float label = std::ceil(value - 0.5f);
-      // The whole window is outside the right image.
+      // True if the whole window is outside the right image.
       if (std::abs(label) > static_cast<float>(size.width + window)) continue;
       value = refitted(value, label, costs_around(left, right, x, y, static_cast<int>(label), window / 2));
     }

@@ -20,7 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::CappedTag<std::int32_t, Shifts::widest_vector>;
 using Ints = hn::Vec<Tag>;
 
-// A row of sums, of as many pixels as a vector has.
+// A row of sums for a vector of pixels.
 struct SumLanes {
   alignas(64) std::int32_t count[Shifts::widest_vector], x[Shifts::widest_vector], y[Shifts::widest_vector],
       e[Shifts::widest_vector], xx[Shifts::widest_vector], xy[Shifts::widest_vector],
@@ -29,7 +29,7 @@ struct SumLanes {
   ShiftSums at(int i) const { return {count[i], x[i], y[i], e[i], xx[i], xy[i], yy[i], xe[i], ye[i]}; }
 };
 
-// Of the pixels from `column` on of a row, whose shifts are `own_x` and `own_y`.
+// Adds up the windows of a row's pixels from `column` on, whose shifts are `own_x` and `own_y`.
 HWY_INLINE void add_up(const Shifts& shifts, int column, int row, int radius, Ints own_x, Ints own_y,
                        SumLanes& sums) {
   const Tag d;
@@ -75,7 +75,7 @@ void refit_row(const Shifts& shifts, int y, int window, float* disparity, float*
   SumLanes sums;
   for (int x = 0; x < width; x += lanes) {
     const int count = std::min(lanes, width - x);
-    // Where there is no vector, any shift will do.
+    // Pixels without a vector get an arbitrary shift.
     const auto nearest = [&](const float* values) HWY_ATTR {
       const auto value =
           hn::MaskedLoad(hn::FirstN(d_float, static_cast<std::size_t>(count)), d_float, values + x);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pixels that are connected in a row are a run, and runs are joined rather than pixels. Threads have bands of rows,
+// Connected pixels of a row are a run, and runs are joined instead of pixels. Threads have bands of rows,
 // which are joined in the end.
 
 #include <algorithm>
@@ -38,14 +38,14 @@ class Regions {
     links_[b] = a;
   }
 
-  // Changes nothing.
+  // Does not shorten the path to the root.
   std::int32_t size_of(std::int32_t pixel) const {
     while (links_[pixel] >= 0) pixel = links_[pixel];
     return -links_[pixel];
   }
 
  private:
-  // Shortens the way for the next time.
+  // Shortens the path to the root for the next call.
   std::int32_t root_of(std::int32_t pixel) const {
     while (links_[pixel] >= 0) {
       const std::int32_t next = links_[pixel];
@@ -70,7 +70,7 @@ class SpeckleFilter {
   // Joins a row to the one above.
   void join_row(int y) const {
     const float *row = map_.disparity.row(y), *above = map_.disparity.row(y - 1);
-    bool are_joined = false;  // the pixel before and the one above that
+    bool are_joined = false;  // whether the previous pixel and the one above it are joined
     for (int x = 0; x < width(); ++x) {
       const bool are_connected = connected(row[x], above[x]);
       const bool is_known = are_joined && connected(row[x], row[x - 1]) && connected(above[x], above[x - 1]);
@@ -93,7 +93,7 @@ class SpeckleFilter {
   int width() const { return map_.disparity.size.width; }
   std::int32_t pixel(int x, int y) const { return static_cast<std::int32_t>(y) * width() + x; }
 
-  // Never pixels without a value: these are infinite, so the difference is infinite or not a number.
+  // Never connects pixels without a value: they are infinite, so the difference is infinite or NaN.
   bool connected(float a, float b) const { return std::abs(a - b) <= range_; }
 
   // Calls action(first, last) for the runs [first, last) of a row.

@@ -65,7 +65,7 @@ constexpr int directions_met = FillSteps::directions;
 constexpr int fill_step_x[] = {0, 0, -1, 1, -1, 1, -1, 1}, fill_step_y[] = {-1, 1, 0, 0, -1, -1, 1, 1};
 constexpr std::uint8_t beyond_reach = fill_reach + 1;
 
-// Steps from a pixel whose next one is `vector` (0, or beyond_reach) and has `steps` of its own.
+// The steps of a pixel whose next one is `vector` (0, or beyond_reach) and has `steps` of its own.
 std::uint8_t steps_after(std::uint8_t vector, std::uint8_t steps) {
   return static_cast<std::uint8_t>(std::min<int>(std::min(vector, steps) + 1, beyond_reach));
 }
@@ -75,7 +75,7 @@ void find_vectors(const View<float>& disparity, const View<std::uint8_t>& vector
     vectors.at(x, y) = has_value(disparity.at(x, y)) ? 0 : beyond_reach;
 }
 
-// Along a row, to the left or to the right.
+// Finds the steps along a row, to the left or to the right.
 void find_steps_beside(const std::uint8_t* vectors, int width, int step, std::uint8_t* steps) {
   std::uint8_t next = beyond_reach;
   for (int x = step < 0 ? 0 : width - 1; x >= 0 && x < width; x -= step) {
@@ -84,7 +84,7 @@ void find_steps_beside(const std::uint8_t* vectors, int width, int step, std::ui
   }
 }
 
-// Row y of one of the directions across rows, whose next row is done.
+// Finds row y of one of the directions across rows, whose next row is done.
 void find_steps_across(const FillSteps& steps, int direction, int y) {
   const View<std::uint8_t>& plane = steps.planes[direction];
   const int next = y + fill_step_y[direction], width = plane.size.width, beside = fill_step_x[direction];
@@ -114,11 +114,11 @@ struct Met {
       v[count] = map.row_offset.at(i, j);
       ++count;
     }
-    // Any values will do.
+    // Unused elements get arbitrary values.
     for (int i = count; i < directions_met; ++i) d[i] = v[i] = 0;
   }
 
-  // There is one.
+  // Requires at least one vector.
   int median() const {
     float sums[directions_met] = {};
     for (int i = 0; i < count; ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refinement of maps of two components, disparities and row offsets: the same steps as for disparities alone, for
-// vectors.
+// Refinement of maps of two components, disparities and row offsets: the same steps as for disparities alone,
+// for vectors.
 #pragma once
 
 #include "core/arena.h"
@@ -23,29 +23,32 @@ struct RightVectors {
   View<float> disparity, row_offset;
 };
 
-// A left pixel (x, y) of disparity d and row offset v keeps its vector if the right pixel (x − ⌈d − ½⌉, y + ⌈v − ½⌉) has
-// one whose components both differ by at most `tolerance` pixels. Otherwise it becomes Status::inconsistent.
+// A left pixel (x, y) of disparity d and row offset v keeps its vector if the right pixel (x − ⌈d − ½⌉, y +
+// ⌈v − ½⌉) has one whose components both differ by at most `tolerance` pixels. Otherwise it becomes
+// Status::inconsistent.
 void check_vectors(const DisparityMap& map, const RightVectors& right, float tolerance,
                    const Workers& workers);
 
-// Memory of fill_vectors(): how many steps each pixel is from the vector that it meets first, for each direction. They
-// depend on those of the next pixel only.
+// Memory of fill_vectors(): the number of steps from each pixel to the vector that it meets first, for each
+// direction. It depends only on the next pixel's number.
 struct FillSteps {
   static constexpr int directions = 8;
   View<std::uint8_t> planes[directions];
   View<std::uint8_t> vectors;  // 0 where there is a vector
 
   FillSteps() = default;
-  // Called twice, as Arena says.
+  // Called twice (see Arena).
   FillSteps(Size size, Arena& arena);
 };
 
-// Gives every pixel without a vector one of the up to eight that it meets first above, below, left, right and in the four
-// diagonal directions, each within fill_reach steps, and the status `filled`: the one whose distances from all of them,
-// |Δd| + |Δv|, have the least sum (their vector median: Astola, Haavisto & Neuvo 1990). An occluded pixel lies outside of
-// what hides it, which takes up less than half of the directions where its outline is convex. Ties go to the first, in the
-// order above, below, left, right, then above left, above right, below left, below right; sums are in that order, too.
-// Vectors that the fill itself gives do not count. Pixels of status `input_masked`, and those that meet none, are unchanged.
+// Gives every pixel without a vector one of the up to eight vectors that it meets first above, below, left,
+// right and in the four diagonal directions, each within fill_reach steps, and the status `filled`. The
+// chosen one has the least sum of distances |Δd| + |Δv| from all of them (their vector median: Astola,
+// Haavisto & Neuvo 1990). An occluded pixel lies outside the occluding object, which takes up less than half
+// of the directions where its outline is convex. Ties go to the first, in the order above, below, left,
+// right, then above left, above right, below left, below right; sums are in that order, too. Vectors that the
+// fill itself gives do not count. Pixels of status `input_masked`, and pixels that meet no vector, are
+// unchanged.
 void fill_vectors(const DisparityMap& map, const FillSteps& steps, const Workers& workers);
 // The same, written directly from the definition. `scratch` has the size of the map.
 void fill_vectors_reference(const DisparityMap& map, const RightVectors& scratch);
@@ -56,7 +59,7 @@ class VectorPipeline {
   // `reference`: uses the readable filters.
   VectorPipeline(const RefineParameters& parameters, Size size, bool reference);
 
-  // Called twice, as Arena says, before the first run.
+  // Called twice (see Arena), before the first run.
   void reserve(Arena& arena);
 
   // `pair`: the images of the map; the right one is for refit_vectors() only.
@@ -72,7 +75,7 @@ class VectorPipeline {
   Size size_;
   GuidedWindow weighted_median_;
   View<float> scratch_;
-  RightVectors unfilled_;  // of the reference
+  RightVectors unfilled_;  // reference only
   FillSteps steps_;
   View<std::uint8_t> guide_;
   Shifts shifts_;

@@ -41,7 +41,7 @@ struct FirstMet {
     return sum;
   }
 
-  // There is one.
+  // Requires at least one vector.
   Vector median() const {
     Vector best = vectors[0];
     float least = distances(best);

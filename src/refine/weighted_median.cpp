@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weighted median of each window by bisection: the pivot lies between the lowest and the highest value
-// that can still be the median; the weight of the values up to it tells on which side the median is. Both
-// bounds are values of the window, and move past the pivot to the next one. Lanes are neighbouring pixels.
+// The weighted median of each window by bisection. The pivot lies between the lowest and the highest value
+// that can still be the median; the weight of the values up to it tells on which side of the pivot the median
+// is. Both bounds are values of the window; they move past the pivot to the next value. Lanes are
+// neighbouring pixels.
 
 #include "core/checks.h"
 #include "core/floating_point.h"

@@ -21,7 +21,7 @@ CudaStage::CudaStage(const Problem& problem, ArenaLayout& layout) : size_(proble
 
 namespace {
 
-// x and y of each pixel side by side, so that a thread loads those of four pixels at once.
+// Interleaves x and y of each pixel, so that a thread loads those of four pixels at once.
 std::vector<std::uint16_t> positions_of(const Map& map) {
   std::vector<std::uint16_t> positions;
   positions.reserve(2 * map.x.size().pixels());
@@ -93,7 +93,7 @@ void check_even(const char* which, const ImageView& image) {
                   "address and an even stride");
 }
 
-// Images of the host travel packed, through page-locked memory.
+// Images on the host are copied packed, through page-locked memory.
 class Cuda final : public Plan {
  public:
   Cuda(const Problem& problem, const Device& device)

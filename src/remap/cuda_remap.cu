@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rectifies a pair: remap.h's equations.
+// Rectifies a pair by the equations of remap.h.
 //
-// Specialised by BITS (8 or 16 a channel) and LANCZOS (0 or 1).
+// Specialised by BITS (8 or 16 per channel) and LANCZOS (0 or 1).
 #include "devices/cuda/kernel.h"
 #include "remap/cuda_types.h"
 
@@ -22,7 +22,7 @@ constexpr int fraction_bits = 6, steps = 1 << fraction_bits;
 constexpr int block_columns = 8, unseen = 0xFFFF;
 // Neighbours per thread: two threads share a block of the map.
 constexpr int taken = 4;
-// A position all of whose taps are inside every image, where they are not beyond its last row and column.
+// A position all of whose taps are inside every image in which they are not beyond the last row and column.
 constexpr int anywhere = LANCZOS ? 2 * steps : 0;
 
 __device__ __forceinline__ const Sample* row_of(const Image& image, int y) {
@@ -88,7 +88,7 @@ __device__ __forceinline__ void lanczos(const Image& image, const CudaMap& map, 
     values[channel] = min(max(values[channel] >> last, 0), largest);
 }
 
-// Whether all rows of the output take words of four bytes.
+// Whether all rows of the output can be written in words of four bytes.
 __device__ __forceinline__ bool takes_words(const void* rows, int64 stride_bytes) {
   return ((reinterpret_cast<uint64>(rows) | static_cast<uint64>(stride_bytes)) & 3) == 0;
 }
@@ -105,7 +105,7 @@ __device__ __forceinline__ void store(void* to, bool as_words, const uint32* pac
     if (i < samples) static_cast<T*>(to)[i] = static_cast<T>(packed[i / per_word] >> i % per_word * bits);
 }
 
-// Where the pixels of a thread come from, in the camera's image.
+// The positions of a thread's pixels in the camera's image.
 struct Positions {
   int x[taken], y[taken];
   bool seen[taken];
@@ -121,7 +121,7 @@ __device__ __forceinline__ Positions load_positions(const CudaMap& map, int x, i
   for (int i = 0; i < taken; ++i) {
     const int column = words[i] & 0xFFFF, row = words[i] >> 16;
     positions.seen[i] = column != unseen;
-    // All threads load: what is not seen, some pixel inside the image.
+    // All threads load; pixels that the camera did not see load an arbitrary pixel inside the image.
     positions.x[i] = positions.seen[i] ? block.x * steps + column : anywhere;
     positions.y[i] = positions.seen[i] ? block.y * steps + row : anywhere;
   }
@@ -160,7 +160,7 @@ PARALLAX_KERNEL remap(CudaRemap pair) {
   const Image image = is_left ? pair.from[0] : pair.from[1];
   const CudaOutput to = is_left ? pair.to[0] : pair.to[1];
   const int count = min(taken, pair.width - x);
-  // No kernel writes the maps.
+  // May precede the wait, because no kernel writes the maps.
   const Positions positions = load_positions(map, x, y);
   wait_for_previous();
 

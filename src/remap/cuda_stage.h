@@ -13,8 +13,8 @@ class CudaStage {
  public:
   // Reserves memory for the maps.
   CudaStage(const Problem& problem, ArenaLayout& layout);
-  // Compiles or loads the kernel, and copies the maps to `memory`, where the layout lies, and waits for that. The
-  // context must be current.
+  // Compiles or loads the kernel, copies the maps to `memory`, which has the layout, and waits for the copy.
+  // The context must be current.
   void prepare(const Problem& problem, const cuda::SharedContext& context, std::byte* memory,
                cuda::StreamHandle stream);
   // Addresses may differ from run to run. Images of 16 bits need even addresses.

@@ -31,7 +31,7 @@ struct CudaRemap {
   cuda::Image from[2];
   CudaOutput to[2];
   const short* taps;  // [64][8]
-  int width, height;  // of the rectified images
+  int width, height;  // size of the rectified images
 };
 
 }  // namespace parallax::remap

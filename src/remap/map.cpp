@@ -14,7 +14,7 @@
 namespace parallax::remap {
 namespace {
 
-// Offsets have 10 bits for pixels; the largest is that of `unseen`.
+// Offsets have 10 bits for pixels; the largest offset is `unseen`.
 constexpr int most_pixels = (1 << (16 - fraction_bits)) - 2;
 
 // A position in 1/64 pixels.
@@ -39,7 +39,7 @@ class MapMaker {
     return value >= reach_ * steps && value <= (size - 1 - reach_) * steps;
   }
 
-  // Where columns are kept, the border is repeated: masked pixels there would do matches more harm.
+  // If columns are kept, the border is repeated, because masked pixels there would harm matches more.
   double nearest_seen(double value, int size) const {
     const double first = reach_ * steps, last = (size - 1 - reach_) * steps;
     return first < last ? std::clamp(value, first, last) : value;
@@ -58,7 +58,7 @@ class MapMaker {
     return {static_cast<int>(column), static_cast<int>(row), true};
   }
 
-  // The rows of the block whose pixels span most of them.
+  // The number of rows that the pixels of a block span, for the block that spans most.
   static int rows_of(const Group& group, int height) {
     int rows = 0;
     for (int first = 0; first < group_columns; first += block_columns) {
@@ -73,7 +73,7 @@ class MapMaker {
     return rows;
   }
 
-  // The least column and row of a block.
+  // The lowest column and row of a block.
   static Block first_pixel(const Group& group, int first) {
     int x = std::numeric_limits<int>::max(), y = x;
     for (int i = first; i < first + block_columns; ++i) {
@@ -144,7 +144,7 @@ Lookup::Lookup(const Camera& camera, const Matrix3& rotation, double centre_x,
 
 std::optional<Position> Lookup::position(double x, double y) const {
   if (!keep_columns_) return project(x, y);
-  // The place on the rectified row that the camera saw in this column: rows change little along it.
+  // The position on the rectified row that the camera saw in this column; rows change little along it.
   constexpr int steps = 4;
   double column = x;
   for (int step = 0; step < steps; ++step) {
@@ -179,8 +179,8 @@ Map make_map(const Camera& camera, const Matrix3& rotation, double centre_x,
   return map;
 }
 
-// Lanczos (1956) as used for images by Turkowski (1990): sinc(x) sinc(x / 3), scaled to sum 1. The largest weight takes
-// what rounding leaves over.
+// Lanczos (1956) as used for images by Turkowski (1990): sinc(x) sinc(x / 3), scaled to sum 1. Rounding
+// errors are added to the largest weight.
 Taps lanczos_taps() {
   const auto sinc = [](double x) {
     return x == 0 ? 1 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x);

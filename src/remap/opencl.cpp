@@ -27,7 +27,7 @@ OpenclStage::OpenclStage(const Problem& problem, ArenaLayout& layout) {
 
 namespace {
 
-// Rows without gaps.
+// The bytes of rows without gaps.
 template <class T>
 void write_rows(const opencl::Queue& queue, cl_mem memory, cl_long to, const Plane<T>& from) {
   std::vector<T> packed;
@@ -123,7 +123,7 @@ class Opencl final : public Plan {
   }
 
  private:
-  // Everything is in one buffer, so the device's largest buffer is the limit.
+  // A plan has one buffer for everything, so the device's largest buffer is the limit.
   void check_free() const {
     const opencl::DeviceInfo& info = context_->info();
     const std::size_t most = std::min(info.memory_bytes, info.largest_buffer_bytes);
@@ -133,7 +133,7 @@ class Opencl final : public Plan {
                                            " allocates at once: choose another device");
   }
 
-  // Rows without gaps go through staging_, and the copy has ended when these return.
+  // Rows are copied without gaps through staging_; the copy has ended when these functions return.
   void upload(const ImageView& image, cl_long to) {
     const std::size_t row = row_bytes(image);
     const int height = image.format.size.height;

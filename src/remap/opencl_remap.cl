@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rectifies a pair: remap.h's equations.
+// Rectifies a pair by the equations of remap.h.
 //
-// Specialised by SAMPLE (uchar, ushort), KEPT_BITS (of a column's sum), LARGEST (value), LANCZOS (0 or 1) and PIXELS
-// (of a work item).
+// Specialised by SAMPLE (uchar, ushort), KEPT_BITS (of a column's sum), LARGEST (value), LANCZOS (0 or 1) and
+// PIXELS (of a work item).
 
 #define FRACTION_BITS 6
 #define STEPS (1 << FRACTION_BITS)
@@ -13,7 +13,7 @@
 #define TAP_STRIDE 8
 
 typedef struct {
-  const global SAMPLE* samples;  // of one channel
+  const global SAMPLE* samples;  // samples of one channel
   int channels, width, height;
 } Channel;
 
@@ -43,8 +43,8 @@ static int lanczos(const Channel* image, const global short* table, int x, int y
   return clamp(value >> last, 0, LARGEST);
 }
 
-// One work item for PIXELS columns; global size y = rows, z = sides. `memory` has the maps and the camera's images, `target`
-// is for the rectified ones.
+// One work item for PIXELS columns; global size y = rows, z = sides. `memory` has the maps and the camera's
+// images, `target` receives the rectified ones.
 kernel void remap(global uchar* memory, global uchar* target, OpenclRemap pair) {
   const int first = (int)get_global_id(0) * PIXELS, y = get_global_id(1), side = get_global_id(2);
   if (first >= pair.width) return;

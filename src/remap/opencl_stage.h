@@ -13,10 +13,11 @@ class OpenclStage {
  public:
   // Reserves memory for the maps.
   OpenclStage(const Problem& problem, ArenaLayout& layout);
-  // Builds or loads the kernel, copies the maps to the memory that has the layout, and waits for that.
+  // Builds or loads the kernel, copies the maps to the memory that has the layout, and waits for the copy.
   void prepare(const Problem& problem, const opencl::Context& context, const opencl::Queue& queue,
                cl_mem memory);
-  // Where a pair's images are, rows without gaps: `from` in that memory, the others in `target`. Masks may be negative.
+  // Offsets of a pair's images, rows without gaps: `from` in that memory, the others in `target`. Negative
+  // masks are not wanted.
   struct Places {
     cl_long from[sides], to[sides], mask[sides];
     cl_int channels[sides];

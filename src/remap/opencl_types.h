@@ -11,14 +11,14 @@ namespace parallax::remap {
 
 // Both sides, [left, right]. Images have rows without gaps.
 typedef struct {
-  cl_long x[2], y[2], blocks[2];  // the maps, as in map.h
+  cl_long x[2], y[2], blocks[2];  // the maps, see map.h
   cl_long taps;                   // shorts [64][8]
   cl_long from[2];
   cl_long to[2], mask[2];  // in the memory of the rectified images; a negative mask = not wanted
   cl_int channels[2];
   cl_int camera_width[2], camera_height[2];
-  cl_int stride;         // of x and y; that of blocks is an eighth
-  cl_int width, height;  // of the rectified images
+  cl_int stride;         // stride of x and y; the stride of blocks is an eighth of it
+  cl_int width, height;  // size of the rectified images
 } OpenclRemap;
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value of one channel at one position: remap.h's equations.
+// The value of one channel at one position, by the equations of remap.h.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Channel<T> channel_of(const ImageView& image, int channel) {
           image.stride_bytes, image.channels, image.format.size};
 }
 
-// x, y: the position in 1/64 pixels. Beyond the last column and row are only neighbours of weight 0.
+// x, y: the position in 1/64 pixels. Neighbours beyond the last column and row have weight 0.
 template <class T>
 T bilinear(const Channel<T>& image, int x, int y) {
   const int column = x >> fraction_bits, row = y >> fraction_bits, fx = x % steps, fy = y % steps;

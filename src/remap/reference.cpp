@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The specification: remap.h's equations, pixel by pixel.
+// The specification: the equations of remap.h, pixel by pixel.
 #include "remap/pixel.h"
 
 namespace parallax::remap {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interpolation at the positions of a map, in integers.
 //
-// Bilinear, for a position (fx, fy) / 64 right of and below the centre of pixel a, with its neighbours b to the right, c
-// below and d to the right of c:
+// Bilinear, for a position (fx, fy) / 64 right of and below the centre of pixel a, with its neighbours b to
+// the right, c below and d to the right of c:
 //   above = (64 − fx) a + fx b,   below = (64 − fx) c + fx d
 //   value = (above + ((below − above) fy + 32 >> 6) + 32) >> 6
 // Lanczos, with the 6 weights s of fx and t of fy (map.h) and k = kept_bits():
-//   column_i = (Σ t_j a_ji + 2^(11 − k)) >> (12 − k),   value = (Σ s_i column_i + 2^(11 + k)) >> (12 + k), clamped
+//   column_i = (Σ t_j a_ji + 2^(11 − k)) >> (12 − k)
+//   value = (Σ s_i column_i + 2^(11 + k)) >> (12 + k), clamped
 // Pixels that the camera did not see become 0.
 #pragma once
 
@@ -20,7 +21,7 @@ namespace parallax::remap {
 
 inline constexpr int sides = 2;  // left, right
 
-// The maps of a pair, and what else all devices know of it.
+// The maps of a pair, and the other data that all devices need.
 struct Problem {
   Map maps[sides];
   Interpolation interpolation;
@@ -50,7 +51,7 @@ class Plan {
   virtual ~Plan() = default;
   virtual std::size_t memory_bytes() const = 0;
   virtual void run(const Images& images) = 0;
-  // For images in the memory of a GPU, on a stream of the caller.
+  // Rectifies images in the memory of a GPU, on the caller's stream.
   virtual void enqueue(const Images& images, void* stream);
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remapping by rows. Values of 8 bits are interpolated bilinearly in vectors: 8 neighbouring pixels find their
-// neighbours in windows of 16 columns, one for each row of the camera's image that the pixels lie in. Colours are taken
-// apart first.
+// Remapping by rows. Values of 8 bits are interpolated bilinearly in vectors: 8 neighbouring pixels find
+// their neighbours in windows of 16 columns, one for each row of the camera's image on which the pixels lie.
+// Colours are separated first.
 
 #include <algorithm>
 #include <cstring>
@@ -59,7 +59,7 @@ void remap_all_pixels(const RowTask& task, int y) {
 
 #if HWY_TARGET != HWY_SCALAR
 
-// Vectors of at most a group: the positions of its pixels.
+// Vectors of at most a group, for the positions of its pixels.
 using Bytes = hn::CappedTag<std::uint8_t, 2 * group_columns>;
 using Words = hn::Repartition<std::uint16_t, Bytes>;
 using SignedWords = hn::Repartition<std::int16_t, Bytes>;
@@ -67,7 +67,7 @@ using VBytes = hn::VFromD<Bytes>;
 using VWords = hn::VFromD<Words>;
 using VSigned = hn::VFromD<SignedWords>;
 
-// From each window, 16 bytes at `offset`, as many windows as fit.
+// Loads 16 bytes at `offset` from each window, for as many windows as fit.
 template <class D>
 HWY_INLINE hn::VFromD<D> load_windows(D d, const std::uint8_t* const* windows, int offset) {
   if constexpr (hn::MaxLanes(d) <= window_columns) {
@@ -79,7 +79,7 @@ HWY_INLINE hn::VFromD<D> load_windows(D d, const std::uint8_t* const* windows, i
   }
 }
 
-// (64 − f) a + f b of the pairs of bytes (a, b) and (64 − f, f).
+// (64 − f) a + f b for pairs of bytes (a, b) and (64 − f, f).
 HWY_INLINE VSigned mix_pairs(VBytes pairs, VBytes weights) {
 #if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
   return VSigned{_mm_maddubs_epi16(pairs.raw, weights.raw)};
@@ -96,13 +96,13 @@ HWY_INLINE VSigned mix_pairs(VBytes pairs, VBytes weights) {
 #endif
 }
 
-// The pixels of one vector: which bytes of the windows they take, with which weights.
+// The pixels of one vector: the bytes of the windows that they take, and their weights.
 struct Positions {
-  VBytes pairs;    // of each pixel: its column in the window, and the next
+  VBytes pairs;    // for each pixel: its column in the window, and the next column
   VBytes weights;  // 64 − fx, fx
-  VSigned row;     // in the windows
+  VSigned row;     // row in the windows
   VSigned fy;      // · 512
-  VWords columns;  // as in the map
+  VWords columns;  // see the map
 };
 
 HWY_INLINE Positions load_positions(const std::uint16_t* columns, const std::uint16_t* rows) {
@@ -122,7 +122,7 @@ HWY_INLINE Positions load_positions(const std::uint16_t* columns, const std::uin
 
 constexpr int colours = 3;
 
-// Where the columns of a colour are in each 16 bytes of a window's 48: nowhere = 0x80.
+// The positions of a colour's columns in each 16 bytes of a window's 48; 0x80 = not there.
 struct ColourOrder {
   alignas(16) std::uint8_t of[colours][colours][window_columns];  // [colour][16 bytes]
 };
@@ -139,7 +139,7 @@ constexpr ColourOrder colour_order = [] {
   return order;
 }();
 
-// A value of each channel.
+// One value per channel.
 template <int channels>
 struct Values {
   VSigned of[channels];
@@ -163,7 +163,7 @@ class Windows {
       windows_[i] =
           static_cast<const std::uint8_t*>(image.data) + blocks[i].y * stride_ + channels * blocks[i].x;
   }
-  // The row's values between columns; then goes to the next row.
+  // Interpolates the row between columns, then goes to the next row.
   HWY_INLINE Values<channels> mix_row(const Positions& positions) {
     Values<channels> values;
     if constexpr (channels == 1) {
@@ -323,16 +323,16 @@ HWY_INLINE void bilinear_deep_group(const RowTask& task, int y, int first, std::
 using Taken = hn::FixedTag<std::int16_t, 8>;
 using Sums = hn::FixedTag<std::int32_t, 4>;
 
-// a0 b0 + a1 b1, …
+// Returns a0 b0 + a1 b1, …
 HWY_INLINE hn::VFromD<Sums> multiply_pairs(hn::VFromD<Taken> a, hn::VFromD<Taken> b) {
   auto products = _mm_madd_epi16(a.raw, b.raw);
-  // For Highway's AVX3_DL, Clang would merge an addition into an instruction of AVX-VNNI, which such processors need not
-  // have.
+  // For Highway's AVX3_DL, Clang would merge an addition into an instruction of AVX-VNNI, which such
+  // processors may lack.
   asm("" : "+x"(products));
   return hn::VFromD<Sums>{products};
 }
 
-// Lanczos's window on gray values of 8 bits: its 6 columns are lanes of a vector of 8.
+// Lanczos's window on gray values of 8 bits: its 6 columns are in the lanes of a vector of 8.
 HWY_INLINE std::uint8_t lanczos_gray(const std::byte* first, std::ptrdiff_t stride,
                                      const std::int16_t* across, const std::int16_t* down) {
   constexpr int kept = kept_bits(BitDepth::bits8), dropped = tap_bits - kept, last = tap_bits + kept;
@@ -352,7 +352,7 @@ HWY_INLINE std::uint8_t lanczos_gray(const std::byte* first, std::ptrdiff_t stri
     low = hn::Add(low, multiply_pairs(hn::InterleaveLower(words, upper, lower), weights));
     high = hn::Add(high, multiply_pairs(hn::InterleaveUpper(words, upper, lower), weights));
   }
-  // In order, as vectors of 128 bits are.
+  // Keeps the order of lanes, because vectors have 128 bits.
   const auto columns =
       hn::ReorderDemote2To(words, hn::ShiftRight<dropped>(low), hn::ShiftRight<dropped>(high));
   const auto four = multiply_pairs(columns, hn::LoadU(words, across));
@@ -397,7 +397,7 @@ HWY_INLINE void write_groups(const RowTask& task, int y, const WriteGroup& write
   }
 }
 
-// Gray groups would take a quarter longer with a call for each.
+// A call for each group would take gray images a quarter longer.
 template <int channels>
 void bilinear_row(const RowTask& task, int y) {
   write_groups<std::uint8_t, channels>(

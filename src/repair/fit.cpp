@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unknowns by iteratively reweighted least squares: first with the weights of least absolute differences, then with
-// Tukey's, about a belief from before.
+// Estimates the unknowns by iteratively reweighted least squares: first with the weights of least absolute
+// differences, then with Tukey's, around a prior belief.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -15,8 +15,8 @@ constexpr double least_noise = 0.03;  // pixels
 constexpr double tukey = 4.685;       // 95 % efficiency
 constexpr int coarse_rounds = 4, rounds = 20;
 constexpr double close_enough = 1e-4;  // last step, in pixels
-// A frame says no more than this many points, because errors of points have causes in common, which no number of them
-// averages out: interpolation, surfaces that are not flat, lenses.
+// A frame counts as at most this many points, because errors of points have common causes, which no number of
+// points averages out: interpolation, surfaces that are not flat, lenses.
 constexpr double most_independent = 100;
 
 double noise_of(const std::vector<double>& rows) {
@@ -101,7 +101,7 @@ std::optional<Fit> fit(const Rows& rows, std::span<const PointPair> points, cons
   return result;
 }
 
-// By least squares; the noise of disparities is below a pixel.
+// Decided by least squares; the noise of disparities is below a pixel.
 bool in_one_plane(const std::vector<Rectified>& points) {
   constexpr double flat = 1.5;  // pixels
   using Plane3 = check::Cholesky<3>;

@@ -7,7 +7,7 @@
 namespace parallax::repair {
 namespace {
 
-// An image of any format, in memory of its own.
+// An image of any format that owns its memory.
 class OwnedImage {
  public:
   OwnedImage(ImageFormat format, int channels)

@@ -12,12 +12,12 @@
 
 namespace parallax::repair {
 
-// What a repair may change of a rig. Angles are in radians, the baseline's as tangents; ratio, row and distortion are
-// added to 1, to centre_y, k1 and p1 of the right camera.
+// The quantities of a rig that a repair may change. Angles are in radians, the baseline's as tangents; ratio,
+// row and distortion are added to 1, and to the right camera's centre_y, k1 and p1.
 enum Unknown { turn_x, turn_y, turn_z, down, forward, ratio, row, bend, decentre, unknowns };
 using Values = check::Vector<unknowns>;
 using Factor = check::Cholesky<unknowns>;
-// Points may hold one combination of unknowns a million times better than another.
+// Points may determine one combination of unknowns a million times better than another.
 inline constexpr double least_pivot = 1e-13;
 
 // The rig with these changes. The right camera turns about its own centre.
@@ -29,7 +29,7 @@ class Rows {
   Rows(const Rig& rig, std::span<const PointPair> points);
 
   std::size_t size() const { return points_.size(); }
-  // Not a number where a position has no ray.
+  // NaN where a position has no ray.
   std::vector<double> at(const Values& values) const;
   // The derivatives of at().
   std::vector<Values> derivatives(const Values& values, const std::vector<double>& at_values) const;
@@ -51,18 +51,18 @@ Belief belief_before(const Rig& rig, const RepairParameters& parameters);
 
 struct Fit {
   Belief belief;
-  int points = 0;  // that agree
+  int points = 0;  // number of points that agree
 };
-// The belief after these points; empty if nothing could be solved.
+// The belief after these points; empty if the equations could not be solved.
 std::optional<Fit> fit(const Rows& rows, std::span<const PointPair> points, const Belief& before);
 
 // Rows of the rectified pair all over the picture, near and far.
 class Grid {
  public:
-  // By a rig that is about right, with disparities from 0 to `near`, in pixels of the left focal length.
+  // `rig` must be approximately right; disparities are from 0 to `near`, in pixels of the left focal length.
   Grid(const Rig& rig, const Values& values, double near);
 
-  // By how much rows differ at most. Where beliefs are given, only where this is more than 4 standard deviations.
+  // The maximum difference of rows. With beliefs, only where this is more than 4 standard deviations.
   double difference(const Values& a, const Values& b) const;
   double difference(const Belief& a, const Belief& b) const;
   double uncertainty(const Belief& belief) const;
@@ -71,7 +71,7 @@ class Grid {
   std::vector<Values> derivatives_;
 };
 
-// Points of a pair of pictures, in the cameras' pictures.
+// Points of a pair, in the coordinates of the cameras' pictures.
 struct Sight {
   PairReport report;
   std::vector<PointPair> points;
@@ -85,7 +85,7 @@ struct Rectified {
 };
 std::vector<Rectified> rectified(const Rig& rig, std::span<const PointPair> points);
 
-// Whether the points lie in one plane: then their disparities are a linear function of the position.
+// Whether the points lie in one plane, so that their disparities are a linear function of the position.
 bool in_one_plane(const std::vector<Rectified>& points);
 
 }  // namespace parallax::repair

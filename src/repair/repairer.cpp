@@ -16,14 +16,15 @@ namespace repair {
 namespace {
 
 constexpr int least_points = 20;
-// Rows may lie up to this far off before the points are looked for again, with the rig as it is known by then.
+// If rows are off by more pixels than this, the points are searched again with the rig as it is then known.
 constexpr double look_again = 0.1;
 constexpr int most_looks = 4;
 constexpr double settled = 0.1;     // pixels by which a frame may move rows once the estimate has converged
 constexpr double disagrees = 0.15;  // pixels, and 4 standard deviations
 constexpr int frames_of_drift = 3;
-constexpr double nearest_share = 0.05;  // of the width: scenes may show such disparities, if not more
-constexpr double far_share = 0.004;     // disparities below are far away
+// share of the width: scenes may show such disparities, or larger ones
+constexpr double nearest_share = 0.05;
+constexpr double far_share = 0.004;  // disparities below are far away
 constexpr double not_better_than = 0.9;
 constexpr double degrees = 180 / std::numbers::pi;
 
@@ -33,7 +34,7 @@ std::string number(double value, int decimals) {
   return text;
 }
 
-// As check_pair() has it: points whose rows are known best.
+// Uses the points whose rows are known best, like check_pair().
 double rows_off_95(const std::vector<double>& rows, std::span<const PointPair> points,
                    const std::vector<bool>& agrees = {}) {
   constexpr double well_located = 0.05;
@@ -46,7 +47,7 @@ double rows_off_95(const std::vector<double>& rows, std::span<const PointPair> p
   return check::quantile(off, 0.95);
 }
 
-// Which points are no wrong matches, by check_pair()'s rule.
+// The points that are no wrong matches by check_pair()'s rule.
 std::vector<bool> agreeing(const std::vector<double>& rows) {
   constexpr double wrong = 1.5;
   std::vector<double> distances;
@@ -207,7 +208,7 @@ class RigRepairer::Estimator {
       throw Error(ErrorCategory::argument, "left and right image differ in depth: give two of one depth");
   }
 
-  // How near the scene comes, and how it is spread.
+  // Measures the nearest disparity of the scene, and how its points are spread.
   void measure(std::span<const PointPair> points, const Values& values) {
     const std::vector<Rectified> places = repair::rectified(changed(rig_, values), points);
     std::vector<double> disparities;
@@ -226,7 +227,7 @@ class RigRepairer::Estimator {
     return rows > disagrees ? rows : 0;
   }
 
-  // Adds a frame to what is known.
+  // Adds a frame to the belief.
   void take(const Rows& rows, std::span<const PointPair> points, int index, FrameRepair& frame) {
     const Values known = main_.belief.mean;
     std::optional<Fit> next = fit(rows, points, main_.belief);
@@ -242,7 +243,8 @@ class RigRepairer::Estimator {
     if (frame.moved <= settled && converged_ < 0) converged_ = index;
   }
 
-  // A frame that does not agree: where three in a row agree with each other, the cameras have moved.
+  // Handles a frame that does not agree: if three consecutive frames agree with each other, the cameras have
+  // moved.
   void suspect(const Rows& rows, std::span<const PointPair> points, const Fit& alone, int index) {
     if (pending_.frames > 0 && difference(alone.belief, pending_.fit.belief) == 0) {
       if (const std::optional<Fit> next = fit(rows, points, pending_.fit.belief)) {

@@ -22,7 +22,7 @@ Vector3 unit(const Vector3& v) {
   return scaled(v, 1 / length(v));
 }
 
-// The right camera's centre with the direction of the baseline changed, in the left camera's coordinates.
+// The right camera's centre in the left camera's coordinates, with the direction of the baseline changed.
 Vector3 moved_centre(const Vector3& centre, double lower, double farther) {
   const Vector3 along = unit(centre);
   const Vector3 downwards = unit(plus({0, 1, 0}, along, -along[1]));

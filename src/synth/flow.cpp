@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scenes are stacks of flat layers. Each has a shape and a texture in the first frame, and a similarity that takes it to
-// the second one. Every pixel of either frame shows the topmost layer that covers it, so motions and occlusions are exact.
+// Scenes are stacks of flat layers. Each layer has a shape and a texture in the first frame, and a similarity
+// that maps it to the second one. Every pixel of either frame shows the topmost layer that covers it, so
+// motions and occlusions are exact.
 
 #include "parallax/flow.h"
 
@@ -41,8 +42,8 @@ enum class Outline { everywhere, disc, rectangle, strip };
 
 struct Layer {
   Outline outline = Outline::everywhere;
-  Point2 centre{0, 0}, half{0, 0};  // of a strip, half.x is half of its width
-  Point2 normal{1, 0};              // of a strip
+  Point2 centre{0, 0}, half{0, 0};  // for a strip, half.x is half of its width
+  Point2 normal{1, 0};              // strips only
   Similarity motion = {};
   std::uint64_t texture = 0;
   double texture_scale = 1;
@@ -83,7 +84,8 @@ class SceneMaker {
         background.shift = shift(motion);
         break;
       case FlowScene::rotation: {
-        const double tangent = 0.5 * motion / reach, square = 1 + tangent * tangent;  // of half the angle
+        // tangent of half the angle
+        const double tangent = 0.5 * motion / reach, square = 1 + tangent * tangent;
         background.cosine = (1 - tangent * tangent) / square;
         background.sine = 2 * tangent / square;
         break;
@@ -107,7 +109,7 @@ class SceneMaker {
  private:
   // No longer than `longest`, in any direction.
   Point2 shift(double longest) {
-    constexpr double side = 0.7071;  // of the square in a circle, halved
+    constexpr double side = 0.7071;  // half the side of the square in a circle
     const double x = random_.between(-side, side) * longest;
     return {x, random_.between(-side, side) * longest};
   }
@@ -136,7 +138,8 @@ class SceneMaker {
   Layer strip(Point2 background) {
     Layer layer = anywhere(Outline::strip);
     layer.half.x = random_.between(1.5, 4);
-    const double tangent = random_.between(-1, 1), square = 1 + tangent * tangent;  // of half the angle
+    // tangent of half the angle
+    const double tangent = random_.between(-1, 1), square = 1 + tangent * tangent;
     layer.normal = {(1 - tangent * tangent) / square, 2 * tangent / square};
     const Point2 further = shift(0.4 * parameters_.motion);
     layer.motion.shift = {background.x + further.x, background.y + further.y};
@@ -149,7 +152,7 @@ class SceneMaker {
 
 struct Sight {
   const Layer* layer;
-  Point2 place;  // in the first frame
+  Point2 place;  // position in the first frame
 };
 
 // The topmost layer at a point of a frame.
@@ -161,7 +164,7 @@ Sight look(const std::vector<Layer>& layers, Point2 point, bool second) {
   return {&layers.front(), point};
 }
 
-// Nearly normal, of standard deviation 1: the sum of twelve numbers in [−½, ½).
+// Approximately normal, with standard deviation 1: the sum of twelve numbers in [−½, ½).
 double noise_at(std::uint64_t seed, int x, int y) {
   double sum = -6;
   for (std::uint64_t i = 0; i < 12; ++i) sum += lattice(seed + i, x, y);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scenes are sets of planar surfaces, each with a disparity d = a + b·x + c·y in left coordinates, inside a
 // shape. Every pixel of either view is cast onto all of them and shows the nearest; texture is a function of
-// the position on the surface. So truth and occlusion are exact. Only +, −, ×, ÷ and floor are used, so that
-// every machine renders the same bytes.
+// the position on the surface. Truth and occlusion are therefore exact. Only +, −, ×, ÷ and floor are used,
+// so that every machine renders the same bytes.
 
 #include "parallax/synth.h"
 
@@ -59,8 +59,8 @@ Surface shape_anywhere(Shape shape, Size size, Random& random) {
   return surface;
 }
 
-// Chooses slopes that keep the disparity within [0, highest] in both views: the right one sees points whose
-// left column lies up to a disparity beyond the image.
+// Chooses slopes that keep the disparity within [0, highest] in both views. The right view shows points whose
+// left column is beyond the image by up to a disparity.
 void slant(Surface& surface, Size size, double highest, Random& random) {
   const double columns = size.width + highest;
   const double middle = random.between(0.3, 0.7) * highest;

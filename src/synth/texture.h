@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers and textures of synthetic pairs. Only +, −, ×, ÷ and floor are used, so that every machine renders the
-// same bytes.
+// Random numbers and textures of synthetic pairs. Only +, −, ×, ÷ and floor are used, so that every machine
+// renders the same bytes.
 #pragma once
 
 #include <array>

@@ -14,7 +14,7 @@
 namespace parallax {
 namespace {
 
-// For totals.
+// Padding of the surrounding image for totals.
 constexpr int padding = 48;
 
 // The columns or rows around one of them.
@@ -40,7 +40,7 @@ View<const std::uint8_t> part(View<const std::uint8_t> mask, const Rectangle& re
   return {mask.row(region.y) + region.x, region.size, mask.stride_bytes};
 }
 
-// Nothing but the match.
+// No refinement after the match.
 RefineParameters no_steps() {
   RefineParameters steps;
   steps.left_right_check = false;
@@ -60,7 +60,7 @@ void check_images(const StereoPair& pair) {
   check_mask("right mask", pair.right_mask, pair.left.format.size);
 }
 
-// Of each disparity, keeps the row offset with the lowest total.
+// Keeps, for each disparity, the row offset with the lowest total.
 void keep_best_row_offsets(CostCurve& curve, std::size_t disparities) {
   const std::size_t labels = curve.data_costs.size();
   for (std::size_t label = disparities; label < labels && curve.totals.size() == labels; ++label) {

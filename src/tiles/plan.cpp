@@ -27,17 +27,17 @@ using tiles::tile_parameters;
 struct Axis {
   int extent;  // size of the image
   int before, after, alignment;
-  int largest;  // largest size of a tile
+  int largest;  // maximum size of a tile
 };
 
 // A tile in one dimension.
 struct Span {
-  int first, last;  // the part of the map, without `last`
+  int first, last;  // the part of the map, excluding `last`
   int around;       // start of the part with margins
 };
 
-// Cuts an axis into tiles of one length. The last tile is shifted inwards to end with the image. It still begins
-// at a multiple of the alignment: a length below the extent differs from it by such a multiple.
+// Cuts an axis into tiles of one length. The last tile is shifted inwards to end with the image. It still
+// begins at a multiple of the alignment: a length below the extent differs from it by such a multiple.
 std::vector<Span> cut(const Axis& axis, int length) {
   std::vector<Span> spans;
   for (int done = 0; done < axis.extent; done = spans.back().last) {
@@ -60,7 +60,7 @@ struct Cut {
 // Smaller tiles would consist almost entirely of margins.
 constexpr int least_inside = 16;
 
-// The shortest length that holds `least_inside` pixels and their margins wherever they begin.
+// The shortest length that holds `least_inside` pixels and their margins, wherever they begin.
 int least_length(const Axis& axis) {
   const long long least = 0LL + axis.before + axis.after + axis.alignment - 1 + least_inside;
   if (least >= axis.extent) return axis.extent;
@@ -101,12 +101,13 @@ class Limits {
       : limited_(limits.max_memory_bytes > 0), bytes_(limited_ ? limits.max_memory_bytes : whole_memory()) {}
 
   bool allow(const TileMemory& tile) const {
-    // As in Matcher: a caller's limit covers all memory; without one, host and GPU memory are checked separately.
+    // Like Matcher: a caller's limit covers all memory; without one, host and GPU memory are checked
+    // separately.
     const std::size_t elsewhere = !limited_ && tile.gpu ? tile.gpu->needed : 0;
     return tile.bytes - elsewhere <= bytes_ && fits_gpu(tile);
   }
 
-  // \throws Error (memory) unless the smallest tiles fit, and `stitching`, the least memory to stitch them
+  // \throws Error (memory) unless the smallest tiles fit, and `stitching`, the minimum memory to stitch them
   void check(const TileMemory& smallest, Size size, std::size_t stitching) const {
     const std::string tiles = "the smallest tiles, of " + text(size) + ",";
     if (!fits_gpu(smallest))
@@ -162,8 +163,8 @@ class TileEstimate {
   std::unique_ptr<detail::Plan> last_;
 };
 
-// Finds the tile size within the limits that needs the least total work, margins included. For each number of
-// tile columns, it considers the fewest tile rows that memory allows.
+// Finds the tile size within the limits that needs the least total work, including margins. For each number
+// of tile columns, it considers the fewest tile rows that memory allows.
 class Search {
  public:
   Search(const Axis& columns, const Axis& rows, const Limits& limits, TileEstimate& estimate)

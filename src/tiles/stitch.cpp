@@ -2,17 +2,17 @@
 // Runs the steps after the tiles, in strips of full rows.
 //
 // A strip is refined together with the rows around it, its halo, as if the image ended there. The strip's own
-// rows become what they would be in the full map if the halo is as deep as the reach of all steps added up:
+// rows get the same values as in the full map if the halo is as deep as the reach of all steps added up:
 //
 // - The speckle filter, which removes regions of fewer than S pixels, reaches S − 1 rows. If the region of a
-//   pixel has S or more pixels, S of them are within S − 1 steps of it and so within S − 1 rows; if it has
-//   fewer, all of them are. Cutting off what lies beyond cannot make a region larger.
+//   pixel has S or more pixels, S of them are within S − 1 steps of it and therefore within S − 1 rows; if it
+//   has fewer, all of them are. Cutting off the rows beyond cannot enlarge a region.
 // - Fill::row reaches only along its row, Fill::directions also `fill_reach` rows up and down. Fill::planes
 //   reaches `plane_reach` rows and then fills in directions; a window must begin at a row of the image where
 //   cells of superpixels begin. Row offsets are passed on within the same rows.
 // - The median, weighted median and bilateral filters reach half a window.
 //
-// Later steps do not look at the rows of the halo that earlier ones get wrong. The same holds for the status,
+// Later steps do not read the rows of the halo that earlier steps get wrong. The same holds for the status,
 // which only the speckle filter and the fill write.
 
 #include <algorithm>
@@ -90,7 +90,7 @@ class Stitcher {
     int top = 0;
   };
 
-  // Windows begin at multiples of the alignment, the last one, too, which ends with the image.
+  // Windows begin at multiples of the alignment, including the last one, which ends with the image.
   int window_height() const {
     const long long least = rows_ + 2LL * halo_ + alignment_ - 1;
     if (least >= image_.height) return image_.height;

@@ -54,7 +54,7 @@ DisparityMap part_of(const DisparityMap& map, const Rectangle& part) {
           map.row_offset.empty() ? map.row_offset : part_of(map.row_offset, part)};
 }
 
-// The part that a tile decides, within the map of its surroundings.
+// The part of its surroundings' map that a tile decides.
 Rectangle inside_of(const Tile& tile) {
   return {tile.inside.x - tile.around.x, tile.inside.y - tile.around.y, tile.inside.size};
 }
@@ -155,7 +155,7 @@ class TilePool::State {
     return matched;
   }
 
-  // Gives the memory of a tile that failed back, too.
+  // Also returns the memory of a tile that failed.
   template <class Wait>
   auto wait(const Wait& wait) {
     try {
@@ -182,7 +182,8 @@ class TilePool::State {
     DisparityMap inside;
   };
 
-  // Tiles are as large as memory allows: one at a time on each device, and one that is ready when it gets free.
+  // Tiles are as large as memory allows: each device matches one at a time, and one more is ready for the
+  // next device that becomes free.
   static PoolLimits limits_of_pool(const TilePlan& plan) {
     const PlanOptions limits = limits_of_matcher(plan);
     return {.max_memory_bytes = limits.max_memory_bytes,
@@ -253,7 +254,7 @@ int TilePool::matchers() const {
 
 namespace {
 
-// Stitches the map of which every tile has its part, in place.
+// Stitches in place a map that has every tile's part.
 void stitch_in_place(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map) {
   const Workers workers(1);
   Strips strips;
@@ -296,7 +297,7 @@ void match_in_tiles(const TilePlan& plan, const std::vector<Device>& devices, co
     const auto finish_one = [&] {
       try {
         pool.wait_any();
-      } catch (const PairError& error) {  // pairs are numbered as tiles
+      } catch (const PairError& error) {  // pairs have the numbers of tiles
         throw Error(error.category(), "tile " + std::to_string(error.number()) + ": " + error.reason(),
                     error.is_transient());
       }
@@ -304,7 +305,7 @@ void match_in_tiles(const TilePlan& plan, const std::vector<Device>& devices, co
       if (progress) progress(done, plan.tiles.size());
     };
     for (const Tile& tile : plan.tiles) {
-      // One more than are matched is ready when a device gets free.
+      // One more tile than are matched is ready when a device becomes free.
       if (begun > done + static_cast<std::size_t>(pool.matchers())) finish_one();
       pool.submit(tile, part_of(pair, tile.around), part_of(map, tile.inside));
       ++begun;

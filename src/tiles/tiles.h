@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What planning, matching and stitching tiles share.
+// Functions that planning, matching and stitching tiles share.
 #pragma once
 
 #include "parallax/tiles.h"
@@ -9,11 +9,13 @@ namespace parallax::tiles {
 // Parameters for matching a tile: the left-right check is the only refinement step.
 MatcherParameters tile_parameters(MatcherParameters parameters);
 
-// Refinement steps that run on the stitched map. \throws Error (argument) for refit, which cannot
+// The refinement steps that run on the stitched map.
+// \throws Error (argument) for refit, which cannot run there
 RefineParameters steps_after_tiles(const MatcherParameters& parameters);
 
-// Checks a plan, which may come from a file. \throws Error (argument) unless its tiles are in row order, cover the
-// image without overlap, and are matched from rectangles of one size that include their margins
+// Checks a plan, which may come from a file.
+// \throws Error (argument) unless its tiles are in row order, cover the image without overlap, and are
+// matched from rectangles of one size that include their margins
 void check_tiles(const TilePlan& plan);
 
 // Bytes of both colour images of a tile, their masks, and its map with and without margins.

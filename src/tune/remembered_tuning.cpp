@@ -44,7 +44,7 @@ class Memory {
     return entries_;
   }
 
-  // Finds an entry in the file, else in the library's defaults.
+  // Finds an entry in the file, or else in the library's defaults.
   std::optional<TunedConfiguration> find(const TunedConfiguration& problem) {
     const std::lock_guard guard(mutex_);
     read_if_changed();

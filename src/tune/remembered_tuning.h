@@ -18,8 +18,8 @@ extern const char* const tuning_defaults;
 TunedConfiguration tuning_key(const MatcherParameters& parameters, const DeviceIdentity& device,
                               const ImageFormat& format, const TuningSpace& space);
 
-// The stored configuration of a plan, with the values of `given` in its place; `given` alone if no stored one
-// can be combined with it.
+// The stored configuration of a plan, overridden by the values of `given`; `given` alone if no stored
+// configuration can be combined with it.
 Configuration remembered_configuration(const Backend& backend, const MatcherParameters& parameters,
                                        const Device& device, const ImageFormat& format,
                                        const Configuration& given = {});

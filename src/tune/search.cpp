@@ -14,18 +14,18 @@ namespace parallax::tuning {
 namespace {
 
 constexpr std::size_t the_default = 0;
-// Besides the default: contestants in a group of the first comparison, and in the second.
+// Contestants in a group of the first comparison, and in the second one, besides the default.
 constexpr std::size_t group_size = 4, finalists = 4;
 // The ends of phases, as fractions of the budget: running the default alone; building one candidate per step
 // of occupancy; beginning new groups; beginning rounds of the finalists.
 constexpr double end_of_first_runs = 0.2, end_of_building = 0.6, end_of_groups = 0.7, end_of_finals = 0.9;
-// A candidate this much slower than the default in three rounds out of four is dropped after some rounds: few
-// if runs are long, because disturbances average out in them, more if they are short.
+// A candidate this much slower than the default in three rounds out of four is dropped: after few rounds if
+// runs are long, because disturbances average out in them, after more if they are short.
 constexpr double hopeless = 1.15;
 int rounds_of_hope(double milliseconds) {
   return milliseconds > 100 ? 3 : 7;
 }
-// A candidate is faster below this ratio: smaller differences may be noise in the median.
+// A candidate counts as faster below this ratio, because smaller differences may be noise in the median.
 constexpr double faster = 0.99;
 
 double median(std::vector<double> values) {
@@ -42,7 +42,7 @@ double trimmed_mean(std::vector<double> values) {
          static_cast<double>(values.end() - values.begin() - 2 * cut);
 }
 
-// The ratios of own times to others', round by round.
+// The ratios of own times to other times, round by round.
 std::vector<double> ratios(const std::vector<double>& own, const std::vector<double>& others) {
   std::vector<double> result;
   for (std::size_t i = 0; i < std::min(own.size(), others.size()); ++i) result.push_back(own[i] / others[i]);
@@ -88,7 +88,7 @@ class Search {
   }
 
   SearchResult run(TuningSearch which) {
-    // A failure here is passed to the caller: the search cannot begin.
+    // A failure here is passed to the caller, because the search cannot begin.
     keep_open(the_default, landscape_.open(trial(the_default).configuration));
     for (int i = 0; i == 0 || (i < 5 && !past(end_of_first_runs)); ++i)
       times_of_default_.push_back(open_.back().candidate->run());
@@ -189,8 +189,8 @@ class Search {
     }
   }
 
-  // The number of rounds: at least `least`, then until the fraction `end` of the budget is used up, the default's
-  // runs have taken about `patience` milliseconds, or `most` rounds are done.
+  // The number of rounds: at least `least`, then until the fraction `end` of the budget is used up, the
+  // default's runs have taken about `patience` milliseconds, or `most` rounds are done.
   struct Rounds {
     int least, most;
     double patience;
@@ -236,7 +236,7 @@ class Search {
       const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first);
       return std::vector(begin, begin + static_cast<std::ptrdiff_t>(std::min(count, order.size() - first)));
     };
-    // Full groups, so that prepared candidates are compared soon.
+    // Groups are full, so that prepared candidates are compared soon.
     const auto at_once = static_cast<std::size_t>(landscape_.prepared_at_once());
     const std::size_t batch = round_up(at_once, group_size);
     for (std::size_t first = 0; first < order.size() && !is_out(the_default); first += group_size) {
@@ -249,7 +249,7 @@ class Search {
 
   void compare_known() {
     compare({known_}, first_rounds);
-    // Finds out whether the failure made the device unusable.
+    // Determines whether the failure made the device unusable.
     if (is_out(known_)) sample(the_default);
   }
 
@@ -284,7 +284,7 @@ class Search {
     return order;
   }
 
-  // Compares the first candidate that still works, and the known one, with the default once more.
+  // Compares the first candidate that still works, the known one, and the default once more.
   void decide(const std::vector<std::size_t>& order) {
     for (const std::size_t index : order) {
       if (is_out(the_default)) break;
@@ -304,7 +304,7 @@ class Search {
     if (result_.default_milliseconds == 0 && !is_out(the_default)) measure_default();
   }
 
-  // The default unless another is faster.
+  // The default, unless another one is faster.
   std::size_t best_of(const std::vector<std::size_t>& contestants) {
     std::size_t best = the_default;
     double least = faster;
@@ -332,8 +332,8 @@ class Search {
     }
   }
 
-  // Picks for each step of occupancy the candidate that keeps most on the chip, and among equals the one that
-  // leaves most to the plan. If it fails, picks the next one.
+  // Picks for each step of occupancy the candidate that keeps most values on the chip, and among equals the
+  // one that leaves most choices to the plan. If it fails, picks the next one.
   std::vector<std::size_t> best_of_each_occupancy() {
     if (is_out(the_default)) return {};
     count_footprints();

@@ -7,10 +7,10 @@
 // affect the footprint, such as a strategy, are then tried one by one on the fastest. The exhaustive search
 // runs all configurations for which there is time.
 //
-// No single time is trusted. Samples are taken in rounds, one per contestant, so that whatever slows the machine
-// down slows all contestants down; two are compared by the median of their ratios over the rounds. A few rounds
-// include all candidates, more rounds the best few, and the last rounds only the best, the one known before, and
-// the default, all reopened. Only a winner of these last rounds replaces the default.
+// No single time is trusted. Samples are taken in rounds, one per contestant, so that disturbances of the
+// machine slow all contestants down; two are compared by the median of their ratios over the rounds. A few
+// rounds include all candidates, more rounds the best few, and the last rounds only the best, the previously
+// known one, and the default, all reopened. Only a winner of these last rounds replaces the default.
 #pragma once
 
 #include <functional>
@@ -46,7 +46,7 @@ class Landscape {
   virtual Footprint footprint(const Configuration& configuration) = 0;
   // Prepares several candidates at once that will be opened soon. Starts nothing after `until`.
   virtual void prepare(const std::vector<Configuration>&, double /*until*/) {}
-  // How many prepare() handles at once.
+  // The number of candidates that prepare() handles at once.
   virtual int prepared_at_once() const { return 1; }
   // The current time.
   virtual double seconds() const = 0;
@@ -70,23 +70,23 @@ struct Trial {
 struct SearchResult {
   std::vector<Trial> trials;  // one per candidate, in the same order; the first is the default
   std::size_t best = 0;
-  // Whether any candidate was compared with the default and the default kept working.
+  // Whether any candidate was compared with the default, and the default kept working.
   bool compared = false;
   // Times of the best candidate and of the default in the last comparison; equal if the default is best.
   double milliseconds = 0, default_milliseconds = 0;
   double seconds = 0;
-  std::string ended_early;  // why the search ended before all were tried; else empty
+  std::string ended_early;  // why the search ended before all candidates were tried; else empty
 };
 
 // The input of a search.
 struct SearchRequest {
   std::vector<Configuration> candidates;  // the first is the default
-  Configuration known;                    // the candidate that was best before; always compared
+  Configuration known;                    // the previously best candidate; always compared
   TuningSearch which = TuningSearch::exhaustive;
   double budget_seconds = 60;
 };
 
-// \throws what the default throws if it fails at the start
+// \throws the default's exception if it fails at the start
 SearchResult search(Landscape& landscape, const SearchRequest& request,
                     const std::function<void(const std::string&)>& progress);
 

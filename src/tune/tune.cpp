@@ -38,7 +38,7 @@ struct Map {
         row_offset(with_row_offsets ? size : Size{}),
         status(size) {}
   DisparityMap view() { return {disparity.view(), status.view(), confidence.view(), row_offset.view()}; }
-  // Fills the map, so that whatever a run does not write is found to differ.
+  // Fills the map, so that values that a run does not write are found to differ.
   void spoil(int byte) {
     for (int y = 0; y < disparity.height(); ++y) {
       const auto width = static_cast<std::size_t>(disparity.width());
@@ -131,7 +131,7 @@ class Plans final : public tuning::Landscape {
       try {
         detail::allocate(*make_plan(configurations[static_cast<std::size_t>(i)]), limits_);
       } catch (const std::exception&) {
-        // open() will report the failure.
+        // open() reports the failure.
       }
     });
   }
@@ -154,7 +154,8 @@ class Plans final : public tuning::Landscape {
       if (plans_.last_ == this) plans_.last_ = nullptr;
     }
 
-    // Warms up after a run of another plan, unless runs are long, so that caches and clocks are as in a sequence.
+    // Warms up after a run of another plan, unless runs are long, so that caches and clocks are in the state
+    // of consecutive runs.
     double run() override {
       constexpr double long_run = 10;
       if (plans_.last_ != this && last_milliseconds_ < long_run) run_once();
@@ -215,10 +216,10 @@ class Plans final : public tuning::Landscape {
   std::size_t free_on_gpu_ = 0;  // before any plan was allocated
   Bytes held_;
   int held_plans_ = 0;
-  const Built* last_ = nullptr;  // the last that ran
+  const Built* last_ = nullptr;  // the last one that ran
 };
 
-// Checks the pair as Matcher::run() does. Uses no remembered configuration, because that may fail.
+// Checks the pair like Matcher::run(). Uses no remembered configuration, because that may fail.
 void check_pair(const MatcherParameters& parameters, const Device& device, const StereoPair& pair) {
   const ImageFormat& format = pair.left.format;
   const std::unique_ptr<detail::Plan> plan = detail::make_plan(parameters, device, format, Configuration());

@@ -124,7 +124,8 @@ std::string read_text(const fs::path& path) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A lock file, held while the tuning file is read and rewritten. That one is replaced, so it cannot be the lock.
+// A lock file, held while the tuning file is read and rewritten. The tuning file itself is replaced, so it
+// cannot be the lock.
 class Lock {
  public:
   explicit Lock(const fs::path& path) {

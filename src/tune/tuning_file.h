@@ -36,14 +36,14 @@ struct Stamp {
   bool operator==(const Stamp&) const = default;
 };
 
-// Returns no value if the file does not exist.
+// Empty if the file does not exist.
 std::optional<Stamp> stamp_of(const std::filesystem::path& path);
 
 // \throws Error (file)
 std::vector<TunedConfiguration> read(const std::filesystem::path& path);
 
-// Reads the file again, because other processes may have written it, and writes the entries as `change`
-// leaves them. An unreadable file is set aside.
+// Reads the file again, because other processes may have written it, and writes the entries that `change`
+// leaves. An unreadable file is set aside.
 // \throws Error (file)
 void change_file(const std::function<void(std::vector<TunedConfiguration>& entries)>& change);
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# PARALLAX_UPDATE_ABI=1 ctest -R abi keeps what there is as the last release, in parallax-0.1.abi.
+# PARALLAX_UPDATE_ABI=1 ctest -R abi stores the current interface as that of the last release, in parallax-0.1.abi.
 set(release ${CMAKE_CURRENT_LIST_DIR}/parallax-0.1.abi)
 get_filename_component(folder ${library} DIRECTORY)
 set(now ${folder}/now.abi)
-# Types of other headers do not belong to it.
+# Types of other headers do not belong to the interface.
 file(COPY ${header} DESTINATION ${folder}/headers)
 execute_process(
   COMMAND ${abidw} --headers-dir ${folder}/headers --drop-private-types --exported-interfaces-only --drop-undefined-syms --no-corpus-path

@@ -155,7 +155,7 @@ TEST(CTest, RowOffsetsAreThoseOfCpp) {
   expect_ok(parallax_matcher_run(matcher, &arguments.given, &arguments.map));
   expect_same(expected, actual, "motion");
 
-  // A program of the first version does not know them: the member is not read.
+  // A program built for the first version does not know the member, so it is not read.
   Result without(size, 1);
   Arguments older(views, without);
   older.map.struct_size = offsetof(parallax_map, row_offset);
@@ -282,7 +282,7 @@ TEST(CTest, ParametersAreSetByName) {
               "smoothing is nan");
   expect_code(PARALLAX_ERROR_ARGUMENT, parallax_matcher_set_json(matcher, "[1]"), "not a JSON object");
   expect_code(PARALLAX_ERROR_ARGUMENT, parallax_matcher_set_json(matcher, R"({"method": "block"})"), "block");
-  // All or none.
+  // Sets all values or none.
   expect_code(PARALLAX_ERROR_ARGUMENT, parallax_matcher_set_json(matcher, R"({"levels": 5, "window": 9})"),
               "window");
   EXPECT_EQ(get("levels"), "2");
@@ -464,7 +464,7 @@ TEST(CTest, MessagesAreThoseOfTheThread) {
   EXPECT_TRUE(contains(parallax_error_message(), "one"));
 }
 
-// Counts tiles; says `answer` at the second.
+// Counts tiles; returns `answer` for the second.
 struct Watch {
   int32_t answer = 0;
   std::vector<int64_t> done;
@@ -712,7 +712,7 @@ TEST(CTest, CalibrationsHaveAUnit) {
   calibration.metres_per_unit = -1;
   expect_code(PARALLAX_ERROR_ARGUMENT, parallax_calibration_in_metres(&calibration), "metres_per_unit is -1");
 
-  // A program of the first version does not know the unit.
+  // A program built for the first version does not know the unit.
   calibration.struct_size = offsetof(parallax_calibration, metres_per_unit);
   expect_ok(parallax_read_calibration(path.c_str(), &calibration));
   EXPECT_EQ(calibration.baseline, 50);

@@ -34,7 +34,7 @@ parallax_image image_of(const std::vector<std::uint8_t>& colours) {
   return {sizeof(parallax_image), colours.data(), size.width, size.height, 3 * size.width, PARALLAX_UINT8, 3};
 }
 
-// Red is as gray, green darker, blue brighter.
+// Red equals gray, green is darker, blue brighter.
 std::vector<std::uint8_t> coloured(const Plane<std::uint8_t>& gray, double green, double blue) {
   std::vector<std::uint8_t> pixels;
   for (int y = 0; y < size.height; ++y)
@@ -213,7 +213,7 @@ TEST(CCheckTest, APairThatCannotBeMatchedIsNoError) {
   parallax_pair_report_release(report);
 }
 
-// Its range is that of the pair in which this is undone.
+// The range is that of the pair in which this is undone.
 TEST(CCheckTest, AMirroredPictureHasNoRangeToSearch) {
   const FaultyPair faulty(size, 1, {});
   Plane<std::uint8_t> mirrored(size);

@@ -19,7 +19,7 @@ void expect_refused(parallax_code code, std::string_view part,
   EXPECT_TRUE(contains(parallax_error_message(), part)) << parallax_error_message() << "\nlacks " << part;
 }
 
-// A pair with its map, as a caller of C has them.
+// A pair with its map, in a C caller's structs.
 struct CJob {
   explicit CJob(int seed, Size size = {48, 32})
       : pair(synthesize({.size = size, .disparities = 8, .seed = static_cast<std::uint64_t>(seed)})),

@@ -223,7 +223,7 @@ TEST_F(CRectifiedTest, AMatcherGivesTheBytesOfCpp) {
   cpp.run(left.view(), right.view(), expected.map());
   parallax_rectified_matcher* rectified = nullptr;
   expect_ok(parallax_rectified_matcher_create(matcher, handle, &parameters, PARALLAX_UINT8, &rectified));
-  // What it was made from is not needed.
+  // The objects from which it was made are not needed any more.
   expect_ok(parallax_matcher_set_int(matcher, "disparities", 8));
   const parallax_output disparity = output_of(actual.disparity), status = output_of(actual.status);
   const parallax_map map{sizeof(map), &disparity, &status, nullptr, nullptr};

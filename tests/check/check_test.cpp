@@ -125,7 +125,7 @@ TEST(CheckTest, RowsOffOfManyPixelsAreFoundWithinTheSearch) {
   const PairReport report = check_faults({.rows = 12, .roll = 0.01});
   EXPECT_EQ(report.verdict, Verdict::rows_off);
   EXPECT_NEAR(report.model.shift.value, 12, 0.05);
-  // More than 5 % of the height, and more than three times as much.
+  // More than 5 % of the height, and then more than three times as much.
   EXPECT_NEAR(check_faults({.rows = 40}).model.shift.value, 40, 0.05);
   const FaultyPair far(small, 1, {.rows = 60});
   EXPECT_EQ(check_pair(far.pair()).verdict, Verdict::unrelated);
@@ -217,7 +217,7 @@ TEST(CheckTest, ExchangedPicturesAreFound) {
   EXPECT_GE(report.range.min_disparity + report.range.disparities - 1, report.range.highest);
 }
 
-// Both pictures flipped look like exchanged ones; a single one is found, and which it is.
+// If both pictures are flipped, they look exchanged; a single flipped one is found, and identified.
 TEST(CheckTest, MirroredAndTurnedPicturesAreFound) {
   const FaultyPair pair(small, 1, {});
   struct Case {
@@ -232,7 +232,7 @@ TEST(CheckTest, MirroredAndTurnedPicturesAreFound) {
                      of_left = check_pair({left.view(), pair.right().view()});
     EXPECT_EQ(of_right.verdict, c.verdict) << of_right.sentence;
     EXPECT_EQ(of_left.verdict, c.verdict) << of_left.sentence;
-    // Mirrored rows leave the disparities as they are, and so do not tell the pictures apart.
+    // Mirrored rows leave the disparities unchanged, so the pictures cannot be told apart.
     EXPECT_EQ(of_right.side, c.columns ? Side::right : Side::neither);
     EXPECT_EQ(of_left.side, c.columns ? Side::left : Side::neither);
     for (const PairReport* report : {&of_right, &of_left}) {
@@ -322,7 +322,7 @@ TEST(CheckTest, ColoursThatDifferAreNamed) {
   EXPECT_FALSE(has_remark(gray, "Colours differ"));
 }
 
-// Twelve bits in words of 16, as many cameras give them.
+// Twelve bits in words of 16, as many cameras deliver them.
 TEST(CheckTest, DeepPicturesGiveTheSameAsTheirUpperBits) {
   const FaultyPair pair(small, 1, {.rows = 0.4});
   const auto deep = [](const Plane<std::uint8_t>& image) {

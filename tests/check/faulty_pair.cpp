@@ -88,7 +88,7 @@ std::uint8_t FaultyPair::level(double value, double gain, double offset, double 
   return static_cast<std::uint8_t>(std::clamp(std::floor(with_noise + 0.5), 0.0, 255.0));
 }
 
-// From the left camera's axes to the right one's.
+// Rotates from the left camera's axes to the right one's.
 std::array<FaultyPair::Vector, 3> FaultyPair::rotation() const {
   const double cr = std::cos(faults_.roll), sr = std::sin(faults_.roll), cp = std::cos(faults_.pitch),
                sp = std::sin(faults_.pitch), cy = std::cos(faults_.yaw), sy = std::sin(faults_.yaw);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs of two pinhole cameras with known faults. The right view is ray-cast through the exact camera, so that points
-// have known positions in it.
+// Pairs of two pinhole cameras with known faults. The right view is ray-cast through the exact camera, so
+// that points have known positions in it.
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@ struct Faults {
       0;  // turns of the right camera, in radians: about the optical axis, clockwise as the picture shows it
   double pitch = 0;       // about the horizontal axis; what it shows moves down
   double yaw = 0;         // about the vertical axis; what it shows moves right
-  double scale = 1;       // of the right focal length
+  double scale = 1;       // factor of the right focal length
   double higher = 0;      // the right camera stands lower by this share of the baseline
   double forward = 0;     // it stands before the left one by this share of the baseline
   double distortion = 0;  // k1 of the right lens
   double noise = 0;       // amplitude of uniform noise in both pictures, in gray levels
-  double gain = 1;        // of the right picture
+  double gain = 1;        // factor of the right picture
   double offset = 0;
 };
 
@@ -30,7 +30,7 @@ class FaultyPair {
  public:
   FaultyPair(Size size, std::uint64_t seed, const Faults& faults);
 
-  // Of the left camera, in pixels.
+  // The left camera's focal length in pixels.
   double focal() const { return 1.2 * size_.width; }
   StereoPair pair() const { return {left_.view(), right_.view()}; }
   const Plane<std::uint8_t>& left() const { return left_; }
@@ -38,7 +38,7 @@ class FaultyPair {
 
   // The disparity without faults of a left position.
   double true_disparity(double x, double y) const { return nearest(x, y)->disparity(x, y); }
-  // Where the right picture shows what the left one shows here.
+  // The position in the right picture of the point at this left position.
   std::array<double, 2> true_position(double x, double y) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rigs of pairs with known faults, and how well a rig aligns the rows of such a pair.
+// The rigs of pairs with known faults, and a measure of how well a rig aligns the rows of such a pair.
 #pragma once
 
 #include <algorithm>
@@ -41,8 +41,8 @@ inline Rig faulty_rig(Size size, const Faults& faults) {
   return rig;
 }
 
-// Rows off at a share of the picture, in pixels of the pair that the rig rectifies. Where a point is not seen by the right
-// camera, it does not count.
+// The row difference below which this share of the picture is, in pixels of the pair that the rig rectifies.
+// Points that the right camera does not see do not count.
 inline double true_rows_off(const FaultyPair& pair, const Rig& rig, const Rectification& rectification,
                             double share = 0.95) {
   const Lens left(rig.left), right(rig.right);

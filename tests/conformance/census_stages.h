@@ -19,7 +19,7 @@ inline std::unique_ptr<detail::Plan> make_census_plan(const CensusParameters& pa
   return plan;
 }
 
-// Both plans are of census matching, and have run.
+// Both plans must be of census matching, and have run.
 inline void expect_same_stages(const detail::Plan& expected_plan, const detail::Plan& actual_plan,
                                const std::string& about) {
   const auto& expected = dynamic_cast<const census::CensusPlan&>(expected_plan);

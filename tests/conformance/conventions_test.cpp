@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conventions that files and callers rely on, each tested on a pair small enough to follow by hand.
+// The conventions on which files and callers rely, each tested on a pair small enough to follow by hand.
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every method: the cpu device gives the bytes of the reference, on every vector target and thread count. So
-// do floats, because vector lanes do the operations of the reference in the same order.
+// For every method, the cpu device gives the bytes of the reference, on every vector target and thread count.
+// This includes floats, because vector lanes do the reference's operations in the same order.
 
 #include <functional>
 #include <map>
@@ -101,7 +101,7 @@ TEST_P(CpuConformance, KeepsNothingFromTheRunBefore) {
   }
 }
 
-// Parameters for a number of labels: costs and other choices change with that number.
+// Parameters for a number of labels; costs and other choices change with that number.
 std::vector<MatcherParameters> parameters_for_labels(const std::string& method, int labels) {
   std::vector<MatcherParameters> list;
   if (method == "block") {
@@ -135,8 +135,8 @@ std::vector<MatcherParameters> parameters_for_labels(const std::string& method, 
   return list;
 }
 
-// Ranges that end anywhere in a vector, and more labels than a byte can count, on images wide enough that most
-// pixels have every label of the smaller ranges.
+// Ranges that end anywhere in a vector, and more labels than a byte can count, on images wide enough that
+// most pixels have every label of the smaller ranges.
 TEST_P(CpuConformance, EqualsTheReferenceForEveryLabelCount) {
   const bool is_slow = capabilities(method()).energy;
   const SynthPair pair = synthesize({.size = is_slow ? Size{71, 5} : Size{173, 5}, .disparities = 30});
@@ -214,7 +214,7 @@ TEST_P(CpuConformance, EqualsTheReferenceAfterOneIterationOnManyLevels) {
     }
 }
 
-// So many columns and labels that the candidates of a row of tiles do not fit in the cache at once.
+// There are so many columns and labels that the candidates of a row of tiles do not fit in the cache at once.
 TEST_P(CpuConformance, CandidatesInSeveralStripsOfColumnsEqualTheReference) {
   if (method() != "bp") GTEST_SKIP() << "only bp has candidates";
   const SynthPair pair = synthesize({.size = {300, 20}, .disparities = 60});

@@ -155,7 +155,7 @@ TunedValues ways_for_gpu(const TiledBeliefPropagationParameters& parameters, uns
   return ways;
 }
 
-// With fewer iterations than the case has, because an emulated GPU is slow.
+// Uses fewer iterations than the case, because an emulated GPU is slow.
 TiledBeliefPropagationParameters for_gpu(const RandomCase& random_case) {
   auto parameters = *random_case.parameters().get_if<TiledBeliefPropagationParameters>();
   if (!is_emulated()) return parameters;
@@ -193,7 +193,7 @@ TEST_P(CudaConformance, SemiGlobalMatchingEqualsTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, CudaConformance, testing::Range(0u, most_seeds / seeds_a_test));
 
-// Labels whose rows are shared by up to 32 threads, and those that are kept in other memory.
+// Labels whose rows up to 32 threads share, and labels that are kept in other memory.
 TEST_F(CudaTest, MotionEqualsTheReferenceForAnyRangeOfLabels) {
   const SynthPair pair = synthesize({.size = {13, 9}, .disparities = 5});
   struct Case {
@@ -240,7 +240,7 @@ TEST_F(CudaTest, MotionsOneAfterTheOtherEqualTheReference) {
 TEST_F(CudaTest, EqualsTheReferenceForEveryWayToDealLabels) {
   const SynthPair pair = synthesize({.size = {71, 5}, .disparities = 30});
   const StereoPair images = views(pair);
-  // Each arithmetic gets every other combination, so that it sees all counts and all ways. An emulated GPU,
+  // Each arithmetic gets every other combination, so that it covers all counts and all ways. An emulated GPU,
   // which compiles slowly, gets half of them.
   constexpr int counts[] = {2, 5, 16, 21, 33, 64, 100, 256}, ways[] = {2, 4, 16, 32};
   for (std::size_t i = 0; i < std::size(counts); ++i) {
@@ -425,7 +425,7 @@ TEST_F(CudaTest, SchedulersOfTilesNeverChangeAResult) {
 }
 
 // The limits at which sums, messages with their marks, and messages alone stop fitting in bytes; and the
-// largest value.
+// highest value.
 TEST_F(CudaTest, TilesEqualTheReferenceAtTheBoundsOfWidths) {
   constexpr Size size{17, 11};
   constexpr int labels = 9;
@@ -470,7 +470,7 @@ TEST_F(CudaTest, TilesRefuseWhatTheyLack) {
   refuses(16, 64, ways_of_tiles(launches, "", 1), "threads_per_pixel 1 is too few for 64 labels");
 }
 
-// Blocks that wait for each other must not wait for ever.
+// Blocks that wait for each other must not wait forever.
 TEST_F(CudaTest, TilesOfManyRunsNeverWaitForEver) {
   const SynthPair pair = synthesize({.size = {40, 17}, .disparities = 12});
   const StereoPair images = views(pair);
@@ -487,7 +487,8 @@ TEST_F(CudaTest, TilesOfManyRunsNeverWaitForEver) {
   }
 }
 
-// Diagonal paths leave the image, rows have several segments, and nothing after the left-right check hides a difference.
+// Diagonal paths leave the image, rows have several segments, and nothing after the left-right check hides a
+// difference.
 TEST_F(CudaTest, SemiGlobalPathsAndRightMapsEqualTheReference) {
   const SynthPair pair = synthesize({.size = {150, 40}, .disparities = 21});
   for (const int paths : {4, 5, 8}) {
@@ -503,7 +504,7 @@ TEST_F(CudaTest, SemiGlobalPathsAndRightMapsEqualTheReference) {
   }
 }
 
-// All pixels of a strip have the same best label, so that only its neighbours are compared with it.
+// All pixels of a strip have the same best label, so only its neighbours are compared with it.
 TEST_F(CudaTest, CensusComparesBothLabelsBesideTheBest) {
   for (const int shift : {6, 7}) {
     const ShiftedPair pair({71, 23}, shift);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases particular to one method, in which the cpu device must also give the bytes of the reference, on every
+// Cases particular to one method in which the cpu device must also give the bytes of the reference, on every
 // vector target and thread count.
 
 #include <map>
@@ -95,7 +95,7 @@ TEST_P(CensusConformance, EveryStageEqualsTheReference) {
   }
 }
 
-// Any number of threads, going from diagonal to diagonal, gives what the reference finds in raster order.
+// Any number of threads, going from diagonal to diagonal, gives the reference's result in raster order.
 TEST_P(TiledBeliefPropagationConformance, EqualsTheReferenceForEveryTile) {
   const SynthPair pair = synthesize({.size = {139, 75}, .disparities = 5});
   TiledBeliefPropagationParameters parameters = plain_tiled_contest();
@@ -108,7 +108,8 @@ TEST_P(TiledBeliefPropagationConformance, EqualsTheReferenceForEveryTile) {
       parameters.tile = tile;
       parameters.outer = tile % 2 + 1;
       parameters.inner = tile % 3 + 1;
-      // The message width has no effect: computed once for both, and for all vector targets.
+      // The message width has no effect, so the result is computed once for both widths, and for all vector
+      // targets.
       static std::map<int, Result> expected;
       if (expected.count(tile) == 0) expected.emplace(tile, match(parameters, reference, views(pair)));
       for (const int threads : {1, 2, 7})
@@ -119,7 +120,7 @@ TEST_P(TiledBeliefPropagationConformance, EqualsTheReferenceForEveryTile) {
   }
 }
 
-// Every neighbour whose messages a tile reads is in a batch that the batch of the tile waits for.
+// Each neighbour whose messages a tile reads is in a batch for which the tile's batch waits.
 TEST(TiledBeliefPropagationConformanceTest, BatchesWaitForAllNeighbours) {
   using namespace tiled_belief_propagation;
   for (const Size size : {Size{90, 40}, Size{40, 90}, Size{64, 64}, Size{100, 8}, Size{8, 100}, Size{8, 8}}) {
@@ -153,7 +154,7 @@ TEST(TiledBeliefPropagationConformanceTest, BatchesWaitForAllNeighbours) {
   }
 }
 
-// Costs that pull every message to its bound: sums that saturate must not decide.
+// Costs that push every message to its bound, so that saturated sums must not decide.
 TEST(TiledBeliefPropagationConformanceTest, EqualsTheReferenceAtTheBoundsOfBytes) {
   const Size size{40, 33};
   constexpr int labels = 9;

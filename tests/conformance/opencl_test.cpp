@@ -86,8 +86,8 @@ void expect_census_conformance(const CensusParameters& parameters, const StereoP
   }
 }
 
-// The parameters of one case, except those that kernels are built for, which are of another case: building
-// takes most of the time.
+// The parameters of one case, except those for which kernels are built, which come from another case:
+// building takes most of the time.
 CensusParameters with_kernels_of(const CensusParameters& built, CensusParameters parameters) {
   parameters.transform = built.transform;
   parameters.cost = built.cost;
@@ -130,8 +130,8 @@ TEST(OpenclCensusTest, RowToleranceIsRefusedByName) {
                ErrorCategory::device, {"row_tolerance", "choose"});
 }
 
-// All pixels have the same best label, so that only its neighbours are compared with it. Uses the kernels of
-// seed 1.
+// All pixels have the same best label, so only its neighbours are compared with it. Uses the kernels of seed
+// 1.
 TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
   PARALLAX_NEEDS_OPENCL();
   PARALLAX_NEEDS_GPU_KERNELS();
@@ -150,7 +150,7 @@ TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
 }
 
 // A case of belief propagation that OpenCL can match. The steps after matching build their own kernels, and
-// other tests have them.
+// other tests cover them.
 BeliefPropagationParameters for_opencl(BeliefPropagationParameters parameters) {
   parameters.align_rows = false;  // refused
   parameters.row_tolerance = 0;
@@ -167,8 +167,8 @@ class OpenclBeliefPropagationConformance : public OpenclConformance {
   static DataCost cost() { return static_cast<DataCost>(GetParam() % costs); }
   static Arithmetic arithmetic() { return GetParam() < costs ? Arithmetic::fixed8 : Arithmetic::fixed16; }
 
-  // The case with this cost and arithmetic, if that is possible. All cases have the same kernels, because building
-  // takes most of the time; labels of a volume, which cannot be chosen, may need others.
+  // The case with this cost and arithmetic, if possible. All cases share kernels, because building takes most
+  // of the time; labels of a volume, which cannot be chosen, may need others.
   static std::optional<BeliefPropagationParameters> changed(const RandomCase& random_case) {
     constexpr std::size_t most_pixels = 2500;
     auto parameters = *random_case.parameters().get_if<BeliefPropagationParameters>();
@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, OpenclBeliefPropagationConformance, testing::Ran
 
 class OpenclCandidateConformance : public OpenclConformance {};
 
-// On a GPU, with one number of labels: others have other kernels.
+// On a GPU, with a single number of labels, because other numbers have other kernels.
 TEST_P(OpenclCandidateConformance, EqualsTheReference) {
   for (unsigned seed = 100 * GetParam(); seed < 100 * GetParam() + 12; ++seed) {
     const RandomCase random_case("bp", 10'000 + seed);
@@ -295,7 +295,7 @@ class OpenclSemiGlobalConformance : public OpenclConformance {
     return costs[GetParam() % std::size(costs)];
   }
 
-  // The case with this cost, if that is possible. All cases have the same kernels but for the bits of costs, because
+  // The case with this cost, if possible. All cases share kernels except for the bits of costs, because
   // building takes most of the time; labels of a volume, which cannot be chosen, may need others.
   static std::optional<SemiGlobalParameters> changed(const RandomCase& random_case) {
     constexpr std::size_t most_pixels = 2500;

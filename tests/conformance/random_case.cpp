@@ -10,8 +10,8 @@
 namespace parallax::test {
 namespace {
 
-// As set_parameter() takes them; "1..9" is any integer from 1 to 9. A value that is listed twice is chosen
-// twice as often.
+// Texts for set_parameter(); "1..9" is any integer from 1 to 9. A value that is listed twice is chosen twice
+// as often.
 using Values = std::vector<std::string>;
 
 // Values that kernels treat differently, by the name of the parameter, or by method and name. Other
@@ -76,7 +76,7 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"sgm.cost",
        {"census", "census", "census", "absolute-difference", "absolute-difference-colour",
         "birchfield-tomasi", "census-centre-symmetric", "gradient-birchfield-tomasi", "volume"}},
-      // Path costs fit bytes where the highest data cost and large_jump add up to at most 255.
+      // Path costs fit in bytes if the highest data cost and large_jump add up to at most 255.
       {"sgm.data_weight", {"0.02", "0.5", "1", "1", "2", "3.1", "20"}},
       {"sgm.outside_cost", {"none", "none", "0", "1..60", "200", "1000"}},
       {"sgm.window", {"1", "1", "1", "3", "3", "5", "9", "15"}},
@@ -106,7 +106,7 @@ const std::map<std::string, Values>& values_worth_trying() {
 
 RandomCase::RandomCase(const std::string& method, unsigned seed)
     : method_(method), seed_(seed), random_(seed) {
-  // From narrower than a window to wider than a tile.
+  // Sizes from narrower than a window to wider than a tile.
   static const std::vector<Size> sizes{{1, 1},   {1, 7},    {1, 9},    {9, 1},   {11, 1},  {2, 2},   {2, 3},
                                        {3, 3},   {7, 5},    {13, 11},  {33, 4},  {31, 17}, {64, 5},  {37, 41},
                                        {65, 9},  {101, 13}, {53, 29},  {128, 3}, {6, 90},  {130, 2}, {129, 8},
@@ -213,8 +213,8 @@ bool RandomCase::takes_volume() const {
   return capabilities(method_).volume && get_parameter(parameters_, "cost") == "volume";
 }
 
-// Costs of few values make ties, others are up to 5 or 50 units. Some exceed the range of the arithmetic
-// (65504 for halves), and some are not numbers.
+// Costs of few values make ties; others are up to 5 or 50 units. Some exceed the range of the arithmetic
+// (65504 for halves), and some are NaN.
 void RandomCase::make_volume() {
   const float unit = choose<float>({0.3f, 1.0f, 1.0f, 3.0f, 1000.0f, 1e30f}), wide = choose<float>({5, 50});
   const int values = choose<int>({2, 5, 1000});

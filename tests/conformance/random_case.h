@@ -13,7 +13,7 @@
 
 namespace parallax::test {
 
-// Two images with padded rows, often with masks. Half of the rows of the right one show the left one, shifted,
+// Two images with padded rows, often with masks. Half of the right image's rows show the left image shifted,
 // so that some matches are good.
 class RandomPair {
  public:
@@ -26,8 +26,8 @@ class RandomPair {
     if (random_number(random, 0, 2) == 0) right_mask_ = make_mask(random, format.size);
   }
 
-  // Replaces the images by a smooth texture, which lies `shift` columns farther left and half a row lower in the
-  // right one.
+  // Replaces the images by a smooth texture, which lies `shift` columns farther left and half a row lower in
+  // the right one.
   void make_misaligned(int shift) {
     make_smooth(left_, 0, 0);
     make_smooth(right_, shift, -0.5);
@@ -85,7 +85,7 @@ class RandomPair {
     }
   }
 
-  // Shows at (x, y) what the texture has at (x + right, y + down).
+  // Shows the texture's value at (x + right, y + down) at (x, y).
   static void make_smooth(Input& image, double right, double down) {
     const auto [format, channels] = std::pair(image.view.format, image.view.channels);
     for (int row = 0; row < format.size.height; ++row) {
@@ -152,8 +152,8 @@ class RandomCase {
 // A random case of belief propagation, changed so that tiles have candidate labels.
 BeliefPropagationParameters with_candidates(const RandomCase& random_case, unsigned seed);
 
-// Random parameters with align_rows, and a pair whose rows are not aligned. About half of these pairs are matched
-// twice; the others have too few reliable disparities.
+// Random parameters with align_rows, and a pair whose rows are not aligned. About half of these pairs are
+// matched twice; the others have too few reliable disparities.
 struct MisalignedCase {
   explicit MisalignedCase(unsigned seed);
 

@@ -26,7 +26,7 @@ struct Sample {
   bool with_confidence = false;
 };
 
-// A row of a table. Only one of the rows about the same thing can be chosen at a time.
+// A row of a table. Of several rows about the same thing, only one can be chosen at a time.
 struct Row {
   std::string about, value;
   std::function<void(Sample&)> choose;
@@ -77,7 +77,7 @@ Sample start_of(const std::string& method) {
   return sample;
 }
 
-// The value as get_parameter() spells it; nothing if it is not allowed.
+// The spelling of get_parameter(); empty if the value is not allowed.
 std::optional<std::string> spelled(MatcherParameters parameters, const std::string& name,
                                    const std::string& value) {
   try {
@@ -178,8 +178,8 @@ std::vector<Rows> rounds_of(const Rows& rows) {
   return rounds;
 }
 
-// Options that a device accepts are tried together, because compiling kernels takes nearly all of the time,
-// and alone only if that fails.
+// Options that a device accepts are tried together, because compiling kernels takes nearly all of the time;
+// only if that fails, each is tried alone.
 std::map<std::string, std::string> cells_of(const std::string& method, const std::vector<Row>& rows,
                                             const Device& device) {
   const Sample start = start_of(method);

@@ -14,8 +14,8 @@ namespace {
 
 using detail::Configuration, detail::Backend, detail::TuningSpace;
 
-// Every value of every tunable with the others left to the plan, and some random combinations; at most `most`
-// of them.
+// Every value of every tunable, with the other tunables left to the plan, and some random combinations; at
+// most `most` of them.
 std::vector<Configuration> configurations(const TuningSpace& space, std::mt19937& random, int together,
                                           std::size_t most) {
   std::vector<Configuration> all;
@@ -52,7 +52,7 @@ struct Problem {
 };
 
 // Each configuration compiles its own kernels, which is slow on an emulated GPU and with OpenCL on a
-// processor. Sanitizers are slow too.
+// processor. Sanitizers are slow, too.
 std::size_t most_configurations(const Device& device) {
   const bool takes_long = device.kind == DeviceKind::opencl || tuned_device_name(device) == "Emulated GPU";
   return takes_long ? 3 : sanitized ? 4 : 1000;
@@ -115,7 +115,7 @@ std::string variant_of(const MatcherParameters& parameters, const Device& device
   return detail::find_backend(parameters, device).tuning_space(parameters, device, {{64, 48}}).variant;
 }
 
-// The best configuration of one says nothing about the other.
+// The best configuration for one problem says nothing about the other.
 TEST_P(TuningConformance, PlansOfOtherNumbersHaveOtherVariants) {
   if (!is_here(GetParam())) GTEST_SKIP() << "no device " << name(GetParam());
   if (GetParam() == DeviceKind::opencl) GTEST_SKIP() << "its plans have one variant";
@@ -136,7 +136,7 @@ TEST_P(TuningConformance, PlansOfOtherNumbersHaveOtherVariants) {
   EXPECT_NE(variant_of(alone, device), variant_of(compares, device));
 }
 
-// The pictures have several bands, strips, tiles and batches, so that the choices differ.
+// The pictures have several bands, strips, tiles and batches, so that the choices matter.
 TEST_P(TuningConformance, AndSoItDoesOnAPicture) {
   if (!is_here(GetParam())) GTEST_SKIP() << "no device " << name(GetParam());
   if (GetParam() != DeviceKind::cpu) GTEST_SKIP() << "random cases cover it";

@@ -8,8 +8,8 @@
 namespace parallax {
 namespace {
 
-// Every position of source and target within a vector, rows of every length around it, gaps that must stay, both orders of
-// rows, and sizes on both sides of what is written past the caches.
+// Tests every position of source and target within a vector, rows of every length around it, gaps that must
+// stay, both orders of rows, and sizes on both sides of the limit for writing past the caches.
 TEST(CopyRowsTest, CopiesTheRowsAndNothingElse) {
   for (const std::size_t row_bytes : {0u, 1u, 15u, 16u, 17u, 63u, 65u, 1009u}) {
     for (const int rows : {1, 3, 300, 1200}) {

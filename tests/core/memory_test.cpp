@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// With a file system of its own.
+// The test has its own file system.
 class ContainerMemoryTest : public ::testing::Test {
  protected:
   void put(const std::string& name, const std::string& text) const {
@@ -60,7 +60,7 @@ TEST_F(ContainerMemoryTest, GroupOfVersion1IsSeen) {
   EXPECT_EQ(limit(), 4000u);
 }
 
-// In a container, /proc names the group as the host does, and /sys starts at that group.
+// In a container, /proc names the group as on the host, and /sys starts at that group.
 TEST_F(ContainerMemoryTest, GroupThatIsTheRootInAContainerIsSeen) {
   put("proc/self/cgroup", "4:memory:/docker/0123abcd");
   put("sys/fs/cgroup/memory/memory.limit_in_bytes", "7000");

@@ -177,7 +177,7 @@ TEST(WorkersDefaultTest, WorkAfterAFork) {
 
 TEST(WorkersDeathTest, ThreadThatCannotStartIsAnErrorOfTheLibrary) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  // Some of these are enough for everything except the stack of a thread.
+  // Some of these suffice for everything except the stack of a thread.
   for (const rlim_t kibibytes : {64, 1024, 4096, 5120, 6144, 8192, 10240})
     EXPECT_EXIT(run_with_little_more_memory(kibibytes << 10), ::testing::ExitedWithCode(0), "") << kibibytes;
 }

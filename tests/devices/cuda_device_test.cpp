@@ -222,7 +222,7 @@ class CudaPlanTest : public GpuTest, public testing::WithParamInterface<SmallPla
   Matcher plan(int index = 0) const { return Matcher(parameters(), gpu(index), {small_size}); }
   Matcher plan_in_flight(int pairs) const { return {parameters(), gpu(), {small_size}, {0, {}, pairs}}; }
 
-  // The bytes that the first call of that name asks for, taken from the message of its failure.
+  // The number of bytes that the first call of that name requests, taken from the message of its failure.
   std::size_t bytes_asked_for(const char* call) const {
     emulated()->fail_call(call, 1, cuda::out_of_memory);
     const std::optional<Error> error = error_of([&] { plan(); });
@@ -479,7 +479,7 @@ TEST_P(CudaPlanTest, IsEnqueuedOnSeveralStreams) {
     const Result before = one.result();
     other.wait();
     EXPECT_TRUE(same_bytes(other.result(), on_reference(swapped(pair)))) << pairs_in_flight;
-    // With two pairs in flight, each stream has memory of its own; otherwise it waits for the other one.
+    // With two pairs in flight, each stream has its own memory; otherwise it waits for the other stream.
     EXPECT_EQ(same_bytes(one.result(), before), pairs_in_flight == 2);
     one.wait();
     EXPECT_TRUE(same_bytes(one.result(), on_reference(pair))) << pairs_in_flight;
@@ -487,7 +487,7 @@ TEST_P(CudaPlanTest, IsEnqueuedOnSeveralStreams) {
   }
 }
 
-// The map without infinities is made from the matcher's own, which the next match writes.
+// The map without infinities is made from the matcher's own map, which the next match writes.
 TEST_P(CudaPlanTest, TheNextMatchWaitsForAFiniteMap) {
   PARALLAX_NEEDS_EMULATED_GPU();
   const StereoPair pair = views_with_masks(pair_);
@@ -610,7 +610,7 @@ class Pinned {
   cuda::PinnedMemory memory_;
 };
 
-// Hands out consecutive pieces of memory that was filled with 0xEE.
+// Hands out consecutive pieces of memory that is filled with 0xEE.
 class Pieces {
  public:
   explicit Pieces(std::byte* memory) : next_(memory) {}
@@ -775,7 +775,7 @@ TEST_P(CudaPlanTest, ImagesOfTheHostMayHaveAnyLayout) {
   }
 }
 
-// They are laid out in memory of the host, which is then copied: each pointer moves by the same offset.
+// The layouts are made in host memory, which is then copied: each pointer moves by the same offset.
 TEST_P(CudaPlanTest, ImagesOnTheDeviceMayHaveAnyLayout) {
   const Result expected = on_reference(views_with_masks(pair_));
   Matcher matcher = plan();
@@ -810,7 +810,7 @@ TEST_P(CudaPlanTest, ImagesOnTheDeviceMayHaveAnyLayout) {
   }
 }
 
-// The distance between rows of a cost volume: so many rows, plus a gap in floats.
+// The distance between rows of a cost volume: a number of rows, plus a gap in floats.
 struct VolumeCase {
   const char* name;
   int stride_in_rows, gap;
@@ -894,7 +894,7 @@ class CudaOddVolumeTest : public GpuTest {
   std::vector<float> values_ = std::vector<float>(small_size.pixels() * labels);
 };
 
-// Costs that are not numbers, very large costs, and sums that exceed the range of float16.
+// Costs that are NaN, very large costs, and sums that exceed the range of float16.
 TEST_F(CudaOddVolumeTest, CostsBeyondAllBoundsAreWhatTheReferenceMakesOfThem) {
   for (const Arithmetic arithmetic : {Arithmetic::fixed8, Arithmetic::float16}) {
     parameters_.arithmetic = arithmetic;

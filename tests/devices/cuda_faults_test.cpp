@@ -61,7 +61,7 @@ class CudaFaultsTest : public GpuTest, public testing::WithParamInterface<SmallP
   Result expected_{small_size};
 };
 
-// The calls that create what is released later; their number determines the number of releases.
+// The calls that create objects that are released later; their number determines the number of releases.
 constexpr std::string_view makers[] = {"cuMemAlloc_v2",
                                        "cuMemHostAlloc",
                                        "cuStreamCreate",
@@ -146,7 +146,7 @@ TEST_P(CudaFaultsTest, MemoryThatRunsOutIsAnErrorOfMemory) {
   EXPECT_TRUE(lives());
 }
 
-// This happens at the end of a process, when the driver shuts down before its users.
+// All calls fail at the end of a process, when the driver shuts down before its users.
 TEST_P(CudaFaultsTest, NothingIsThrownWhenEveryCallOfTheEndFails) {
   {
     Matcher matcher(parameters(), gpu(), {small_size});
@@ -191,7 +191,7 @@ TEST_F(GpuTest, ACaptureThatFailsLeavesTheStreamAsItWas) {
 
   EXPECT_THROW(cuda::capture(context, stream.get(), [] { throw std::bad_alloc(); }), std::bad_alloc);
   expect_usable();
-  // It is an error to wait for a stream that is capturing.
+  // Waiting for a stream that is capturing is an error.
   const auto wait = [&] { cuda::check(cuda::driver().cuStreamSynchronize(stream.get()), "waiting"); };
   expect_error(error_of([&] { cuda::capture(context, stream.get(), wait); }), ErrorCategory::device,
                {"waiting", "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"});

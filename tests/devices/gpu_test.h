@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the cuda device share: a GPU, which may be the emulated one, and images in its memory.
+// A fixture for tests of the cuda device: a GPU, which may be the emulated one, and images in its memory.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace parallax::test {
 
-// Null where the GPU is a real one, or there is none.
+// Null if the GPU is a real one, or there is none.
 inline const emulated::Controls* emulated() {
   static const emulated::Controls found = emulated::find_controls();
   return found.fail_call != nullptr && found.compilations != nullptr ? &found : nullptr;
@@ -20,7 +20,7 @@ inline const emulated::Controls* emulated() {
 #define PARALLAX_NEEDS_EMULATED_GPU() \
   if (emulated() == nullptr) GTEST_SKIP() << "needs the emulated GPU: see tests/emulated_gpu/README.md"
 
-// Settings of the emulated GPU last for one test.
+// Limits settings of the emulated GPU to one test.
 class GpuTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles the kernels of all kinds of plans with NVIDIA's compiler, which needs no GPU: each for one of the
-// supported architectures, because it is slow. The report on registers and spills in docs/kernels.md takes
+// supported architectures, because it is slow. The report on registers and spills in docs/kernels.md covers
 // all of them:
 //
 //   LD_LIBRARY_PATH=BUILD/emulated_gpu PARALLAX_UPDATE_DOCS=1 test_devices
@@ -127,7 +127,7 @@ Asked parse(const std::string& compilation) {
   return asked;
 }
 
-// What a plan asks the emulated compiler for while it is made; the cache on disk is empty.
+// The programs that a plan requests from the emulated compiler while it is made; the cache on disk is empty.
 template <class Make>
 std::vector<Asked> asked_while(const Make& make) {
   const TemporaryFolder cache;
@@ -193,7 +193,7 @@ const cuda::Compiler* real_compiler() {
   return found;
 }
 
-// Runs also where the report cannot be made.
+// Also runs where the report cannot be made.
 TEST(ReportedPlansTest, HaveValidParameters) {
   for (const ReportedPlan& plan : reported_plans)
     EXPECT_NO_THROW(parameters_from_json(plan.parameters).validate()) << plan.name;
@@ -254,7 +254,7 @@ std::string compiler_log(const Asked& asked, int architecture) {
 
 class NewKernels {
  public:
-  // The kernels of a program; nothing if an earlier plan asked for it.
+  // The kernels of a program; empty if an earlier plan requested it.
   std::map<std::string, Usage> compile(const Asked& asked, int architecture) {
     std::string key = asked.source->name;
     for (const std::string& option : asked.options) key += option;

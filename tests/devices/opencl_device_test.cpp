@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The opencl device: what it lists and refuses, its cache of programs, and its error messages.
+// The opencl device: the devices that it lists and refuses, its cache of programs, and its error messages.
 
 #include "opencl_device.h"
 
@@ -63,8 +63,8 @@ TEST(OpenclDriverDeathTest, MachineWithoutADriverIsToldWhatToInstall) {
 
 class OpenclDeviceTest : public testing::Test {
  protected:
-  // PoCL places its own cache where the environment says when it starts, so start it before a test changes
-  // the environment.
+  // PoCL decides where its own cache is when it starts, so it is started before a test changes the
+  // environment.
   OpenclDeviceTest() { opencl::find_devices(); }
   void SetUp() override { PARALLAX_NEEDS_OPENCL(); }
 };
@@ -172,7 +172,7 @@ TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelAndConfidenceO
   expect_division_refused<SemiGlobalParameters>();
 }
 
-// Volumes of data costs and of each path's.
+// Volumes of data costs and of each path's costs.
 TEST_F(OpenclDeviceTest, VolumesOfSemiGlobalMatchingAreCountedAndRefused) {
   SemiGlobalParameters parameters;
   parameters.paths = 4;
@@ -327,7 +327,7 @@ TEST_F(OpenclCacheTest, CorruptFilesAreMadeAnew) {
   for (const auto& [file, size] : sizes) EXPECT_EQ(read(file).size(), size);
 }
 
-// A driver update without a new version number may leave such files: intact, but useless.
+// A driver update without a new version number may leave such files behind: intact, but useless.
 TEST_F(OpenclCacheTest, BinariesThatTheDriverRefusesAreMadeAnew) {
   plan();
   for (const fs::path& file : files()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans and runs one match, and prints the result: for tests that need a new process, as a process looks for
-// the driver only once.
+// Plans and runs one match, and prints the result: for tests that need a new process, because a process looks
+// for the driver only once.
 //
 //   plan_once DEVICE
 #include <iostream>

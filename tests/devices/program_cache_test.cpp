@@ -110,7 +110,7 @@ TEST_F(ProgramCacheTest, FilesWithAFlippedBitAreRefused) {
   expect_refused_and_written_anew(file, "a flipped bit");
 }
 
-// As if two keys had the same hash.
+// Simulates two keys with the same hash.
 TEST_F(ProgramCacheTest, FilesOfAnotherKeyAreRefused) {
   const fs::path file = write_code();
   const std::string whole = read(file);
@@ -147,7 +147,7 @@ TEST_F(ProgramCacheTest, LinksAreRefused) {
   EXPECT_FALSE(fs::exists(cache_.path() / "nowhere"));
 }
 
-// Opening a pipe would wait for ever.
+// Opening a pipe would wait forever.
 TEST_F(ProgramCacheTest, WhatIsNoFileIsRefused) {
   const fs::path file = write_code();
   fs::remove(file);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links and pictures of the pages lead to files and headings that exist, by GitHub's rules."""
+"""Links and pictures of the pages lead to existing files and headings, by GitHub's rules."""
 
 from __future__ import annotations
 

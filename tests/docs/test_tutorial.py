@@ -53,7 +53,7 @@ def expect_printed(shown: str, printed: str) -> None:
 
 
 def run(commands: str, folder: Path, programs: Path) -> Tuple[str, Path]:
-    """What the commands print, and the folder in which they end."""
+    """The output of the commands, and the folder in which they end."""
     ending = programs / "folder"
     done = subprocess.run(
         ["bash", "-ec", f"trap 'pwd >\"{ending}\"' EXIT\n{commands}"],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's scalar functions. Those that round to nearest are exact; exp, log and the like give the last bits of
-// the host, not of a GPU.
+// CUDA's scalar functions. Functions that round to nearest are exact; exp, log and similar functions give the
+// last bits of the host, not of a GPU.
 #pragma once
 
 #include "machine.h"
@@ -520,7 +520,7 @@ EMULATED_LOAD(__ldlu)
 
 namespace emulated {
 
-// Not deduced: a value converts to what is stored.
+// The type is not deduced, so that a value converts to the stored type.
 template <class T>
 struct Same {
   using type = T;

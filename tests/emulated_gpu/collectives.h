@@ -45,7 +45,7 @@ T exchange(unsigned mask, T value, unsigned source_lane) {
   return value;
 }
 
-// The `width` lanes that a lane exchanges values with, from the first to the last.
+// The `width` lanes with which a lane exchanges values, from the first to the last.
 struct Segment {
   unsigned first, last;
 };
@@ -129,7 +129,7 @@ inline int __uni_sync(unsigned mask, int predicate) {
   const unsigned ballot = __ballot_sync(mask, predicate);
   return ballot == 0 || ballot == mask;
 }
-// Between collectives a thread runs alone, so there is nothing to do.
+// Nothing to do, because a thread runs alone between collectives.
 inline unsigned __activemask() {
   return 1u << emulated::machine().lane;
 }

@@ -10,7 +10,7 @@ namespace emulated {
 
 using parallax::cuda::Result;
 
-// name, number, what cuGetErrorName says, what cuGetErrorString says
+// name, number, text of cuGetErrorName, text of cuGetErrorString
 #define EMULATED_RESULTS(X)                                                                            \
   X(success, 0, "CUDA_SUCCESS", "no error")                                                            \
   X(invalid_value, 1, "CUDA_ERROR_INVALID_VALUE", "invalid argument")                                  \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the emulated driver and compiler that real ones lack: tests control the emulation by them.
+// The functions of the emulated driver and compiler that real ones lack: tests control the emulation with
+// them.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,7 @@ namespace emulated {
   X("libnvrtc.so.13", int, compilations, ())                                  \
   X("libnvrtc.so.13", const char*, compilation, (int index))
 
-// All of them, or none: null where the GPU is a real one.
+// All controls are there, or all are null, if the GPU is a real one.
 struct Controls {
 #define EMULATED_DECLARE(library, result, name, arguments) result(*name) arguments = nullptr;
   EMULATED_CONTROLS(EMULATED_DECLARE)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes CUDA C++ compile as C++ of the host. Included before every program; it includes no system header, so
-// a program that needs one fails here as it does with NVIDIA's compiler. The keywords __global__ and
-// __launch_bounds__ are taken out by nvrtc.cpp.
+// Makes CUDA C++ compile as C++ of the host. Included before every program. It includes no system header, so
+// a program that needs one fails here as it does with NVIDIA's compiler. nvrtc.cpp removes the keywords
+// __global__ and __launch_bounds__.
 #pragma once
 
 #define PARALLAX_EMULATED 1
@@ -17,8 +17,8 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
-// Thread-local, because the thread-local memory of a module is one range, which every block finds filled with
-// garbage.
+// Thread-local, because the thread-local memory of a module is one range, which is filled with garbage before
+// every block.
 #define __shared__ static thread_local
 #define PARALLAX_SHARED(type, name) type* name = static_cast<type*>(emulated::dynamic_shared())
 

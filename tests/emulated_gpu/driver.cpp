@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulated libcuda.so.1, see README.md. Its functions check their arguments as NVIDIA's do.
+// The emulated libcuda.so.1, see README.md. Its functions check their arguments like NVIDIA's.
 #include "devices/cuda/driver.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ using parallax::cuda::StreamHandle;
 namespace emulated {
 namespace {
 
-// As the driver numbers them.
+// The driver's numbers.
 constexpr int capability_major = 75, capability_minor = 76;
 constexpr int most_threads = 0, local_bytes = 3, registers = 4, dynamic_shared_limit = 8;
 constexpr int memory_type = 2;
@@ -722,7 +722,8 @@ Result cuLaunchKernelEx(const LaunchConfiguration* configuration, FunctionHandle
   });
 }
 
-// Not called by Parallax, but by NVIDIA's run-time compiler if it finds this driver; it must find nothing.
+// Parallax does not call it, but NVIDIA's run-time compiler does if it finds this driver; it must find
+// nothing.
 Result cuGetExportTable(const void** table, const void*) {
   if (table != nullptr) *table = nullptr;
   return not_found;

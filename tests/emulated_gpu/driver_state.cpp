@@ -15,7 +15,7 @@ int number_from_environment(const char* name, int otherwise) {
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
-// "cuGraphLaunch,3,214": the third such call has that result.
+// Parses "cuGraphLaunch,3,214": the third such call returns that result.
 std::vector<PlannedFailure> failures_from_environment() {
   const char* text = std::getenv("PARALLAX_EMULATED_FAIL_CALL");
   char name[64] = {};

@@ -35,7 +35,7 @@ class DriverState {
   int version, device_count;
   int architecture = 90;
   std::size_t memory_bytes = std::size_t{2} << 30;
-  // Whether streams defer work for as long as a GPU may.
+  // Whether streams defer work as long as a GPU may.
   bool is_lazy = false;
 
   std::vector<std::unique_ptr<Context>> contexts;
@@ -54,17 +54,17 @@ class DriverState {
   std::vector<PlannedFailure> planned_failures;
 
   bool has_device(int device) const { return device >= 0 && device < device_count; }
-  // Returns the result that this call is to have.
+  // Counts the call, and returns the result that it must have.
   Result count_call(const std::string& name);
   std::size_t live_objects() const;
-  // The most shared memory that a block can ask for.
+  // The maximum shared memory that a block can request.
   std::size_t most_shared_bytes() const;
-  // Fails during a capture, which becomes invalid, because no graph can hold this call.
+  // Fails during a capture and invalidates it, because no graph can hold this call.
   Result check_no_capture();
   // Null for an invalid handle.
   Stream* stream(parallax::cuda::StreamHandle handle, const Context& current) const;
   Function* function(parallax::cuda::FunctionHandle handle) const;
-  // Enqueues the operation. It is done at once, unless the stream is lazy and may defer it.
+  // Enqueues the operation. It is executed at once, unless the stream is lazy and may defer it.
   Result enqueue(Stream& stream, Operation operation, bool at_once = false);
   void finish_all_streams();
 };
@@ -87,7 +87,7 @@ Result call(const char* name, Body body) {
   }
 }
 
-// `body` gets the current context.
+// Calls `body` with the current context.
 template <class Body>
 Result call_in_context(const char* name, Body body) {
   return call(name, [&]() -> Result {
@@ -97,8 +97,8 @@ Result call_in_context(const char* name, Body body) {
   });
 }
 
-// Releases the object even if the call is to fail, or a kernel has failed before: nobody could release it
-// later.
+// Releases the object even if the call must fail, or a kernel has failed before, because nobody could release
+// it later.
 template <class Body>
 Result release_call(const char* name, Body body) {
   const std::lock_guard lock(driver().mutex);

@@ -130,7 +130,7 @@ TEST_F(Execution, sums_prefixes_by_shuffles) {
   EXPECT_EQ(download<int>(outs, in.size()), expected);
 }
 
-// The lane that a lane's value comes from, among `width` lanes.
+// The lane from which a lane's value comes, among `width` lanes.
 int shuffle_source(const std::string& kind, int lane, int by, int width) {
   const int first = lane / width * width, last = first + width - 1;
   if (kind == "__shfl_sync") return first + (by & (width - 1));
@@ -333,7 +333,7 @@ TEST_F(Execution, calls_of_several_threads_of_the_host_get_along) {
     EXPECT_EQ(download<int>(out + 4 * static_cast<DeviceAddress>(n * i), n), expected);
 }
 
-// Kernels that fail leave a real GPU's context unusable for the rest of the process.
+// Kernels that fail make a real GPU's context unusable for the rest of the process.
 class Failure : public Gpu {
  protected:
   // The launch itself returns no error; the next call in the context does.
@@ -435,7 +435,7 @@ TEST_F(Failure, of_writing_behind_an_allocation) {
       "kernel failing wrote behind an allocation of 4096 bytes", {2}, illegal_address);
 }
 
-// The address sanitizer sees kernels too.
+// The address sanitizer checks kernels, too.
 class SanitizedFailure : public Gpu {
  protected:
   void expect_report(const std::string& source, const std::string& report) {

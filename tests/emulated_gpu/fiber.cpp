@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// ucontext sets the signal mask by a system call at each switch, which takes twenty times as long as the
-// rest.
+// ucontext sets the signal mask by a system call at each switch, which takes twenty times as long as the rest
+// of the switch.
 #if defined(__x86_64__) && !defined(EMULATED_UCONTEXT)
 #define EMULATED_ASSEMBLY 1
 #else
@@ -30,10 +30,10 @@
 namespace emulated {
 namespace {
 
-// Enough for kernels, even with the redzones of a sanitizer. Only touched pages take memory.
+// Enough for kernels, even with the redzones of a sanitizer. Only touched pages use memory.
 constexpr std::size_t stack_bytes = 256 * 1024;
 
-// Memory that grows down, with a page below that must not be touched.
+// Memory that grows downwards, with a protected page below it.
 class Stack {
  public:
   Stack() : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
@@ -45,7 +45,7 @@ class Stack {
   }
   ~Stack() {
 #ifdef EMULATED_ASAN
-    // The next user of this address must not find remains of dropped calls.
+    // The next user of this address must not find the poison of dropped calls.
     __asan_unpoison_memory_region(lowest(), stack_bytes);
 #endif
     munmap(memory_, page_ + stack_bytes);
@@ -69,7 +69,7 @@ class Stack {
 
 #ifdef EMULATED_ASSEMBLY
 
-// Where a call was suspended; the registers that must be preserved are on its stack.
+// A suspended call; the registers that must be preserved are on its stack.
 struct Context {
   void* stack_pointer = nullptr;
 };
@@ -101,7 +101,7 @@ emulated_switch:
 
 namespace {
 
-// As if `entry` had been called, and suspended before its first instruction.
+// Prepares a context as if `entry` had been called, and suspended before its first instruction.
 void prepare(Context& context, const Stack& stack, void (*entry)()) {
   constexpr int registers = 6;
   void** top = reinterpret_cast<void**>(stack.end());
@@ -143,7 +143,7 @@ struct Fiber::State {
   void* argument;
   Stack stack;
   Context inside{}, outside{};
-  // The stack that it is resumed from, and the address sanitizer's state of both stacks.
+  // The stack from which it is resumed, and the address sanitizer's state of both stacks.
   const void* outer_stack = nullptr;
   std::size_t outer_bytes = 0;
   void *inside_shadow = nullptr, *outside_shadow = nullptr;
@@ -151,7 +151,7 @@ struct Fiber::State {
 
 namespace {
 
-// Passed by a variable, because the entry of a fiber gets no argument.
+// Passed in a variable, because the entry of a fiber gets no argument.
 Fiber::State* starting = nullptr;
 
 void announce([[maybe_unused]] void** shadow_to_keep, [[maybe_unused]] const void* stack,

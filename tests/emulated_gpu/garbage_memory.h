@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory filled with garbage, as on a GPU, so that reads of unwritten memory show. Without a sanitizer, guard
-// bytes detect writes past the end.
+// Memory filled with garbage, as on a GPU, so that reads of unwritten memory become visible. Without a
+// sanitizer, guard bytes detect writes past the end.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For the tests of the emulated GPU. They use the interfaces of NVIDIA's driver and compiler, so that they also
-// run on a real GPU, where only those that need emulated::Controls are skipped.
+// The fixture for tests of the emulated GPU. They use the interfaces of NVIDIA's driver and compiler, so that
+// they also run on a real GPU, where only tests that need emulated::Controls are skipped.
 #pragma once
 
 #include <cstddef>
@@ -105,7 +105,7 @@ struct Shape {
   unsigned x = 1, y = 1, z = 1;
 };
 
-// A device, a stream, and what a test loads or allocates; all is released at its end.
+// A device, a stream, and the objects that a test loads or allocates; all are released at its end.
 class Gpu : public testing::Test {
  protected:
   const Driver& driver = libraries().driver;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface between compiled kernels and the machine that runs them. No system headers, because kernels
-// include this file.
+// The interface between compiled kernels and the machine that runs them. It has no system headers, because
+// kernels include this file.
 #pragma once
 
 namespace emulated {

@@ -226,7 +226,7 @@ class Intrinsics : public Gpu {
     return words;
   }
 
-  // One kernel calls all of them.
+  // Calls all of them from one kernel.
   void check(const std::vector<Case>& cases) {
     std::string source =
         "extern \"C\" __global__ void all(const unsigned* as, const unsigned* bs, const unsigned* cs, "
@@ -348,7 +348,7 @@ std::uint16_t nearest_half(float value, const std::vector<float>& halves) {
   if (absolute >= 65520) return sign | 0x7c00;
   const auto above = std::lower_bound(halves.begin(), halves.begin() + 0x7c00, absolute) - halves.begin();
   if (above == 0) return sign;
-  // Infinity counts as the next number would.
+  // Infinity counts like the next number.
   const double higher = above == 0x7c00 ? 65536 : halves[above], lower = halves[above - 1];
   const bool takes_higher =
       higher - absolute < absolute - lower || (higher - absolute == absolute - lower && above % 2 == 0);

@@ -17,7 +17,7 @@ bool is_in_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Reads a program token by token, as far as is needed to recognise kernels.
+// Reads a program token by token, as far as needed to recognise kernels.
 class Finder {
  public:
   explicit Finder(std::string& program) : program_(program) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a kernel reaches the machine that runs it, and how the machine calls the kernel.
+// The access of a kernel to the machine that runs it, and the call of the kernel by the machine.
 #pragma once
 
 #include "interface.h"

@@ -20,7 +20,7 @@
 namespace emulated {
 namespace {
 
-// Empty when it is none.
+// Empty if the image is none.
 std::string_view library_in(const void* image, int architecture, Result& result) {
   ImageHeader header;
   const ImageHeader expected;
@@ -36,7 +36,7 @@ std::string_view library_in(const void* image, int architecture, Result& result)
   return runs ? library : std::string_view();
 }
 
-// Empty when it cannot be written.
+// Empty if it cannot be written.
 std::string write_temporary(std::string_view bytes) {
   std::string name = std::filesystem::temp_directory_path() / "emulated-module-XXXXXX";
   const int descriptor = mkstemp(name.data());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects by their handles, and compiled programs that are loaded.
+// Objects by their handles, and loaded programs.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace emulated {
 
-// A handle is the address of its object. Invalid handles, and those of released objects, are detected.
+// A handle is the address of its object. Invalid handles, and handles of released objects, are detected.
 template <class Object>
 class Registry {
  public:
@@ -74,7 +74,7 @@ class Module {
   }
   // A __constant__ variable; null if there is none with that name.
   MemoryRange global(const char* name);
-  // Whether it is in a variable that was looked up.
+  // Whether the bytes are in a variable that was looked up.
   bool has_global(const void* address, std::size_t bytes) const;
   // The __shared__ variables of this host thread.
   MemoryRange static_shared() const;

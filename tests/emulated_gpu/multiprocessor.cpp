@@ -24,7 +24,7 @@ struct Multiprocessor::Thread {
   std::size_t number = 0;
   Worker* worker = nullptr;
   Waiting waiting = Waiting::no;
-  // The collective that it waits in.
+  // The collective in which the thread waits.
   Collective kind{};
   unsigned mask = 0, source_lane = 0;
   unsigned long long value = 0, result = 0;
@@ -49,7 +49,7 @@ namespace {
 // After this many turns a wait is considered endless.
 constexpr int most_idle_turns = 100'000;
 
-// There is only one, and its callbacks have no argument for it.
+// There is only one multiprocessor, and its callbacks have no argument for it.
 Multiprocessor* running = nullptr;
 
 bool is_in(unsigned mask, unsigned lane) {
@@ -331,7 +331,7 @@ unsigned Multiprocessor::barrier(bool predicate) {
   Thread& self = *current_;
   self.waiting = Waiting::at_barrier;
   open_barrier_when_complete();
-  // The last thread to arrive is ready too, and takes its turn after the others.
+  // The last thread to arrive is ready, too, and takes its turn after the others.
   wait(self.waiting);
   return barrier_result_;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the blocks of a launch one after another. Their threads are fibers, which take turns when they wait
-// for each other. The blocks of a cooperative launch take turns too.
+// for each other. The blocks of a cooperative launch take turns, too.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct Launch {
   bool is_cooperative = false;
 };
 
-// The arguments of a kernel, as they were when it was launched.
+// The arguments of a kernel at the time of its launch.
 class Arguments {
  public:
   Arguments(const Kernel& kernel, void** arguments) {
@@ -73,7 +73,7 @@ class Multiprocessor {
   Multiprocessor(const Multiprocessor&) = delete;
   Multiprocessor& operator=(const Multiprocessor&) = delete;
 
-  // The machine that modules are given.
+  // The machine given to modules.
   const Machine& machine() const { return machine_; }
 
   // Whether blocks and threads run from the last to the first: a missing barrier then changes the results.
@@ -130,7 +130,7 @@ class Multiprocessor {
   std::vector<Worker*> idle_;
   std::string failure_;
   std::vector<Child> children_;
-  // How often a thread ended, or could continue because others had arrived.
+  // The number of times a thread ended, or could continue because others had arrived.
   std::uint64_t events_ = 0;
   // Turns without progress.
   int idle_turns_ = 0;

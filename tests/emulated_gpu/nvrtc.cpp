@@ -57,7 +57,7 @@ struct Program {
   std::string log, image;
 };
 
-// What was compiled, with its macros.
+// The compiled programs, with their macros.
 std::mutex mutex;
 std::deque<std::string> compilations;
 

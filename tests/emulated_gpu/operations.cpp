@@ -23,7 +23,7 @@ using parallax::cuda::MemoryType;
 namespace emulated {
 namespace {
 
-// As the driver numbers them.
+// The driver's numbers.
 constexpr MemoryType on_host{1}, on_device{2};
 
 std::size_t bytes_of(const Rectangle& rectangle) {
@@ -52,8 +52,7 @@ bool is_there(const Rectangle& rectangle) {
                                 : may_be_on_host(rectangle.begin, bytes_of(rectangle));
 }
 
-// A GPU accesses pinned memory asynchronously. With other memory of the host, a copy is done when the call
-// returns.
+// A GPU accesses pinned memory asynchronously. A copy of other host memory is complete when the call returns.
 bool is_done_on_return(const Rectangle& rectangle) {
   return !rectangle.is_on_device && driver().pinned_memory.around(rectangle.begin) == nullptr;
 }

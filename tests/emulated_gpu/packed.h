@@ -92,7 +92,7 @@ EMULATED_SIGNED(__vmaxs, max(x, y))
 EMULATED_UNSIGNED(__vminu, min(x, y))
 EMULATED_UNSIGNED(__vmaxu, max(x, y))
 
-// All bits of a lane, or only its lowest.
+// Sets all bits of a lane, or only its lowest.
 #define EMULATED_COMPARISON(Kind, suffix, expression) \
   Kind(__vcmp##suffix, (expression) ? -1 : 0) Kind(__vset##suffix, (expression) ? 1 : 0)
 EMULATED_COMPARISON(EMULATED_UNSIGNED, eq, x == y)
@@ -119,7 +119,7 @@ inline unsigned __vsadu4(unsigned a, unsigned b) {
   return emulated::sum_of_differences<unsigned char>(a, b);
 }
 
-// Wraps around, as the sum of unsigned numbers does.
+// Wraps around like the sum of unsigned numbers.
 inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
   return sum + static_cast<unsigned>(emulated::sum_of_products<unsigned char>(a, b));
 }
@@ -145,7 +145,7 @@ inline unsigned sum(unsigned a, unsigned b) {
   return a + b;
 }
 
-// Converted to `Lane`.
+// The number, converted to `Lane`.
 template <class Lane>
 int cut(int value) {
   return static_cast<Lane>(value);

@@ -53,7 +53,7 @@ struct Capture {
   bool is_invalid = false;
   std::vector<Node> nodes;
 
-  // Whether all others lead to these nodes.
+  // Whether all other nodes lead to these.
   bool is_joined_by(const std::set<std::size_t>& last) const;
 };
 
@@ -66,7 +66,7 @@ struct Stream {
   bool is_blocking;
   std::shared_ptr<Queue> queue;
   std::shared_ptr<Capture> capture;
-  // The nodes that the next one comes after.
+  // The nodes that the next node follows.
   std::set<std::size_t> last;
 };
 
@@ -74,7 +74,7 @@ struct Event {
   Context* context = nullptr;
   bool has_time = true;
   std::optional<std::chrono::steady_clock::time_point> time;
-  // Where it was recorded: in a stream,
+  // The place where it was recorded: in a stream,
   std::shared_ptr<Queue> queue;
   std::uint64_t position = 0;
   // or in a capture.
@@ -93,10 +93,10 @@ struct ExecutableGraph {
 
 // Adds the operation to the stream or to its capture; does not run it.
 Result tell(Stream& stream, Operation operation);
-// Later operations of the stream come after the event.
+// Makes later operations of the stream follow the event.
 Result wait_for(Stream& stream, const Event& event);
 Result begin_capture(Stream& stream, CaptureMode mode);
-// `graph` is null where the capture failed. `joined` are the streams that may have taken part.
+// `graph` is null if the capture failed. `joined` are the streams that may have taken part.
 Result end_capture(Stream& stream, const std::vector<Stream*>& joined, std::unique_ptr<Graph>& graph);
 
 }  // namespace emulated

@@ -66,7 +66,7 @@ TEST(EvaluateFlowTest, OutliersAreOffByThreePixelsAndFivePerCent) {
 }
 
 TEST(EvaluateFlowTest, AnglesAreThoseOfDirectionsInSpaceAndTime) {
-  // Between (1, 0, 1) and (0, 0, 1); (1, 0, 1) and (−1, 0, 1); (0, 1, 1) and (1, 0, 1).
+  // Angles between (1, 0, 1) and (0, 0, 1); (1, 0, 1) and (−1, 0, 1); (0, 1, 1) and (1, 0, 1).
   EXPECT_NEAR(metrics(vectors({1}, {0}), vectors({0}, {0})).angular, 45, 1e-9);
   EXPECT_NEAR(metrics(vectors({1}, {0}), vectors({-1}, {0})).angular, 90, 1e-9);
   EXPECT_NEAR(metrics(vectors({0}, {1}), vectors({1}, {0})).angular, 60, 1e-9);

@@ -177,7 +177,7 @@ TEST_F(CudaPoolTest, AnyCallMayFail) {
 
 TEST_F(CudaPoolTest, MatchersShareTheMemoryOfAGpu) {
   const std::size_t needed = estimate_memory_bytes(parameters_, gpu(), {small_size});
-  emulated()->set_memory(needed * 2);  // of which some is on the host
+  emulated()->set_memory(needed * 2);  // part of `needed` is on the host
   MatcherPool pool(parameters_, gpus(2), {.matchers_per_gpu = 16});
   std::vector<Job> jobs = make_jobs(60);
   for (Job& job : jobs) submit(pool, job);

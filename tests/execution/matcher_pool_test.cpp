@@ -435,7 +435,7 @@ TEST_F(MatcherPoolTest, WhatNoMatcherTakesIsRefused) {
   refused({job.image.view(), job.image.view(), other.image.view()}, job.result.map(), "left mask is 16×4");
   refused(job.pair(), other.result.map(), "disparity map is 16×4");
   refused(job.pair(), {job.result.disparity.view(), {}}, "status map");
-  // What only the method knows is the pair's error.
+  // Causes that only the method knows are the pair's error.
   Result confident(small, 0, true);
   const auto error = pair_error_of(pool, pool.submit(job.pair(), confident.map()));
   expect_error(error, ErrorCategory::argument, {"pair 0: ", "does not report confidence"});
@@ -453,7 +453,7 @@ TEST_F(MatcherPoolTest, ImpossiblePoolsAreRefused) {
   expect_refused([&] { MatcherPool(parameters_, three, {.configuration = {{"speed", "4"}}}); }, "speed");
 }
 
-// A range of disparities may be wider than the images of the test at construction.
+// A range of disparities may be wider than the images that the construction tests.
 TEST_F(MatcherPoolTest, AnyRangeOfDisparitiesIsTaken) {
   BlockParameters parameters = preset<BlockParameters>("default");
   parameters.min_disparity = 5000;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A method that does what a test says: it waits, fails or takes memory. Its map has the left image's gray levels.
+// A method that follows a test's script: it waits, fails or takes memory. Its map has the left image's gray
+// levels.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ struct ScriptedParameters {
 
 namespace test {
 
-// What plans of the method do; called from their threads.
+// The actions of the method's plans; called from their threads.
 struct Script {
   std::function<void(const Device&, const ImageFormat&)> on_plan, on_allocate, on_run, on_release;
   std::function<std::size_t(const ImageFormat&)> bytes;

@@ -21,7 +21,7 @@
 
 namespace {
 
-// Names of the files that fsync() was called for.
+// Names of the files for which fsync() was called.
 std::vector<std::string> synced;
 
 }  // namespace

@@ -184,7 +184,7 @@ Rgb colour(float u, float v, double longest) {
 }
 
 TEST(FlowColourTest, DirectionsHaveTheHuesOfTheWheel) {
-  // The arcs end at hues 15, 21, 25, 36, 49 and 55 of 55; the first one is that of motions to the right.
+  // The arcs end at hues 15, 21, 25, 36, 49 and 55 of 55; motions to the right have the first hue.
   const struct {
     int hue;
     Rgb rgb;

@@ -18,7 +18,7 @@ struct Pcd {
   std::string data;
 };
 
-// Reads the lines up to DATA, and what follows.
+// Reads the lines up to DATA, and the data.
 Pcd read(const std::vector<std::byte>& bytes) {
   std::istringstream file(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   Pcd pcd;

@@ -15,7 +15,7 @@
 
 namespace {
 
-// Plans have a fingerprint, which hardly any input passes: it is made right where the head can be read.
+// Plans have a fingerprint that hardly any input would match, so it is corrected if the head can be read.
 std::string with_fingerprint(const std::uint8_t* data, std::size_t size) {
   using parallax::tool::content_hash;
   const std::string text(reinterpret_cast<const char*>(data), size);

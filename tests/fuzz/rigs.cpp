@@ -31,7 +31,8 @@ std::vector<RigFile> files_in(std::string text, bool two) {
   return {{"first", text.substr(0, zero)}, {"second", text.substr(zero + 1)}};
 }
 
-// Every format refuses the rig, or writes what can be parsed without a crash; Parallax's own loses nothing.
+// Every format refuses the rig, or writes a text that can be parsed without a crash; Parallax's own loses
+// nothing.
 void write_and_read(const parallax::Rig& rig) {
   for (const auto& [name, format] : parallax::tool::rig_formats) {
     const bool two = format == parallax::tool::RigFormat::ros;

@@ -34,7 +34,7 @@ Plane<float> disparities(const Value& value) {
   return map;
 }
 
-// How many triangles have each edge.
+// The number of triangles at each edge.
 std::map<std::pair<std::uint32_t, std::uint32_t>, int> edges_of(const Mesh& mesh) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, int> edges;
   for (const auto& triangle : mesh.triangles)

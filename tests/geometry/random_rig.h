@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rigs as they are found on desks and cars: cameras side by side, almost parallel, with lenses of both models.
+// Typical rigs of desks and cars: cameras side by side, almost parallel, with lenses of both models.
 #pragma once
 
 #include <algorithm>
@@ -55,8 +55,8 @@ class RandomRig {
   std::mt19937 random_;
 };
 
-// The cameras of opencv-doc's thirteen pairs of a chessboard, as stereoCalibrate finds them with the flags of OpenCV's
-// sample stereo_calib.
+// The cameras of opencv-doc's thirteen pairs of a chessboard, as stereoCalibrate finds them with the flags of
+// OpenCV's sample stereo_calib.
 inline Rig chessboard_rig() {
   Camera left;
   left.size = {640, 480};
@@ -72,7 +72,7 @@ inline Rig chessboard_rig() {
   return {left, right, rotation, {-0.08356771645377636, 0.0011706485951976, 9.130578534180811e-05}};
 }
 
-// Wide images of long focal length and strong barrel distortion, as those of KITTI's gray cameras.
+// Wide images of long focal length and strong barrel distortion, like those of KITTI's gray cameras.
 inline Rig car_rig() {
   Camera left;
   left.size = {1392, 512};

@@ -11,7 +11,7 @@
 namespace parallax::test {
 namespace {
 
-// Where a point, in the left camera's coordinates, is in the rectified images.
+// The positions in the rectified images of a point in the left camera's coordinates.
 struct Seen {
   Position left, right;
 };
@@ -79,7 +79,7 @@ TEST(RectifyTest, WithAlpha0BothCamerasSawEveryPixel) {
     for (int y = 0; y < height; ++y) check(0, y), check(width - 1, y);
     at_the_limit += touching > 0;
   }
-  // A view is not the widest where borders are bent inwards at the corners.
+  // A view is not at its widest if borders are bent inwards at the corners.
   EXPECT_GT(at_the_limit, 30);
 }
 
@@ -130,7 +130,7 @@ TEST(RectifyTest, ARectifiedRigStaysAsItIs) {
   EXPECT_EQ(rectified.size, rig.left.size);
   EXPECT_NEAR(rectify(rig, {.zoom = 2}).focal, 180, 1e-9);
   EXPECT_NEAR(rectify(rig, {.size = {201, 161}}).focal, 180, 1e-9);
-  // Lanczos's window uses up three pixels on each side.
+  // Lanczos's window takes three pixels on each side.
   EXPECT_NEAR(rectify(rig, {.interpolation = Interpolation::lanczos3}).focal, 90 * 80 / 74.0, 1e-9);
 }
 

@@ -69,7 +69,7 @@ TEST(RigTest, RotationMustBeARotation) {
   expect_invalid([](Rig& rig) { rig.rotation[1] = 0.001; }, "rotation has rows that are not orthonormal");
   expect_invalid([](Rig& rig) { rig.rotation[4] = -1; }, "rotation mirrors");
   expect_invalid([](Rig& rig) { rig.rotation[8] = std::nan(""); }, "rotation is ");
-  // As rounded in a file.
+  // Rounded as in a file.
   EXPECT_NO_THROW(validate(with([](Rig& rig) { rig.rotation[0] += 2e-5; })));
 }
 

@@ -33,7 +33,7 @@ class LaunchTest : public ::testing::Test {
     if (!folder_.empty()) fs::remove_all(folder_);
   }
 
-  // Returns the exit status; `log` receives what the program printed.
+  // Returns the exit status; `log` receives the output of the program.
   int launch(const std::string& pipeline, std::string* log = nullptr) const {
     const std::string output = (folder_ / "log").string();
     const int status =
@@ -70,7 +70,7 @@ class LaunchTest : public ::testing::Test {
     EXPECT_TRUE(read(map) == expected_map(scene, "census", R"({"disparities": 64})")) << left;
   }
 
-  // From the header of a PNG file.
+  // The size in the header of a PNG file.
   static std::pair<unsigned, unsigned> size_of(const std::string& picture) {
     const Bytes bytes = read(picture);
     const auto number = [&](std::size_t at) {

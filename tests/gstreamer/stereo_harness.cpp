@@ -21,7 +21,7 @@ GstVideoInfo info_of(const Scene& scene, GstVideoFormat format, int views = 1) {
   return info;
 }
 
-// GRAY16_LE takes red and green for its two bytes, so that the lower byte matters, too.
+// GRAY16_LE takes red and green as its two bytes, so that the lower byte matters, too.
 Bytes converted(const Bytes& rgb, const Scene& scene, int first, int step, int count) {
   const GstVideoInfo info = info_of(scene, scene.format);
   const auto stride = static_cast<std::size_t>(GST_VIDEO_INFO_PLANE_STRIDE(&info, 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An element `parallaxstereo` between harnesses, and the maps that it should make.
+// An element `parallaxstereo` between harnesses, and the maps that it must make.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace parallax_gst::test {
 
-// Rows without gaps, or with those of the default layout of GstVideoInfo.
+// Rows without gaps, or with the gaps of GstVideoInfo's default layout.
 using Bytes = std::vector<std::uint8_t>;
 
 struct Scene {
@@ -25,8 +25,8 @@ struct Scene {
 Scene make_scene(int width, int height, GstVideoFormat format, std::uint64_t seed = 1);
 Bytes side_by_side(const Scene& scene);
 
-// The map that the C interface makes, converted: floor(disparity · scale + 1/2) in 1…65535, 0 = none. `json` is for
-// parallax_matcher_set_json().
+// The map of the C interface, converted: floor(disparity · scale + 1/2) in 1…65535, 0 = none. `json` is the
+// argument of parallax_matcher_set_json().
 Bytes expected_map(const Scene& scene, const std::string& method, const std::string& json, float scale = 256);
 
 constexpr int frames_per_second = 25;
@@ -40,7 +40,7 @@ struct Input {
 struct Message {
   GstMessageType type;
   std::string text;
-  std::string pad;  // of a warning about a frame without a partner
+  std::string pad;  // the pad in a warning about a frame without a partner
 };
 
 // Takes the warnings and errors from a bus.
@@ -48,7 +48,7 @@ std::vector<Message> take_messages(GstBus* bus);
 
 class StereoHarness {
  public:
-  // `properties` as for gst-launch: "method=block disparities=16".
+  // `properties` are written as for gst-launch: "method=block disparities=16".
   explicit StereoHarness(const std::string& properties);
   ~StereoHarness();
   StereoHarness(const StereoHarness&) = delete;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether an installed 'parallax view' finds its server and answers: view.py FOLDER PROGRAM"""
+"""Checks that an installed 'parallax view' finds its server and answers: view.py FOLDER PROGRAM"""
 import json
 import re
 import subprocess

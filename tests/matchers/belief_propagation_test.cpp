@@ -44,7 +44,7 @@ class WideGrid {
     int slope, truncation;
   };
 
-  // data[label][pixel]: the least cost of each pixel is 0. Edges lead from each pixel to the right and down.
+  // data[label][pixel]: the lowest cost of each pixel is 0. Edges lead from each pixel to the right and down.
   WideGrid(Size size, std::vector<std::vector<int>> data, std::vector<std::array<Edge, 2>> edges)
       : size_(size), data_(std::move(data)), edges_(std::move(edges)) {
     for (auto& direction : messages_)
@@ -109,7 +109,7 @@ class WideGrid {
   Messages messages_;
 };
 
-// Costs around all limits at which something could overflow or be clipped wrongly.
+// Costs around all limits at which something could overflow or be limited wrongly.
 class Adversary {
  public:
   explicit Adversary(unsigned seed) : random_(seed) {
@@ -293,8 +293,8 @@ TEST(BeliefPropagationTest, EdgesOfTheImageLowerTheError) {
   EXPECT_LT(error(pair, with).bad1, 0.8 * error(pair, without).bad1);
 }
 
-// Beliefs of a pixel without neighbours are its costs: 2 for label 1, and at best 3.5 for one that is not
-// next to it: a gap of 1.5, with T = 4.
+// Beliefs of a pixel without neighbours are its costs: 2 for label 1, and at best 3.5 for a label that is not
+// next to it, which is a gap of 1.5, with T = 4.
 TEST(BeliefPropagationTest, ConfidenceIsTheShareOfTheGapInItselfAndTheTruncation) {
   const Volume volume({1, 1}, 5, {2.5f, 2, 2.25f, 3.5f, 9});
   BeliefPropagationParameters parameters = of_volume(Arithmetic::fixed16, 5);
@@ -382,8 +382,9 @@ TEST(BeliefPropagationCostsTest, AreWeightedTruncatedDifferences) {
             (std::vector<float>{0, 0, 2, 5, 0, 0}));
 }
 
-// Textured poles in front of a textured background of disparity 8: one every 16 columns, at three depths in turn.
-// Their disparity grows by one every ten rows, so a coarse pixel sees more than one. No pole hides another.
+// Textured poles in front of a textured background of disparity 8: one every 16 columns, at three depths in
+// turn. Their disparity grows by one every ten rows, so a coarse pixel sees more than one. No pole hides
+// another.
 class Poles {
  public:
   explicit Poles(int width) : left_(size), right_(size), truth_(size) {
@@ -395,7 +396,7 @@ class Poles {
     }
   }
 
-  // Per cent of the pixels of the poles that a match gets wrong by more than one label.
+  // The percentage of the poles' pixels in which a match is wrong by more than one label.
   double lost(const BeliefPropagationParameters& parameters) const {
     const Result result = match(parameters, cpu(2), {left_.view(), right_.view()});
     int pixels = 0, wrong = 0;
@@ -509,7 +510,7 @@ TEST(BeliefPropagationMemoryTest, IsLessThanSevenBytesALabel) {
   EXPECT_LT(estimate_memory_bytes(parameters, cpu(2), {{900, 750}}), std::size_t{7} * 900 * 750 * 128);
 }
 
-// On the coarsest of five levels 256 pixels are one.
+// On the coarsest of five levels, one pixel stands for 256.
 TEST(BeliefPropagationTest, CostsThatAddUpToMoreThanAHalfHoldsAreAlikeOnAllDevices) {
   const std::function<float(std::mt19937&)> costs[] = {
       [](auto&) { return 260.0f; }, [](auto& random) { return static_cast<float>(random() % 1001); },

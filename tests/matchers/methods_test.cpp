@@ -228,7 +228,7 @@ TEST_P(BeliefsTest, CostsThatAreNotNumbersCountAsTheHighest) {
     }
 }
 
-// The costs that a method computes by itself, given to it as a volume.
+// The costs that a method computes itself, passed to it as a volume.
 TEST_P(BeliefsTest, OwnCostsGivenAsAVolumeLeadToTheSameLabels) {
   const SynthPair pair = synth(Scene::layers, {61, 23}, 12);
   Plane<std::uint8_t> mask(pair.size(), 1);

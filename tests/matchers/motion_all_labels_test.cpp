@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion where each pixel considers all labels: the engine of the cpu device against the reference, and its messages against
-// the minimum over all pairs of labels.
+// Motion with all labels at each pixel: compares the engine of the cpu device with the reference, and its
+// messages with the minimum over all pairs of labels.
 
 #include <algorithm>
 #include <cmath>
@@ -54,7 +54,7 @@ struct Case {
     const int shape = any(0, 3);
     p.disparities = shape == 0 ? 1 : any(1, seed % 7 == 1 ? 40 : 9);
     p.row_offsets = shape == 1 ? 1 : any(1, seed % 7 == 1 ? 20 : 7);
-    // Often with labels that all lead out of the frame at some pixels.
+    // Often includes labels that all lead out of the frame at some pixels.
     p.min_disparity = any(std::max(-size.width, -p.disparities) - p.disparities + 2, size.width - 1);
     if (any(0, 2) > 0) p.min_disparity = -p.disparities / 2;
     p.min_row_offset = any(std::max(-size.height, -p.row_offsets) - p.row_offsets + 2, size.height - 1);
@@ -91,7 +91,7 @@ struct Case {
   std::string description() const { return test::describe(size, parameters); }
 };
 
-// All that the reference decides where a pixel is neither masked nor without right pixels.
+// All decisions of the reference where a pixel is not masked and has right pixels.
 Vectors match(const Case& problem, int threads, bool twice, std::size_t cached_bytes) {
   const Model model = make_model(problem.parameters);
   const Size size = problem.size;

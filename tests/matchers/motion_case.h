@@ -23,7 +23,7 @@ inline std::string describe(Size size, const MotionParameters& p) {
   return out.str();
 }
 
-// The frames with those of the masks that are not empty.
+// The frames with those masks that are not empty.
 inline StereoPair masked(StereoPair pair, const Plane<std::uint8_t> (&masks)[2]) {
   if (masks[0].width() > 0) pair.left_mask = masks[0].view();
   if (masks[1].width() > 0) pair.right_mask = masks[1].view();

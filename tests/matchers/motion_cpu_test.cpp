@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion on the cpu device against the reference, byte for byte: windows of labels, scales, masks and the check.
+// Compares motion on the cpu device with the reference, byte for byte: windows of labels, scales, masks and
+// the check.
 
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ TEST_P(MotionCpu, EqualsTheReferenceOnRandomCases) {
     for (const int threads : {1, 2, 7}) {
       Matcher matcher(problem.parameters, test::cpu(threads), problem.format());
       Result found(problem.size, 0xEE, true, true);
-      // A match leaves nothing behind that the next one sees.
+      // A match leaves no state that affects the next one.
       if (threads == 2) matcher.run({pair.right, pair.left, pair.right_mask, pair.left_mask}, found.map());
       matcher.run(pair, found.map());
       test::expect_same(
@@ -41,7 +42,7 @@ TEST_P(MotionCpu, EqualsTheReferenceOnRandomCases) {
   }
 }
 
-// Without a place for it, no confidence is computed.
+// No confidence is computed if the map has no plane for it.
 TEST_P(MotionCpu, MapsDoNotDependOnConfidenceBeingAskedFor) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     const Case problem(seed);

@@ -21,7 +21,7 @@ using motion::WindowModel, motion::WindowRow, motion::WindowStart, motion::Windo
     motion::window_lanes, motion::window_packs, motion::window_side;
 namespace side = motion::side;
 
-// All labels of up to 3 pixels on each axis, without anything after the match.
+// All labels of up to 3 pixels on each axis, without any step after the match.
 MotionParameters small_motions() {
   MotionParameters parameters;
   parameters.min_disparity = parameters.min_row_offset = -3;
@@ -41,7 +41,7 @@ Plane<std::uint8_t> noise(Size size, unsigned seed) {
   return image;
 }
 
-// The second frame: what is at (x, y) moves to (x + u, y + v). New pixels come in.
+// The second frame: the pixel at (x, y) moves to (x + u, y + v). New pixels come in.
 Plane<std::uint8_t> moved(const Plane<std::uint8_t>& image, int u, int v) {
   Plane<std::uint8_t> out = noise(image.size(), 99);
   for (int y = 0; y < image.height(); ++y)
@@ -51,7 +51,7 @@ Plane<std::uint8_t> moved(const Plane<std::uint8_t>& image, int u, int v) {
   return out;
 }
 
-// Calls action(x, y) for the pixels whose census windows show the same in both frames.
+// Calls action(x, y) for the pixels whose census windows have the same content in both frames.
 template <class Action>
 void for_whole_windows(Size size, int u, int v, const Action& action) {
   constexpr int columns = 4, rows = 3;
@@ -231,7 +231,7 @@ TEST(MotionTest, SetsEveryPixelOfEveryMap) {
     }
 }
 
-// Where nothing tells labels apart, all data costs are the same.
+// If labels cannot be distinguished, all data costs are the same.
 TEST(MotionTest, TiesGoToTheFirstLabel) {
   const Size size{24, 20};
   const Plane<std::uint8_t> image(size, 50);
@@ -271,7 +271,7 @@ class MotionMessages : public testing::TestWithParam<std::string> {
   void TearDown() override { force_cpu_target(""); }
 };
 
-// What packs hold: costs, or in bytes what is missing to a highest value.
+// The values of packs: costs, or in bytes the difference to a maximum.
 template <class Element>
 double cost_of(Element value, int highest) {
   return sizeof(Element) == 1 ? highest - static_cast<double>(value) : static_cast<double>(value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs whose right image lies a fraction of a row lower, which varies.
+// Pairs whose right image is lower by a varying fraction of a row.
 
 #include "matchers/belief_propagation/row_alignment.h"
 
@@ -26,13 +26,13 @@ using belief_propagation::offset_at, belief_propagation::RowAlignment, belief_pr
 
 constexpr Size size{240, 160};
 
-// Smooth, so that it can be moved by fractions of a pixel. From 20 to 230.
+// Smooth, so that it can be moved by fractions of a pixel. Values from 20 to 230.
 double texture(double x, double y) {
   return 125 + 25 * std::sin(0.9 * x + 0.31 * y) + 25 * std::sin(0.53 * y - 0.37 * x + 1) +
          25 * std::sin(0.21 * x + 1.1 * y) + 30 * std::sin(0.043 * x * std::sin(0.02 * y) + 0.8 * y);
 }
 
-// From 5 to 11.
+// Values from 5 to 11.
 double disparity(double x, double y) {
   return 8 + 2 * std::sin(0.02 * x) + std::sin(0.03 * y);
 }
@@ -43,7 +43,8 @@ struct Box {
   bool has(double x, double y) const { return x >= left && x < right && y >= top && y < bottom; }
 };
 
-// A pair whose right image shows on row y + v what the left one shows on row y. Textured parts have noise.
+// A pair whose right image shows on row y + v the content of the left image's row y. Textured parts have
+// noise.
 struct Pair {
   Size size;
   Plane<std::uint16_t> left, right;
@@ -63,7 +64,7 @@ struct Pair {
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
         const double row = y - offset_at(offset, size, x, y);
-        double column = x;  // of the left image
+        double column = x;  // column of the left image
         for (int i = 0; i < 8; ++i) column = x + disparity(column, row);
         left.at(x, y) = static_cast<std::uint16_t>(std::lround(unit * level(x, y)));
         right.at(x, y) = static_cast<std::uint16_t>(std::lround(unit * level(column, row)));
@@ -96,7 +97,7 @@ BeliefPropagationParameters parameters(bool align_rows) {
   return parameters;
 }
 
-// Per cent of the pixels, but those of the border, that are off by more than half a pixel.
+// The percentage of the pixels, except those of the border, that are off by more than half a pixel.
 double errors(const Result& result) {
   int wrong = 0, all = 0;
   for (int y = 5; y < size.height - 5; ++y)
@@ -173,7 +174,7 @@ TEST(RowAlignmentTest, LeavesAStraightPairAsItIs) {
 
 constexpr Box corner{0, 0, 110, 110}, middle{180, 120, 420, 280}, band{0, 150, 600, 230};
 
-// What is measured at a few pixels of a straight pair is noise, and must not be extrapolated.
+// Measurements at a few pixels of a straight pair are noise, and must not be extrapolated.
 TEST(RowAlignmentTest, LeavesAStraightPairWithLittleTextureAsItIs) {
   for (const Box& textured : {corner, middle, band})
     EXPECT_FALSE(PartlyTextured(none, textured).find()) << textured.right;
@@ -231,7 +232,7 @@ TEST(RowAlignmentTest, TellsTheTimeOfEachStageOnce) {
   EXPECT_EQ(names, std::set<std::string>{"align_rows"});
 }
 
-// The conformance tests count on it.
+// The conformance tests rely on it.
 TEST(RowAlignmentTest, RandomCasesAreMatchedTwice) {
   int changed = 0;
   for (unsigned seed = 0; seed < 12; ++seed) {
@@ -274,7 +275,7 @@ TEST(RowAlignmentTest, SmallAndBlankImagesStayAsTheyAre) {
   }
 }
 
-// Wherever the map says that pixels match, windows stay inside of the image. Sanitizers see those that do not.
+// Wherever the map has matched pixels, windows stay inside the image. Sanitizers find windows that do not.
 TEST(RowAlignmentTest, MeasuresInsideOfTheImage) {
   for (const Size size :
        {Size{100, 10}, Size{100, 16}, Size{500, 17}, Size{17, 500}, Size{16, 100}, Size{90, 61}}) {

@@ -38,10 +38,10 @@ std::vector<Label> labels_of(int disparities, int tolerance) {
   return labels;
 }
 
-// What changing from one label to another costs, by definition.
+// The cost of changing from one label to another, by definition.
 using Change = std::function<float(Label, Label)>;
 
-// min over l of costs(l) + change(l, l'), less the least cost: over all pairs of labels.
+// The minimum over l of costs(l) + change(l, l'), less the lowest cost: over all pairs of labels.
 std::vector<float> brute_force(const std::vector<float>& costs, const std::vector<Label>& labels,
                                const Change& change) {
   const float least = *std::min_element(costs.begin(), costs.end());
@@ -55,7 +55,7 @@ std::vector<float> brute_force(const std::vector<float>& costs, const std::vecto
   return message;
 }
 
-// A match of the reference, which tells the costs and totals of all labels.
+// A match of the reference, which provides the costs and totals of all labels.
 class Matched {
  public:
   Matched(const MatcherParameters& parameters, const StereoPair& pair)
@@ -74,7 +74,8 @@ SynthPair small_pair() {
   return synthesize({.size = {9, 7}, .disparities = 5});
 }
 
-// After one half-sweep, a pixel of the other colour has its data costs and the first messages of its neighbours.
+// After one half-sweep, a pixel of the other colour has its data costs and the first messages of its
+// neighbours.
 TEST(RowToleranceTest, MessagesOfBeliefPropagationAreTheLeastOverAllPairsOfLabels) {
   const SynthPair pair = small_pair();
   BeliefPropagationParameters parameters;
@@ -140,7 +141,7 @@ TEST(RowToleranceTest, PathsOfSemiGlobalMatchingAreTheLeastOverAllPairsOfLabels)
       return static_cast<float>(std::min(p3, step == 0 ? 0 : step == 1 ? p1 : p2));
     };
     const Matched matched(parameters, views(pair));
-    // L of the path that comes to a pixel in steps of (step_x, step_y).
+    // L of the path that reaches a pixel in steps of (step_x, step_y).
     const std::function<std::vector<float>(int, int, int, int)> path = [&](int x, int y, int step_x,
                                                                            int step_y) {
       std::vector<float> costs = matched.curve(x, y).data_costs;
@@ -180,7 +181,7 @@ SynthPair lowered(const SynthPair& pair, int down) {
   return lowered(pair, [=](int, int) { return down; });
 }
 
-// From 2 rows higher, at the left border, to 2 rows lower.
+// The row offset goes from 2 rows higher at the left border to 2 rows lower at the right one.
 SynthPair sheared(const SynthPair& pair) {
   return lowered(pair, [width = pair.size().width](int x, int) { return 5 * x / width - 2; });
 }
@@ -263,7 +264,7 @@ TEST_P(RowTolerance, MapOfRowOffsetsMayBeLeftOut) {
   EXPECT_TRUE(same_bytes(with.status, without.status));
 }
 
-// Coarser levels of census matching have squares of their own, which reach farther.
+// Coarser levels of census matching have their own squares, which reach farther.
 MatcherParameters on_one_level(MatcherParameters parameters) {
   if (auto* census = parameters.get_if<CensusParameters>()) census->pyramid_levels = 1;
   return parameters;
@@ -358,7 +359,7 @@ TEST_P(RowTolerance, WhatHasNoMeaningAcrossRowsIsRefused) {
                ErrorCategory::argument, {"row_tolerance is 1", "choose 0"});
 }
 
-// Squares of 32×32 pixels, of which one has three columns.
+// Squares of 32×32 pixels, one of which has three columns.
 TEST(RowVotesTest, NeighbourhoodsPreferTheLeastSum) {
   Arena arena;
   refine::RowVotes votes({35, 20}, 1, 0);
@@ -391,7 +392,7 @@ TEST(RowVotesTest, NeighbourhoodsPreferTheLeastSum) {
   EXPECT_EQ(votes.fraction(0, 0, 1, SubPixel::v_shape), 0);  // the last has one neighbour only
 }
 
-// A surface that the pair as a whole has puts the others last, the more so the further they are from it.
+// A surface of the whole pair ranks the other row offsets lower, the more so the farther they are from it.
 TEST(RowVotesTest, ThePairAsAWholeDecidesWhereVotesHardlyDiffer) {
   constexpr Size image{320, 32};
   const auto first_of = [&](int square, double row_prior) {
@@ -411,13 +412,13 @@ TEST(RowVotesTest, ThePairAsAWholeDecidesWhereVotesHardlyDiffer) {
   };
   EXPECT_EQ(first_of(1, 0), 1);
   EXPECT_EQ(first_of(5, 0), -2);
-  // A row more costs 0.01 times the mean of a square, which is 183.
+  // One row more costs 0.01 times the mean of a square, which is 183.
   EXPECT_EQ(first_of(5, 0.001), -2);
   EXPECT_EQ(first_of(5, 0.01), 1);
   EXPECT_EQ(first_of(1, 0.01), 1);
 }
 
-// As high as those of 16-bit images with squared differences and the widest window can be.
+// Costs as high as those of 16-bit images with squared differences and the widest window can be.
 TEST(RowVotesTest, HighCostsWithAHighPriorKeepTheOrder) {
   constexpr Size image{96, 96};
   Arena arena;
@@ -433,7 +434,8 @@ TEST(RowVotesTest, HighCostsWithAHighPriorKeepTheOrder) {
   for (int i = 0; i < 15; ++i) EXPECT_EQ(std::abs(votes.preferred(1, 1)[i] + 7), (i + 1) / 2) << i;
 }
 
-// Costs of squares whose row offsets lie on a surface; rows that are farther off do not fit at all, as in pictures.
+// Costs of squares whose row offsets lie on a surface. Rows that are farther off do not fit at all, as in
+// real pictures.
 std::vector<std::int64_t> costs_of(const data_cost::RowSurface& surface, Size image) {
   constexpr int side = data_cost::RowOffsetCosts::side;
   std::vector<std::int64_t> costs;
@@ -448,7 +450,7 @@ std::vector<std::int64_t> costs_of(const data_cost::RowSurface& surface, Size im
   return costs;
 }
 
-// Also of images with more squares than the fit has cells.
+// Also for images with more squares than the fit has cells.
 TEST(RowSurfaceTest, IsTheOneOfTheCosts) {
   for (const Size image : {Size{640, 352}, Size{1930, 700}}) {
     for (const data_cost::RowSurface& surface : {data_cost::RowSurface{2, {}},
@@ -471,7 +473,7 @@ TEST(RowSurfaceTest, IsTheOneOfTheCosts) {
   }
 }
 
-// Squares without texture say nothing, and those that are wrong are outvoted.
+// Squares without texture contribute nothing, and wrong ones are outvoted.
 TEST(RowSurfaceTest, FewSquaresDecide) {
   constexpr Size image{320, 320};
   std::vector<std::int64_t> costs = costs_of({2, {0, 2}}, image);
@@ -531,7 +533,7 @@ TEST_P(RowTolerance, ThePairAsAWholeTellsRowOffsetsThatChangeOverTheImage) {
   EXPECT_GT(share_between(pair, GetParam(), true, 830, 850, 0.5f, 2), 0.9);
 }
 
-// What row offsets −2 … 2 cost because of row_prior, which is 100.
+// The costs that row_prior, which is 100, adds to row offsets −2 … 2.
 class RowCosts {
  public:
   explicit RowCosts(const SynthPair& pair) : without_(of(0), views(pair)), with_(of(100), views(pair)) {}
@@ -579,7 +581,7 @@ TEST(RowToleranceTest, DataCostsOfSemiGlobalMatchingGrowWithTheDistanceFromTheSu
   expect_tilted([&](int y) { return by_row.at(40, y); });
 }
 
-// Wider than what is computed at once.
+// Wider than the part that is computed at once.
 TEST(RowToleranceTest, SemiGlobalMatchingOfManySquaresEqualsTheReference) {
   const SynthPair pair = sheared(synthesize({.size = {275, 45}, .disparities = 7}));
   Plane<std::uint8_t> mask(pair.size(), 255);
@@ -603,8 +605,8 @@ TEST(RowToleranceTest, SemiGlobalMatchingOfManySquaresEqualsTheReference) {
   }
 }
 
-// Path costs of black blocks beside white ones reach the highest data cost, that of row offsets, and a jump: 255 still fits
-// a byte.
+// Path costs of black blocks beside white ones reach the highest data cost, plus that of row offsets, plus a
+// jump: 255 still fits in a byte.
 TEST(RowToleranceTest, PathCostsOfSemiGlobalMatchingAtTheBoundOfBytes) {
   Plane<std::uint8_t> left({70, 50}), right({70, 50});
   std::mt19937 random(3);
@@ -636,7 +638,7 @@ TEST(RowToleranceTest, PathCostsOfSemiGlobalMatchingAtTheBoundOfBytes) {
   }
 }
 
-// The right image's own labels have row offsets of the other sign.
+// The right image's own labels have row offsets of the opposite sign.
 TEST(RowToleranceTest, TheMirroredPairHasASurfaceOfItsOwn) {
   const SynthPair pair = lowered(synthesize({.size = {256, 96}, .disparities = 12}), 1);
   SemiGlobalParameters parameters = *across_rows("sgm", 2).get_if<SemiGlobalParameters>();

@@ -77,7 +77,7 @@ class PlainPaths {
     return known_[key] = costs;
   }
 
-  // What the path in direction r brings from a pixel.
+  // The contribution of a pixel to the path in direction r.
   Costs brought(const Offset& r, int x, int y) {
     Costs result(index(data_.labels()));
     if (x < 0 || y < 0 || x >= data_.size().width || y >= data_.size().height) return result;
@@ -135,8 +135,8 @@ TEST(SemiGlobalTest, GivesTheLabelsOfTheRecursionsOfThePapers) {
   }
 }
 
-// P1 = 2, P2 = 5. On a row, only the paths from left and right bring anything; the four others, or the two, are the
-// costs. The left pixel, of costs (0, 9, 9, 9), brings (0, 2, 5, 5).
+// P1 = 2, P2 = 5. On a single row, only the paths from left and right contribute; the other four, or two, are
+// the costs. The left pixel, of costs (0, 9, 9, 9), contributes (0, 2, 5, 5).
 TEST(SemiGlobalTest, OnePathByHand) {
   Parameters parameters = of_volume(4);
   parameters.small_jump = 2;
@@ -157,7 +157,7 @@ TEST(SemiGlobalTest, OnePathByHand) {
   EXPECT_EQ(label_of({9, 9, 3, 2}), 3.0f);  // 36, 38, 17, 13
 }
 
-// Path costs of black pixels beside white ones reach the highest data cost plus P2: 255 still fits a byte.
+// Path costs of black pixels beside white ones reach the highest data cost plus P2: 255 still fits in a byte.
 TEST(SemiGlobalTest, PathCostsAtTheBoundOfBytes) {
   Plane<std::uint8_t> left({40, 30}), right({40, 30});
   std::mt19937 random(3);
@@ -187,8 +187,8 @@ TEST(SemiGlobalTest, PathCostsAtTheBoundOfBytes) {
   }
 }
 
-// With a P2 of up to 127, path costs fit bytes whatever data costs are. Costs near the bounds of what is cut, 2·P2 above the
-// least cost of a pixel, and far beyond.
+// With a P2 of up to 127, path costs fit in bytes for any data costs. The costs are near the limit, 2·P2
+// above the lowest cost of a pixel, and far beyond.
 TEST(SemiGlobalTest, PathCostsAtTheBoundOfBytesWithAnyDataCosts) {
   std::mt19937 random(4);
   for (const int large_jump : {2, 126, 127, 128}) {
@@ -239,7 +239,8 @@ TEST(SemiGlobalTest, BandsOfRowsGiveTheBytesOfTheReference) {
 }
 
 TEST(SemiGlobalTest, LargeJumpsAreCheaperAtEdges) {
-  // A step in gray between columns 3 and 4; a volume that wants label 0 on the left and, weakly, label 5 on the right.
+  // A step in gray between columns 3 and 4; a volume that wants label 0 on the left and, weakly, label 5 on
+  // the right.
   Plane<std::uint8_t> gray({8, 6});
   Volume volume(gray.size(), 6);
   for (int y = 0; y < 6; ++y) {
@@ -289,8 +290,9 @@ TEST(SemiGlobalTest, ConfidenceIsTheShareOfTheGapInItselfAndTheLargeJumps) {
                     24.0f / (24 + 4 * 18));
 }
 
-// Right pixel 0 belongs to label 0 of left pixel 0, of cost 10, and to label 1 of left pixel 1, of cost 20. Left pixel 0
-// takes label 1, which leads out of the image, so only left pixel 1 has taken a label that leads to it.
+// Right pixel 0 belongs to label 0 of left pixel 0, of cost 10, and to label 1 of left pixel 1, of cost 20.
+// Left pixel 0 takes label 1, which leads out of the image, so only left pixel 1 has taken a label that leads
+// to it.
 TEST(SemiGlobalTest, RightPixelsTakeTheBestSumOrTheBestWinner) {
   Parameters parameters = of_volume(2);
   parameters.paths = 4;

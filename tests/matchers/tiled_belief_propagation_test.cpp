@@ -30,7 +30,7 @@ Parameters of_volume(int labels) {
 }
 
 // The published algorithm of the design contest, in tiles: it compares every pair of labels, and neither
-// normalises nor clips messages.
+// normalises nor limits messages.
 class PlainTiles {
  public:
   PlainTiles(const Volume& data, const Parameters& parameters)
@@ -170,7 +170,7 @@ TEST(TiledBeliefPropagationTest, GivesTheLabelsOfThePlainAlgorithm) {
   std::mt19937 random(1);
   const auto any = [&](int low, int high) { return random_number(random, low, high); };
   for (int i = 0; i < (sanitized ? 60 : 400); ++i) {
-    // In larger images, messages that are not normalised overflow 64 bits.
+    // In larger images, messages without normalisation overflow 64 bits.
     const Size size{any(1, 10), any(1, 8)};
     const int labels = any(2, 20);
     const Parameters parameters = random_parameters(random, labels);
@@ -235,11 +235,11 @@ TEST_P(OneMessage, TiesGoToTheLowestLabel) {
   EXPECT_EQ(decision({7, 3, 0, 0}), 1.0f);  // 7, 6, 6, 6
 }
 
-// Across the border of a tile of one pixel, the message is from the pass before.
+// Across the border of a tile of one pixel, the message comes from the previous pass.
 INSTANTIATE_TEST_SUITE_P(TilesOf, OneMessage, testing::Values(0, 1, 2));
 
-// Beliefs of a pixel without neighbours are its costs: 4 for label 1, and at best 10 for one that is not next
-// to it; T = 18.
+// Beliefs of a pixel without neighbours are its costs: 4 for label 1, and at best 10 for a label that is not
+// next to it; T = 18.
 TEST(TiledBeliefPropagationTest, ConfidenceIsTheShareOfTheGapInItselfAndTheTruncation) {
   Parameters parameters = of_volume(5);
   parameters.discontinuity_cost = 6;
@@ -431,7 +431,7 @@ TEST(TiledBeliefPropagationParametersTest, WhatTheMessagesCannotHoldIsRefused) {
   EXPECT_NO_THROW(parameters.validate());
 }
 
-// Messages of 255, with T = 255, and of 8191 are the largest that each width holds.
+// Messages of 255, with T = 255, and of 8191 are the highest that each width holds.
 TEST(TiledBeliefPropagationTest, MessagesFillTheirWidth) {
   std::mt19937 random(4);
   struct Model {

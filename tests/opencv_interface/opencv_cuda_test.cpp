@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of OpenCV over images in GPU memory. Needs a GPU, or the emulated one of tests/emulated_gpu, and no
-// CUDA in OpenCV.
+// The OpenCV interface for images in GPU memory. Needs a GPU, or the emulated one of tests/emulated_gpu, and
+// no CUDA in OpenCV.
 #include "parallax/opencv.h"
 
 #include "devices/gpu_test.h"

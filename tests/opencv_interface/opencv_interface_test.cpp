@@ -82,7 +82,7 @@ TEST(OpenCvTest, FloatsAreInPixels) {
   cv::Mat_<float> typed;
   matcher->compute(pair.left, pair.right, typed);
   expect_floats(typed);
-  // A map that was converted by the caller stays one of 16ths in the next frame.
+  // A map that the caller has converted is again one of 16ths in the next frame.
   cv::Mat disparity = typed.clone();
   matcher->compute(pair.left, pair.right, disparity);
   expect_disparities(disparity, expected, 2);
@@ -157,7 +157,7 @@ TEST(OpenCvTest, ASetterAppliesToTheNextMatch) {
   expect_disparities(disparity, match(matcher->parameters(), cpu(2), pair.views()).disparity, 4);
 }
 
-// OpenCV removes regions of up to the size, we those of fewer pixels.
+// OpenCV removes regions of up to the given size, Parallax those of fewer pixels.
 TEST(OpenCvTest, SpecklesAreThoseOfFilterSpeckles) {
   const Pictures pair(CV_8U);
   const char* bare =

@@ -8,7 +8,7 @@
 
 namespace parallax::test {
 
-// Shares the pixels.
+// A view that shares the pixels.
 inline cv::Mat as_mat(const ImageView& image) {
   const int depth = image.format.depth == BitDepth::bits8 ? CV_8U : CV_16U;
   return {image.format.size.height, image.format.size.width, CV_MAKETYPE(depth, image.channels),

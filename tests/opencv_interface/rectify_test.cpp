@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lenses, rectification and maps beside OpenCV's.
+// Compares lenses, rectification and maps with OpenCV's.
 #include "parallax/rectify.h"
 
 #include <cmath>
@@ -27,7 +27,7 @@ cv::Matx33d matrix(const Matrix3& m) {
   return {m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]};
 }
 
-// Two rigs that exist and random ones: 200 in all.
+// Two real rigs and random ones: 200 in all.
 std::vector<Rig> rigs() {
   std::vector<Rig> result = {chessboard_rig(), car_rig()};
   RandomRig random(5);
@@ -115,7 +115,7 @@ TEST(OpenCvRectifyTest, MapsAreThoseOfInitUndistortRectifyMap) {
   EXPECT_GT(seen, 200 * 2 * 80 * 60 / 2);
 }
 
-// OpenCV's points on the rectified images of points in space: rows agree.
+// OpenCV maps points in space to the rectified images: their rows agree.
 TEST(OpenCvRectifyTest, UndistortedPointsHaveOneRow) {
   RandomRig random(7);
   for (const Rig& rig : rigs()) {

@@ -151,7 +151,7 @@ TEST_F(PapersTest, WhatIsMeasuredIsWhatTheStepSays) {
   const Outcome outcome = bench("--paper block,bp-2019,tiled-bp --device reference,cpu --json p.json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   std::map<std::string, std::pair<double, double>>
-      bad1;  // by pair: of the reference, and of a step with the same result
+      bad1;  // by pair: those of the reference, and of a step with the same result
   for (const auto& row : results()) {
     const bool here = row["device"] == "reference" || row["device"] == "cpu";
     const bool red_barrel = row["pair"] == "red barrel";

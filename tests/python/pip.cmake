@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `pip install .` without a network, and the package that it installs.
+# Tests `pip install .` without a network, and the package that it installs.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status WORKING_DIRECTORY ${work})
   if(NOT status EQUAL 0)
@@ -17,7 +17,7 @@ endif()
 run(${python} -m venv --system-site-packages ${work}/venv)
 set(venv_python ${work}/venv/bin/python)
 run(${venv_python} -m pip install --quiet --no-index ${source})
-# Twice the same bytes, of a library that is already compiled.
+# Two builds give the same bytes, from a library that is already compiled.
 set(ENV{PARALLAX_LIBRARY} ${library})
 foreach(wheel one two)
   run(${venv_python} -m pip wheel --quiet --no-index --no-deps --wheel-dir ${work}/${wheel} ${source})

@@ -33,7 +33,7 @@ TRANSLATION = np.array([-0.06, 0.001, 0.002])
 
 
 class Lenses(NamedTuple):
-    """Of the cameras that take the pictures."""
+    """The lenses of the cameras that take the pictures."""
 
     focals: Tuple[float, float]  # left, right
     coefficients: List[float]
@@ -138,7 +138,7 @@ def run(folder: Path, *options: str, left: str = "left", right: str = "right") -
 
 @pytest.fixture
 def copy(chessboard_pictures: Path, tmp_path: Path) -> Path:
-    """The pictures of the chessboard, to be changed."""
+    """A copy of the pictures of the chessboard that may be changed."""
     return Path(shutil.copytree(chessboard_pictures, tmp_path / "copy"))
 
 
@@ -165,7 +165,7 @@ def expect_truth(rig: Dict[str, Any], lenses: Lenses, rows: float) -> None:
 
 
 def rows_of_points(rig: Dict[str, Any], lenses: Lenses) -> float:
-    """How far off the rig's epipolar lines, at most and in pixels, the true cameras see points in front of them."""
+    """The maximum distance, in pixels, from the rig's epipolar lines at which the true cameras see points."""
     random = np.random.default_rng(1)
     points = random.uniform((-0.1, -0.1, 0.4), (0.15, 0.1, 1.0), (200, 3)) / (300 / lenses.focals[0])
     flat = []

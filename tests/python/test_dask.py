@@ -33,13 +33,13 @@ WIDTH, HEIGHT, LABELS = 433, 2003, 24
 
 @pytest.fixture(autouse=True)
 def short_strips(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a small image has several."""
+    """Makes strips short, so that a small image has several."""
     monkeypatch.setattr(px_dask, "_STRIP_ROWS", 500)
 
 
 @pytest.fixture(scope="module")
 def images() -> Tuple[Any, Any]:
-    """Of odd sizes."""
+    """Images of odd sizes."""
     left, right, _ = px.synthesize((WIDTH, HEIGHT), LABELS)
     return left, right
 
@@ -281,7 +281,7 @@ def test_pairs_of_all_kinds(client: Any, images: Tuple[Any, Any], tmp_path: Path
     assert_same(results[4], px.match(left[:41], right[:41], LABELS, "census"))
     assert_same(results[5], px.match(left, right, 9, "census", left_mask=mask))
     calibration = px.Calibration(focal=100, baseline=1)
-    for result in results[:2]:  # which read the picture where it is needed
+    for result in results[:2]:  # they read the picture where it is needed
         assert np.array_equal(result.points(calibration)[1], expected.points(calibration)[1])
 
 
@@ -366,7 +366,7 @@ def wait_until(done: Callable[[], bool], what: str) -> None:
 
 
 def held_back(block: Any, marker: str, block_id: Any = None) -> Any:
-    """The last block of an image is there once the marker is."""
+    """The last block of an image becomes available when the marker exists."""
     if block_id[:2] == (2, 2):
         wait_until(lambda: os.path.exists(marker), "the marker")
     return block

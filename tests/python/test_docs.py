@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/python.md run, one after the other, as a reader would type them."""
+"""Runs the examples of docs/python.md, one after the other, as a reader would type them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXAMPLE = re.compile(r"(?:<!-- needs ([\w.]+) -->\n)?```python\n(.*?)```", re.DO
 
 
 def is_here(needed: str) -> bool:
-    """A module, or the GPU of one."""
+    """Whether a module, or the GPU of one, is here."""
     module, _, gpu = needed.partition(".")
     try:
         return not gpu or bool(getattr(importlib.import_module(module), gpu).is_available())

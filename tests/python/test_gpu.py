@@ -55,7 +55,7 @@ class Memory:
 
 
 class ByInterface(Memory):
-    """What numba has."""
+    """An array with numba's interface."""
 
     strides: Optional[Tuple[int, ...]] = None
     stream: Optional[int] = None
@@ -91,7 +91,7 @@ class Tensor(ctypes.Structure):
 
 
 class ByDlpack(Memory):
-    """What torch, cupy and jax have."""
+    """An array with the interface of torch, cupy and jax."""
 
     asked: Any = None
     gpu = 0

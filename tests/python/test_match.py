@@ -46,7 +46,7 @@ def test_arrays_of_any_stride(dtype: Any, channels: int, pair: Any) -> None:
     expected = px.match(left, right, 16, "census")
 
     def embedded(image: Any) -> Any:
-        """Within a larger array."""
+        """The array embedded in a larger one."""
         larger = np.zeros((90, 140, *image.shape[2:]), dtype)
         larger[5:85, 10:130] = image
         return larger[5:85, 10:130]

@@ -47,7 +47,7 @@ class CudaRefineTest : public ::testing::TestWithParam<RefineCase> {
     cuda::check(cuda::driver().cuStreamSynchronize(stream_.get()), "waiting");
   }
 
-  // Runs twice: the second run finds the memory as the first one left it.
+  // Runs twice, because the second run finds the memory in the state that the first one left.
   void expect_as_on_cpu(const RefineParameters& parameters, Size size, const Guide& guide) {
     const Map map = random_map(std::get<Picture>(GetParam()), size, 1), right = right_of(map, 2);
     const Guide right_guide = right_image_of(guide);

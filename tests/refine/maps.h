@@ -60,7 +60,7 @@ inline std::string first_difference(const Map& a, const Map& b) {
 class Random {
  public:
   explicit Random(unsigned seed) : generator_(seed) {}
-  // From 0 to `end` − 1; the same on every machine.
+  // A number from 0 to `end` − 1; the same on every machine.
   int below(int end) { return static_cast<int>(generator_() % static_cast<unsigned>(end)); }
   bool one_in(int times) { return below(times) == 0; }
 
@@ -92,7 +92,7 @@ inline const Picture pictures[] = {
        const bool gap = y % 2 == 1 && (y % 4 == 1 ? x != 0 : x % 64 != 63);
        return gap ? none : 5.0f;
      }},
-    // With holes and outliers.
+    // Surfaces with holes and outliers.
     {"surfaces",
      [](Random& random, int x, int y) {
        if (random.one_in(4) || (x / 15 + y / 20) % 3 == 0) return none;
@@ -185,7 +185,7 @@ inline Guide random_patches(Size size, BitDepth depth, int channels) {
   return guide;
 }
 
-// The right image of a pair: it shows the left one shifted, with noise.
+// The right image of a pair: it shows the left image shifted, with noise.
 inline Guide right_image_of(Guide left) {
   Random random(5);
   constexpr int shift = 2;
@@ -209,10 +209,10 @@ inline Map refined_on_cpu(const RefineParameters& parameters, const StereoPair& 
   return map;
 }
 
-// The parameters that each step after a match is tested with, on every device.
+// The parameters with which each step after a match is tested, on every device.
 struct Step {
   const char* name;
-  bool is_guided;  // by the left image
+  bool is_guided;  // whether the left image guides it
   std::vector<RefineParameters> parameters;
 };
 
@@ -299,7 +299,7 @@ inline Guide guide_for(const RefineParameters& parameters, Size size, BitDepth d
   return {size, depth, is_first ? 1 : 3};
 }
 
-// Calls action(parameters, size, guide) for all sizes, and all guides that the step can tell apart.
+// Calls action(parameters, size, guide) for all sizes, and for all guides that the step can distinguish.
 template <class Action>
 void for_each_refine_problem(const Step& step, const Action& action) {
   for (const RefineParameters& parameters : step.parameters) {

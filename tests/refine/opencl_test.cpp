@@ -30,7 +30,7 @@ class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
     Buffer<std::byte> left;
   };
 
-  // With the kernels for processors, then with those for GPUs.
+  // Tests the kernels for processors, then those for GPUs.
   template <class Test>
   void on_each_device(const Test& test) {
     for (const opencl::Disguise disguise : {opencl::Disguise(nullptr), opencl::Disguise(as_gpu)}) {
@@ -42,7 +42,7 @@ class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
     }
   }
 
-  // Runs twice: the second run finds the memory as the first one left it.
+  // Runs twice, because the second run finds the memory in the state that the first one left.
   void expect_as_on_cpu(const RefineParameters& parameters, Size size, const Guide& guide,
                         const std::string& device) {
     const Map map = random_map(std::get<Picture>(GetParam()), size, 1), right = right_of(map, 2);

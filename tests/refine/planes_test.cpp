@@ -23,8 +23,8 @@ struct Surface {
   float at(int x, int y) const { return a * static_cast<float>(x) + b * static_cast<float>(y) + c; }
 };
 
-// A plane in front of a background: in the left half of the image, which is dark, and in the right half, which
-// is bright.
+// A plane in front of a background: in the left half of the image, which is dark, and in the right half,
+// which is bright.
 constexpr Surface dark{0.125f, -0.25f, 40}, bright{-0.5f, 0.0625f, -30};
 
 struct Scene {
@@ -126,7 +126,7 @@ TEST_F(FillPlanesTest, PixelsThatLookLikeNoSurfaceStayEmpty) {
     }
 }
 
-// The plane that the pixels around the hole are on rises to 64 there.
+// The plane through the pixels around the hole rises to 64 there.
 TEST_F(FillPlanesTest, ValuesAreCutToTheRangeOfTheSuperpixelsAround) {
   Scene scene({64, 64});
   for (int y = 0; y < 64; ++y)
@@ -230,7 +230,7 @@ TEST_F(FillPlanesTest, EqualsTheReferenceForEveryKindOfMap) {
   }
 }
 
-// Noise, so that pixels lie nearly as far from one superpixel as from the next.
+// Noise, so that pixels are nearly as far from one superpixel as from the next.
 std::vector<std::byte> noise(Size size, unsigned seed) {
   Random random(seed);
   std::vector<std::byte> bytes(size.pixels());
@@ -253,7 +253,7 @@ Map random_slant(Size size, unsigned seed) {
   return map;
 }
 
-// The first row that the fill makes otherwise if the map and the image end at row `cut`.
+// The first row that the fill changes if the map and the image end at row `cut`.
 int first_row_changed_by_a_cut(unsigned seed, int cut) {
   const Size size{70, 640};
   const std::vector<std::byte> bytes = noise(size, seed);

@@ -183,7 +183,7 @@ TEST(LeftRightCheckTest, RowOffsetsTellTheRow) {
   // The nearest row; ties go to the lower offset.
   EXPECT_EQ(checked_across({{9, 1}, {9, 1}, {9, 1}}, {{0, 0.5f}, {0, -0.75f}, {0, -1.5f}}),
             (Marks{{lost, ok}, {lost, ok}, {lost, ok}}));
-  // Rows outside the map.
+  // Rows outside the map are not compared.
   EXPECT_EQ(checked_across({{9, 1}, {9, 1}, {9, 1}}, {{0, -1}, {0, -2}, {0, 1}}),
             (Marks{{lost, lost}, {lost, lost}, {lost, lost}}));
 }
@@ -217,7 +217,7 @@ TEST(RowOffsetsTest, RowsFartherAwayThanTheReachStayWithout) {
   DisparityMap views = map.view();
   views.row_offset = rows.plane.view();
   refine::fill_row_offsets(views, 2, Workers(1));
-  // Above first, within the reach; else below.
+  // Rows above come first, within the reach; then rows below.
   EXPECT_EQ(rows.values(), (Rows{{none}, {2}, {2}, {2}, {2}, {2}, {none}, {3}, {3}, {3}}));
 }
 
@@ -360,7 +360,7 @@ TEST(FillDirectionsTest, RampIsFilledAlongItsRows) {
   for (int y = 2; y < 7; ++y)
     for (int x = 3; x < 6; ++x) holes[y][x] = none;
   EXPECT_EQ(filled_from_all_sides(holes, levels).values(), ramp);
-  // Its columns, where those are alike.
+  // Its columns, where the levels are alike.
   Rows turned = holes, turned_ramp = ramp;
   Levels turned_levels = levels;
   for (int y = 0; y < 9; ++y)
@@ -556,7 +556,7 @@ TEST(SpeckleFilterTest, RangeItselfConnects) {
   EXPECT_EQ(despeckled({{1, 1, 1.25f}}, 2, 0).marks(), (Marks{{ok, ok, spot}}));
 }
 
-// Steps that connect and steps that do not, in regions across the bands of rows that threads have.
+// Connecting and separating steps, in regions across the bands of rows of several threads.
 TEST(SpeckleFilterTest, EqualsTheReferenceForAnyNumberOfThreads) {
   for (const Size size : {Size{1, 1}, Size{1, 200}, Size{90, 1}, Size{61, 65}, Size{40, 131}}) {
     for (const int steps : {2, 3, 6}) {

@@ -59,7 +59,7 @@ class Texture {
   Plane<std::uint16_t> left_, right_;
 };
 
-// The mean of the new fractions in the middle of a map that was `label`.
+// The mean of the new fractions in the middle of a map of the label `label`.
 float mean_fraction(float shift, float label, int window) {
   const Size size{120, 40};
   const Texture texture(size, shift);
@@ -178,7 +178,7 @@ TEST(RefitTest, MaskedPixelsDoNotCount) {
   const float usual = refitted_at_the_middle(texture, none_masked.view(), {}, 7);
   EXPECT_NE(usual, 5);
   EXPECT_EQ(refitted_at_the_middle(texture, {}, none_masked.view(), 7), usual);
-  // Of one pixel only, whatever the window.
+  // Refits a single pixel, whatever the window.
   const float alone = refitted_at_the_middle(texture, middle_only.view(), {}, 7);
   EXPECT_NE(alone, usual);
   EXPECT_EQ(refitted_at_the_middle(texture, middle_only.view(), {}, 15), alone);
@@ -190,7 +190,7 @@ TEST(RefitTest, MaskedPixelsDoNotCount) {
   }
   right.at(23, 10) = right.at(27, 10) = 0;
   EXPECT_EQ(refitted_at_the_middle(texture, middle_only.view(), right.view(), 7), alone);
-  // A window reaches three pixels, and the labels beside it another one.
+  // A window reaches three pixels, and its neighbouring labels one more.
   right.at(23, 10) = right.at(27, 10) = 1;
   for (const int column : {20, 30, 21, 29}) {
     beside.at(column, 10) = 0;

@@ -90,7 +90,7 @@ TEST(RefitVectorsTest, VectorsStayWhereThereIsNoTexture) {
     }
 }
 
-// Two halves of one texture that move apart: neither takes pixels of the other.
+// Two halves of a texture that move apart: neither takes pixels of the other.
 TEST(RefitVectorsTest, PixelsOfAnotherMotionDoNotCount) {
   const Size size{80, 40};
   const Texture left(size, 4.3f, 0.2f, 0), right(size, -5.3f, 0.2f, 0);

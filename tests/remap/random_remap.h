@@ -37,7 +37,7 @@ inline RemapCase random_remap(unsigned seed) {
                    .depth = chance(0.6) ? BitDepth::bits8 : BitDepth::bits16,
                    .channels = chance(0.6) ? 1 : 3,
                    .masks = chance(0.7)};
-  // By hand, because rectify() refuses cameras that see nothing in common.
+  // Set by hand, because rectify() refuses cameras that see nothing in common.
   Rectification& to = result.to;
   to.rotation_left =
       rotation_about({random.between(-0.1, 0.1), random.between(-0.1, 0.1), random.between(-0.5, 0.5)});
@@ -52,8 +52,8 @@ inline RemapCase random_remap(unsigned seed) {
   return result;
 }
 
-// An image in memory with a gap between rows. Nothing follows the last one, so that the address sanitizer finds reads
-// beyond it.
+// An image in memory with a gap between rows. Nothing follows the last one, so that the address sanitizer
+// finds reads beyond it.
 class Picture {
  public:
   Picture(Size size, BitDepth depth, int channels)
@@ -65,13 +65,13 @@ class Picture {
   void fill(unsigned seed) {
     std::mt19937 random(seed);
     for (std::size_t i = 0; i < memory_.size(); ++i)
-      // Blacks and whites are frequent, because rounding and clamping show there.
+      // Blacks and whites are frequent, because they reveal errors of rounding and clamping.
       if (i % (row_bytes_ + gap) < row_bytes_)
         memory_[i] = static_cast<std::uint8_t>(random() % 4 == 0 ? 0 : random() % 3 == 0 ? 255 : random());
   }
   ImageView view() const { return {memory_.data(), format_, channels_, stride()}; }
   ImageOutput output() { return {memory_.data(), format_, channels_, stride()}; }
-  // Gaps included, which must not be written.
+  // Includes gaps, which must not be written.
   bool operator==(const Picture& other) const { return memory_ == other.memory_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs to rectify and match, and what a rectifier and a matcher make of them, one after the other.
+// Pairs to rectify and match, and the results of a rectifier and a matcher, one after the other.
 #pragma once
 
 #include <string>
@@ -54,7 +54,7 @@ inline RectifiedCase rectified_case(int number, unsigned seed = 1) {
                    {.alpha = 0.5, .same_centres = false, .size = {64, 48}}, BitDepth::bits16, 1, 1, seed);
 }
 
-// On device reference.
+// Runs on device reference.
 inline Result rectify_and_match(const RectifiedCase& problem, bool with_confidence = false) {
   const Rectification to = rectify(problem.rig, problem.rectify);
   Picture left(to.size, problem.depth, problem.left.view().channels);

@@ -7,7 +7,7 @@ namespace {
 
 using CudaRectifiedMatcherTest = GpuTest;
 
-// Two pairs on two streams, in the same memory of the matcher; the second waits for the first.
+// Two pairs on two streams use the same memory of the matcher; the second waits for the first.
 TEST_F(CudaRectifiedMatcherTest, EnqueuesOnTheStreamsOfItsCaller) {
   PARALLAX_NEEDS_EMULATED_GPU();
   const auto context = std::make_shared<cuda::Context>(0);

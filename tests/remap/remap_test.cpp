@@ -138,7 +138,7 @@ TEST(RemapTest, LanczosDoesNotOverflow) {
   }
 }
 
-// Vectors read windows of 16 columns, and the rows of their group, without looking where the image ends.
+// Vectors read windows of 16 columns, and the rows of their group, without checking where the image ends.
 TEST(RemapTest, WindowsAreInsideTheImage) {
   int windows = 0, at_the_end = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {
@@ -253,7 +253,8 @@ TEST(RectifierTest, RefusesWhatIsNotPlanned) {
   moved.run(image.view(), image.view(), result);
 }
 
-// What the right camera's rig shows is matched on the same rows: a plane at depth f B / d is seen d columns apart.
+// Content that the rig's right camera sees is matched on the same rows: a plane at depth f B / d is seen d
+// columns apart.
 TEST(RectifierTest, BordersThatACameraDidNotSeeHaveNoDisparity) {
   const Rig rig = chessboard_rig();
   const Rectification to = rectify(rig, {.alpha = 1, .size = {160, 120}});

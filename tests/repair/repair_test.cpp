@@ -16,7 +16,7 @@ namespace {
 constexpr Size small{400, 300};
 constexpr double degree = std::numbers::pi / 180;
 
-// Within 4 standard deviations.
+// Expects the value within 4 standard deviations of the truth.
 void expect_near(const char* what, const RepairedValue& value, double truth) {
   EXPECT_TRUE(value.held) << what;
   EXPECT_NEAR(value.change, truth, 4 * value.uncertainty) << what;
@@ -80,7 +80,7 @@ TEST(RepairTest, ARigThatIsRightStaysAsItIs) {
   for (const RepairedValue& value : {repair.rotation[0], repair.rotation[1], repair.rotation[2], repair.down,
                                      repair.forward, repair.focal_ratio, repair.principal_row})
     EXPECT_LT(std::abs(value.change), 3 * value.uncertainty);
-  // A thousand points do not average out what their errors have in common.
+  // A thousand points do not average out the common causes of their errors.
   EXPECT_GT(repair.uncertainty, 0.015);
   EXPECT_EQ(repair.distortion.change, 0);
   EXPECT_EQ(repair.distortion.uncertainty, 0);
@@ -95,7 +95,7 @@ TEST(RepairTest, WithoutARigRowsLineUp) {
         repair_rig(guessed_rig(small, focal), pair.pair(), RepairParameters::uncalibrated(small));
     ASSERT_TRUE(repair.repaired()) << repair.sentence;
     EXPECT_LT(true_rows_off(pair, repair.rig, rectify(repair.rig)), 0.1) << focal;
-    // The picture is hardly bent: the same size of things, and no turn beyond what is needed.
+    // The picture is hardly changed: things keep their size, and nothing turns more than necessary.
     EXPECT_LT(length(axis_of(repair.rig.rotation)), 0.06);
   }
 }
@@ -106,7 +106,7 @@ class Scene {
   Scene(const Rig& rig, unsigned seed) : rig_(rig), left_(rig.left), right_(rig.right), random_(seed) {}
 
   double between(double low, double high) { return std::uniform_real_distribution(low, high)(random_); }
-  // `depth` of a ray through the plane at distance 1, in baselines.
+  // `depth` is that of a ray through the plane at distance 1, in baselines.
   std::vector<PointPair> points(int count, const std::function<double(double x, double y)>& depth,
                                 double noise = 0.03) {
     std::vector<PointPair> points;
@@ -145,7 +145,7 @@ Rig turned(Rig rig, const Vector3& axis) {
   return rig;
 }
 
-// How far rows by a rig are off at most, for points without noise.
+// The maximum row difference by a rig, for points without noise.
 double worst_rows(const Rig& rig, const std::vector<PointPair>& points) {
   const Rectification rectification = rectify(rig, {.alpha = 1});
   const Lens left(rig.left), right(rig.right);
@@ -213,7 +213,7 @@ TEST(RepairTest, WhatThePointsDoNotHoldIsRefused) {
   const auto few = scene.deep(19);
   expect_refused(repair_rig(rig, few), rig, RepairVerdict::too_few, "19 points");
   expect_refused(repair_rig(rig, std::span<const PointPair>{}), rig, RepairVerdict::unmatched, "no points");
-  // Points of no rig.
+  // Points that belong to no rig.
   std::vector<PointPair> nonsense = scene.deep(500);
   for (PointPair& point : nonsense) point.right[1] += scene.between(-40, 40);
   const RigRepair worse = repair_rig(rig, nonsense);
@@ -292,7 +292,7 @@ TEST(RepairTest, CamerasThatMoveAreNoticedAndFollowed) {
   Scene before(then, 1), after(later, 2), elsewhere(turned(rig, {-0.4, 0, 0}), 3);
   RigRepairer repairer(rig);
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(repairer.add(before.deep(200)).agrees) << i;
-  // A single frame that differs, as of cameras that do not expose at once, is left out.
+  // A single frame that differs, such as one of cameras that do not expose at once, is left out.
   const FrameRepair lonely = repairer.add(elsewhere.deep(200));
   EXPECT_FALSE(lonely.agrees);
   EXPECT_GT(lonely.disagreement, 3);
@@ -341,7 +341,7 @@ TEST(RepairTest, TheLeftPictureCanBeKept) {
     const PairReport report = check_pair({left.view(), right.view()}), before = check_pair(pair.pair());
     EXPECT_GT(before.rows_off_95, 0.8);
     EXPECT_LT(report.rows_off_95, 0.12);
-    // Columns stay.
+    // Columns are unchanged.
     EXPECT_NEAR(report.range.quantiles[2], before.range.quantiles[2], 0.15);
   }
 }

@@ -44,7 +44,7 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 
 def wait_for(condition, seconds=300):
-    """Polls until the condition is true, and returns what it returned."""
+    """Polls until the condition is true, and returns its value."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()
@@ -122,7 +122,7 @@ class Cluster:
         return dict(line.split() for line in lines)
 
     def wait_until_done(self):
-        """Until no job is left, those that jobs submit included."""
+        """Waits until no job is left, including those that jobs submit."""
         wait_for(lambda: not self.queue(), 600)
 
     def running(self, *options):
@@ -138,7 +138,7 @@ class Cluster:
         daemon.wait()
 
     def kill_node(self, node):
-        """As if its power failed: the daemon, the processes that hold its jobs, and the jobs."""
+        """Simulates a power failure: kills the daemon, the processes that hold its jobs, and the jobs."""
         jobs = self.running("-w", node)
         self.kill_daemon(node)
         for job in jobs:
@@ -158,7 +158,7 @@ class Cluster:
 
 
 def send(process, number):
-    """A signal, unless the process has ended."""
+    """Sends a signal, unless the process has ended."""
     try:
         os.kill(process, number)
     except ProcessLookupError:

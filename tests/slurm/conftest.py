@@ -9,7 +9,7 @@ import cluster as slurm
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
-    """One for all tests. CTest starts them in namespaces of their own."""
+    """One cluster for all tests. CTest starts them in their own namespaces."""
     if shutil.which("slurmctld") is None or shutil.which("munged") is None:
         pytest.skip("needs slurm-wlm and munge")
     if os.getpid() > 2:

@@ -18,7 +18,7 @@ SLOW = ("--device", "reference")  # slow enough to be caught in the middle
 
 
 def parallax(*words, status=0, **options):
-    """Runs the command and returns what it printed to both streams."""
+    """Runs the command and returns the output of both streams."""
     done = subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, **options)
     assert done.returncode == status, (words, done.stdout, done.stderr)
     return done.stdout, done.stderr
@@ -39,21 +39,21 @@ class Job:
         return parallax("submit", "--slurm", *options, self.plan, **others)
 
     def tiles(self):
-        """Results that are there."""
+        """The numbers of the existing results."""
         return sorted(self.results.glob("tile-*.tiff"))
 
     def written(self):
-        """When they were written."""
+        """The times at which the results were written."""
         return {path: path.stat().st_mtime_ns for path in self.tiles()}
 
     def matched(self):
-        """How often each tile was, by the logs of the plan."""
+        """How often each tile was matched, by the logs of the plan."""
         lines = [line for path in self.results.glob("log-*.jsonl") for line in path.read_text().splitlines()]
         records = [record for record in map(json.loads, lines) if "tile" in record and "error" not in record]
         return collections.Counter(record["tile"] for record in records)
 
     def assert_merged(self):
-        """With the bytes of the untiled map, and without a tile matched twice."""
+        """Asserts that the merged map has the bytes of the untiled map, and that no tile was matched twice."""
         assert self.output.exists(), self.logs()
         assert self.output.read_bytes() == (self.folder / "untiled.tiff").read_bytes()
         assert max(self.matched().values()) == 1
@@ -62,7 +62,7 @@ class Job:
         return "".join(path.read_text() for path in sorted(pathlib.Path(f"{self.plan}.jobs").glob(f"{name}.log")))
 
     def matches(self):
-        """Processes that match tiles of this plan now."""
+        """The processes that are matching tiles of this plan."""
         return [each for each in processes() if is_match_of(each, self.plan)]
 
     def stop_in_the_middle(self):
@@ -105,7 +105,7 @@ def enlarge(disk):
 
 
 def fill(disk, spare):
-    """Leaves so many bytes free."""
+    """Fills the disk except for this many bytes."""
     free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
     (disk / "filling").write_bytes(b"\0" * (free - spare))
 
@@ -278,7 +278,7 @@ class Local:
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def wait(self):
-        """Returns the exit status and what was said on standard error."""
+        """Returns the exit status and the text on standard error."""
         said = self.process.communicate(timeout=300)[1]
         return self.process.returncode, said
 
@@ -308,7 +308,7 @@ def test_local_a_signal_ends_all_and_keeps_what_is_done(tmp_path, number):
     job.stop_in_the_middle()
     kept = job.written()
     local.process.send_signal(number)
-    # SIGTERM ends a process that is stopped only when it goes on.
+    # SIGTERM ends a stopped process only when it continues.
     wait_for(lambda: not [send(each, signal.SIGCONT) for each in job.matches()])
     status, said = local.wait()
     assert status == -number and "the same command continues" in said, said

@@ -52,8 +52,8 @@ double interpolated(const Plane<std::uint8_t>& rgb, double x, double y) {
          b * ((1 - a) * at(left, top + 1) + a * at(left + 1, top + 1));
 }
 
-// The mean difference of gray levels between pixels of the first frame that are seen in both, and the places in the
-// second one that the vectors lead to, when they are off by an offset.
+// The mean difference of gray levels between pixels of the first frame that are seen in both frames and the
+// positions in the second one to which the vectors lead, if these are off by an offset.
 double mean_difference(const FlowSynthPair& pair, double columns_off = 0, double rows_off = 0) {
   double sum = 0;
   int count = 0;
@@ -100,7 +100,7 @@ TEST_P(FlowSynthTest, NoVectorIsLongerThanTheLongestMotion) {
   }
 }
 
-// Half a pixel in any direction away from the truth, frames agree less.
+// At half a pixel in any direction from the truth, frames agree less.
 TEST_P(FlowSynthTest, VectorsLeadToTheSameColours) {
   for (std::uint64_t seed = 1; seed < 4; ++seed) {
     const FlowSynthPair pair = synthesize_flow(of(GetParam(), {160, 120}, seed));
@@ -153,7 +153,7 @@ TEST_P(FlowSynthTest, NoiseHasItsStandardDeviationInBothFrames) {
       for (int i = 0; i < 288; ++i) {
         const int level = (clean.*frame).at(i, y);
         noise.push_back((noisy.*frame).at(i, y) - level);
-        if (level < 30 || level > 225) continue;  // these may be cut
+        if (level < 30 || level > 225) continue;  // these may be clipped
         sum += noise.back();
         squares += noise.back() * noise.back();
       }
@@ -167,7 +167,7 @@ TEST_P(FlowSynthTest, NoiseHasItsStandardDeviationInBothFrames) {
       << "the frames have noise of their own";
 }
 
-// Seeds next to each other, too, have noise of their own.
+// Adjacent seeds also have their own noise.
 TEST(FlowSynthNoiseTest, IsTheSameInNoTwoFrames) {
   std::vector<std::vector<int>> noises;
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
@@ -223,7 +223,8 @@ TEST(FlowSynthScenesTest, ThingsInFrontHideWhatTheyMoveOver) {
   }
 }
 
-// The hashes are from the first version that rendered these scenes, and hold for all machines, compilers and versions.
+// The hashes are from the first version that rendered these scenes, and hold for all machines, compilers and
+// versions.
 TEST(FlowSynthBytesTest, AreTheSameOnEveryMachine) {
   const auto hash = [](FlowScene scene) {
     FlowSynthParameters parameters = of(scene, {37, 29}, 7);

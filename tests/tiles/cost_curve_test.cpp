@@ -13,7 +13,7 @@ constexpr std::pair<int, int> positions[] = {{0, 0},   {199, 149}, {30, 75},  {1
 
 class CostCurveTest : public testing::TestWithParam<std::string> {
  protected:
-  // Without the steps that change what the match decided.
+  // The parameters without the steps that change the match's decisions.
   MatcherParameters bare() const {
     MatcherParameters parameters = preset(GetParam(), "default");
     parameters.disparities() = 24;
@@ -26,7 +26,8 @@ class CostCurveTest : public testing::TestWithParam<std::string> {
     return parameters;
   }
 
-  // Of the pixels at `positions` that have a disparity, how many have it at the minimum of their curve, and how many not.
+  // The number of pixels at `positions` with a disparity at the minimum of their curve, and of pixels with
+  // another disparity.
   struct Count {
     int alike = 0, other = 0;
   };
@@ -41,7 +42,7 @@ class CostCurveTest : public testing::TestWithParam<std::string> {
     }
     return count;
   }
-  // For methods whose totals depend on the whole image.
+  // Whether the method's totals depend on the whole image.
   bool is_approximate() const { return capabilities(GetParam()).approximate_tiles; }
 
   static float minimum(const CostCurve& curve) {
@@ -61,7 +62,7 @@ TEST_P(CostCurveTest, ItsMinimumIsTheDisparity) {
   EXPECT_LE(count.other, is_approximate() ? 1 : 0);
 }
 
-// Colour, gray, 16 bits and masks are cut out alike.
+// Colour, gray, 16 bits and masks are cut out in the same way.
 TEST_P(CostCurveTest, TheSurroundingsAreCutOutOfAnyImage) {
   Plane<std::uint16_t> left(size_), right(size_);
   Plane<std::uint8_t> mask(size_, 255);

@@ -71,7 +71,7 @@ BlockParameters random_block(TiledCase& random) {
   p.prefilter_cap = random.any(1, 63);
   p.texture_threshold = random.any(0, 1) == 0 ? 0 : random.any(1, 2000);
   p.row_tolerance = random.any(0, 2) == 0 ? random.any(1, 3) : 0;
-  p.row_prior = 0;  // no surface, which a tile would have of its own
+  p.row_prior = 0;  // no surface, because a tile would have its own
   return p;
 }
 
@@ -95,7 +95,7 @@ TileOptions small_tiles(TiledCase& random, const MatcherParameters& parameters, 
                       m.top + m.bottom + more + random.any(m.alignment, m.alignment + 20)}};
 }
 
-// Pixels that no tile writes keep the poison, and differ.
+// Pixels that no tile writes keep the poison, and therefore differ.
 Result match_tiled(const TilePlan& plan, const StereoPair& pair) {
   Result result(pair.left.format.size, 0x33, false, plan.row_offsets);
   match_in_tiles(plan, pair, result.map());

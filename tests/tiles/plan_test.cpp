@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How pairs are cut into tiles, the memory of tiles, and refused plans.
+// The division of pairs into tiles, the memory of tiles, and refused plans.
 
 #include <algorithm>
 #include <random>

@@ -59,7 +59,7 @@ Result refined(const Result& tiles, const RefineParameters& steps, const ImageVi
   return map;
 }
 
-// Plays the part of the files of tiles, and records what is read.
+// Takes the place of the files of tiles, and records the reads.
 class Store {
  public:
   Store(Result& tiles, const ImageView& left)
@@ -326,7 +326,7 @@ Result rows_of(const Result& map, int first, int end) {
   return rows;
 }
 
-// Refines strips of so many rows, each by itself, with `missing` rows less than its halo.
+// Refines strips of `rows` rows, each by itself, with `missing` rows less than its halo.
 Result refined_in_strips(const Result& tiles, const MatcherParameters& parameters, const ImageView& left,
                          int rows, int missing = 0) {
   const Halo around = halo(parameters);
@@ -400,7 +400,7 @@ TEST(RefineStripTest, SaysWhatItNeedsAndRefusesTheRest) {
   expect_refused([&] { refine_strip_memory_bytes(parameters, {80, 40}); }, "refit");
 }
 
-// Windows begin where cells do, and so may be higher than they need be.
+// Windows begin where cells begin, so they may be higher than necessary.
 TEST(StitchTest, HoldsMoreRowsForPlanes) {
   RefineParameters steps = RefineParameters::none();
   steps.fill = Fill::planes;

@@ -31,7 +31,7 @@ class BatchOnGpusTest : public SequenceTest {
     write(folder_ / "list.txt", list);
   }
 
-  // In this process, where the emulated GPU can be controlled.
+  // Runs in this process, where the emulated GPU can be controlled.
   Outcome batch(const std::string& device, const std::string& out, bool resume = false) const {
     const std::string folder = folder_.string() + "/";
     testing::internal::CaptureStderr();
@@ -75,7 +75,7 @@ std::size_t count_of(const std::string& text, const std::string& word) {
 
 TEST_F(BatchOnGpusTest, PairsOfAGpuThatDiesGoToTheOthers) {
   ASSERT_EQ(batch("cpu", "cpu").status, 0);
-  // The processor may match all pairs but the first.
+  // The processor may match all pairs except the first.
   for (const auto& [devices, nth] : {std::pair{"cuda:0,cpu", 1}, {"cuda:all", 10}}) {
     const Outcome whole = batch(devices, "whole");
     EXPECT_EQ(whole.status, 0) << whole.err;
@@ -99,7 +99,7 @@ TEST_F(BatchOnGpusTest, EndsWithoutADeviceAndMayBeResumed) {
   EXPECT_EQ(outcome.status, tool::failed_for_now);
   for (const char* word : {"no device is left", "CUDA: ", "--resume"})
     EXPECT_TRUE(contains(outcome.err, word)) << outcome.err;
-  // Those that were in work may be any.
+  // Any pairs may have been in work.
   const auto is_done = [&](int i) { return exists("out/" + numbered("l", i, ".pfm")); };
   int done = 0;
   for (int i = 0; i < pairs; ++i) done += is_done(i) ? 1 : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 'parallax batch': the results of single pairs, and what goes wrong in a list of many.
+// 'parallax batch': the results of single pairs, and failures in a list of many.
 
 #include <chrono>
 #include <thread>
@@ -19,7 +19,7 @@ const std::string block = " --method block --disparities 16 ";
 
 class BatchTest : public SequenceTest {
  protected:
-  // Makes a pair whose pictures are scaled to a size, in a folder of its own.
+  // Makes a pair whose pictures are scaled to a size, in its own folder.
   void make(const std::string& folder, const std::string& extension, Size size, int channels = 1,
             BitDepth depth = BitDepth::bits8) {
     fs::create_directories(folder_ / folder);
@@ -68,7 +68,7 @@ class BatchTest : public SequenceTest {
     return text;
   }
 
-  // The map of one pair, by 'parallax match'.
+  // The map of one pair, made by 'parallax match'.
   std::string map_of(const std::string& word, const std::string& more = block) const {
     std::string line = lines(word);
     line.pop_back();
@@ -298,7 +298,7 @@ TEST_F(BatchTest, AFullDiskMayPass) {
   expect_refusal(batch + "--results full.csv", 75, {"full.csv", "No space left"});
 }
 
-// Whether the table has a row; false where the process ended first.
+// Whether the table has a row; false if the process ended first.
 bool wait_for_a_row(const fs::path& table, Background& process) {
   while (!contains(contents(table), "\n"))
     if (process.has_ended())
@@ -331,7 +331,7 @@ TEST_F(BatchTest, WhatIsDoneIsKeptWhenASignalEndsIt) {
     expect_nothing_half_written();
     EXPECT_TRUE(contains(contents(folder_ / "background.txt"), "--resume"));
 
-    // The rest, of a list that is shorter.
+    // The remaining pairs, in a shorter list.
     write(folder_ / "list.txt", list.substr(0, lines("a.png b.png").size() * (table.size() / 2 + 2)));
     const std::string again =
         "batch list.txt --method bp --disparities 16 --results results.jsonl -o out/{number}.pfm";
@@ -369,14 +369,14 @@ TEST_F(BatchTest, ResumesByContent) {
     const auto time = fs::last_write_time(folder_ / "c.pfm");
     EXPECT_EQ(matched(), 0);
     EXPECT_EQ(fs::last_write_time(folder_ / "c.pfm"), time);
-    // A damaged output, one that is gone, and a copy of it that was touched.
+    // A damaged output, a missing one, and a copy whose time was changed.
     write(folder_ / "c.pfm", map.substr(0, map.size() - 1) + "x");
     EXPECT_EQ(matched(), 1);
     EXPECT_TRUE(contents(folder_ / "c.pfm") == map);
     fs::remove(folder_ / "a.pfm");
     write(folder_ / "c.pfm", map);
     EXPECT_EQ(matched(), 1);
-    // An input with another content, of the same length.
+    // An input with different content of the same length.
     std::string picture = contents(folder_ / "b/right.ppm");
     picture[picture.size() / 2] ^= 1;
     write(folder_ / "b/right.ppm", picture);
@@ -399,7 +399,7 @@ TEST_F(BatchTest, ResumesByContent) {
     const std::string text = contents(folder_ / table);
     write(folder_ / table, text.substr(0, text.size() - 10));
     EXPECT_EQ(matched(more), 1);
-    // Without --resume, all again.
+    // Without --resume, all pairs are matched again.
     ASSERT_EQ(run(batch + "--disparities 15").status, 0);
     EXPECT_FALSE(contains(contents(folder_ / table), "reused"));
   }

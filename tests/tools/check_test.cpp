@@ -272,7 +272,7 @@ TEST_F(CheckCommand, ADenseMatchSearchesTheRangeThatIsFoundOrGiven) {
   EXPECT_EQ(given["min_disparity"], 2);
   EXPECT_EQ(given["disparities"], 40);
   EXPECT_EQ(given["agrees"], true) << given;
-  // Corners that say nothing do not agree with anything.
+  // Corners that permit no conclusion agree with nothing.
   const auto alone = dense_of("l.png l.png --disparities 16");
   EXPECT_EQ(alone["agrees"], nullptr);
   EXPECT_FALSE(alone.contains("difference"));
@@ -321,7 +321,7 @@ TEST_F(CheckCommand, ADenseMatchIsThatOfTheRectifiedPair) {
   EXPECT_EQ(report["fit"], true);
   EXPECT_EQ(report["dense"]["agrees"], true) << report["dense"];
   EXPECT_NEAR(report["dense"]["rows_off"]["median"], 0, 0.1);
-  // Masks count: of a picture that is mostly masked, few pixels are left.
+  // Masks count: few pixels remain of a picture that is mostly masked.
   const auto masked = nlohmann::json::parse(
       run("check l.png r.png --rig rig.json --alpha 1 --zoom 0.5 --dense --json --disparities 32").out);
   EXPECT_LT(masked["dense"]["rows_off"]["pixels"], 0.3 * size.width * size.height) << masked["dense"];
@@ -409,8 +409,8 @@ TEST_F(CheckCommand, ASequenceIsSearchedInTheRangeOfItsFirstFrameThatHasOne) {
   EXPECT_FALSE(fs::exists(folder_ / "map0.pfm"));
 }
 
-// Indoor pairs: Playtable's rows are known to be off, all others are good. The rows of the pairs in field/ have not been
-// measured by other means.
+// Indoor pairs: Playtable's rows are known to be off, all others are good. The rows of the pairs in field/
+// have not been measured by other means.
 class CheckRealPair : public testing::Test {
  protected:
   void SetUp() override {

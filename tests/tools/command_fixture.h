@@ -54,7 +54,7 @@ class CommandTest : public testing::Test {
   // Makes a pair of 96×64 pixels and 16 disparities in folder "pair".
   void make_pair() { ASSERT_EQ(run("synth pair --size 96x64 --disparities 16 --scene layers").status, 0); }
 
-  // Runs the command in the folder, by a shell. The leak check, a third of the time of a sanitized process,
+  // Runs the command in the folder, in a shell. The leak check, a third of the time of a sanitized process,
   // is left to the tests of the library.
   Outcome run(const std::string& arguments, const std::string& before = "") const {
     const std::string command = "cd '" + folder_.string() + "' && " + before +
@@ -65,7 +65,7 @@ class CommandTest : public testing::Test {
             contents(folder_ / "stderr.txt")};
   }
 
-  // Fails unless the command ends with `status` and one line on standard error that holds all of `words`.
+  // Fails unless the command ends with `status` and one line on standard error that contains all of `words`.
   void expect_refusal(const std::string& arguments, int status, const std::vector<std::string>& words,
                       const std::string& before = "") const {
     const Outcome outcome = run(arguments, before);
@@ -88,7 +88,7 @@ class CommandTest : public testing::Test {
   const fs::path folder_ = temporary_.path();
 };
 
-// The binary in a process group of its own, while a test does something else.
+// The binary in its own process group, while a test does something else.
 class Background {
  public:
   Background(const fs::path& folder, std::vector<std::string> words) {

@@ -7,11 +7,11 @@ namespace {
 
 class CompletionTest : public CommandTest {
  protected:
-  // What the last of these words can become, with descriptions.
+  // The possible completions of the last of these words, with descriptions.
   std::string candidates(const std::string& words) const { return run("completion words " + words).out; }
 
-  // The output of a script in a shell that finds the program by its name; the script of `parallax completion` is
-  // in the file "script". Skips the test where the shell is not installed.
+  // The output of a script in a shell that finds the program by its name; the script of `parallax completion`
+  // is in the file "script". Skips the test where the shell is not installed.
   std::string in_shell(const std::string& shell, const std::string& text) const {
     write(folder_ / "script", run("completion " + shell).out);
     write(folder_ / "test", text);
@@ -61,7 +61,7 @@ TEST_F(CompletionTest, OffersTheOptionsOfTheMethodOnTheLine) {
   EXPECT_FALSE(contains(census, "--iterations\t"));
   EXPECT_TRUE(contains(census, "--search-radius\t"));
   EXPECT_TRUE(contains(block, "--prefilter\t"));
-  // Those for experts only after a letter.
+  // Options for experts appear only after a letter.
   EXPECT_FALSE(contains(census, "--padding\t"));
   EXPECT_TRUE(contains(candidates("match --pad"), "--padding\t"));
   EXPECT_FALSE(contains(candidates("plan --v"), "--video\t"));
@@ -72,7 +72,7 @@ TEST_F(CompletionTest, OffersTheValuesOfAnOption) {
   EXPECT_EQ(candidates("match --method ''"), "block\t\nbp\t\ncensus\t\nmotion\t\nsgm\t\ntiled-bp\t\n");
   EXPECT_EQ(candidates("match --method c"), "census\t\n");
   EXPECT_EQ(candidates("match --method=c"), "--method=census\t\n");
-  // As bash splits the word.
+  // The words as bash splits them.
   EXPECT_EQ(candidates("match --method = c"), "census\t\n");
   EXPECT_EQ(candidates("match --method ="), candidates("match --method ''"));
   EXPECT_EQ(candidates("synth pair --scene p"), "planes\t\n");
@@ -83,7 +83,7 @@ TEST_F(CompletionTest, OffersTheValuesOfAnOption) {
   EXPECT_EQ(candidates("match --threads ''"), "");
 }
 
-// Whose options are those of 'match' that choose and match, and those of its page.
+// These are the options of 'match' that choose and match, and those of its page.
 TEST_F(CompletionTest, OffersTheOptionsOfTheViewer) {
   if (!has_viewer) GTEST_SKIP() << "this build has no viewer";
   const std::string offered = candidates("view --method census --");

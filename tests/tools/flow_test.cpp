@@ -62,7 +62,7 @@ class FlowCommandTest : public CommandTest {
 };
 
 TEST_F(FlowCommandTest, SyntheticTranslationsAreFoundToAnEighthOfAPixel) {
-  for (const char* seed : {"1", "2", "3"}) {  // of three directions
+  for (const char* seed : {"1", "2", "3"}) {  // three different directions
     ASSERT_EQ(run(std::string("synth s --flow --scene translation --size 161x119 --motion 8 --seed ") + seed)
                   .status,
               0);

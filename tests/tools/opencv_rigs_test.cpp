@@ -70,7 +70,7 @@ class OpenCvRigsTest : public testing::TestWithParam<const char*> {
   const TemporaryFolder folder_;
 };
 
-// As stereo_calib.cpp writes them, with the size in addition.
+// Files in the format of stereo_calib.cpp, with the size in addition.
 TEST_P(OpenCvRigsTest, FilesOfTwoParts) {
   const OpenCvRig rig = general_rig();
   const std::string intrinsics = written("intrinsics", [&](cv::FileStorage& file) {
@@ -138,7 +138,7 @@ std::string list_of(const cv::Mat& matrix) {
   return text;
 }
 
-// cv::FileStorage takes a map for a matrix only with its tag and the type of its elements.
+// cv::FileStorage reads a map as a matrix only if it has its tag and the type of its elements.
 std::string with_opencv_tags(std::string text) {
   for (const std::string key : {"rectification_matrix:", "projection_matrix:"})
     text.replace(text.find(key), key.size(), key + " !!opencv-matrix\n  dt: d");
@@ -167,7 +167,8 @@ TEST(OpenCvRosTest, RectificationGivesTheRigBack) {
               rig_of(rig), 1e-9);
 }
 
-// What is written for ROS rectifies: a point is in the same row of both views, and its disparity is f · B / Z.
+// The files written for ROS rectify: a point is in the same row of both views, and its disparity is f · B /
+// Z.
 TEST(OpenCvRosTest, WrittenRectificationAlignsRows) {
   const OpenCvRig rig = general_rig();
   const Files files = tool::encode_rig(rig_of(rig), RigFormat::ros, {"left.yaml", "right.yaml"});

@@ -88,13 +88,13 @@ struct JpegSettings {
   bool is_progressive = false;
 };
 std::vector<std::byte> encode_jpeg(const Picture& picture, const JpegSettings& settings = {});
-// `pixels` are C, M, Y, K, inverted as JPEG files store them.
+// `pixels` are C, M, Y, K, inverted as in JPEG files.
 std::vector<std::byte> encode_cmyk_jpeg(Size size, const std::vector<std::uint8_t>& pixels);
 
 // Lossless.
 std::vector<std::byte> encode_webp(const Picture& picture, int orientation = 1);
 
-// A PNG of any colour type and depth; `pixels` are as in the file.
+// A PNG of any colour type and depth; `pixels` are those of the file.
 struct PngSettings {
   int colour_type = 0;
   int bits = 8;
@@ -105,7 +105,7 @@ struct PngSettings {
 std::vector<std::byte> encode_any_png(Size size, const PngSettings& settings,
                                       const std::vector<std::uint8_t>& pixels);
 
-// A TIFF of any kind; `pixels` are as in the file.
+// A TIFF of any kind; `pixels` are those of the file.
 struct TiffSettings {
   int samples = 1, bits = 8, photometric = 1, orientation = 1, packing = 1;
   int strip_rows = 0;                       // 0 = all in one strip
@@ -114,7 +114,8 @@ struct TiffSettings {
 void write_any_tiff(const std::string& path, Size size, const TiffSettings& settings,
                     const std::vector<std::uint8_t>& pixels);
 
-// Writes the format that the extension of the path names. \throws Error
+// Writes the format that the extension of the path names.
+// \throws Error
 void save(const std::string& path, const Picture& picture);
 
 }  // namespace parallax::test

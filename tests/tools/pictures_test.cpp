@@ -102,7 +102,7 @@ TEST_F(PicturesTest, JpegsAreGrayOrColour) {
       }
     }
   }
-  // First no ink at all, then a third of cyan.
+  // First no ink at all, then one third cyan.
   const Picture printed = read(encode_cmyk_jpeg({8, 8}, std::vector<std::uint8_t>(4 * 64, 255)));
   EXPECT_EQ(value_at(printed, 3, 3, 0), 255u);
   std::vector<std::uint8_t> cyan(4 * 64, 255);

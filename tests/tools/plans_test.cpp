@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of many pairs, matched by any number of processes: ranges of tiles, files that moved, failures, and what is done.
+// Plans of many pairs, matched by any number of processes: ranges of tiles, moved files, failures, and
+// finished tiles.
 
 #include <map>
 #include <thread>
@@ -78,7 +79,7 @@ class PlansTest : public CommandTest {
   static void touch(const fs::path& path) {
     fs::last_write_time(path, fs::last_write_time(path) + std::chrono::seconds(5));
   }
-  // A plan that was changed on purpose, with a fingerprint that is right.
+  // A plan that was changed on purpose, with a correct fingerprint.
   void write_changed_plan(const std::vector<ordered_json>& lines) const {
     ordered_json head = lines.front();
     head.erase("fingerprint");
@@ -188,7 +189,7 @@ TEST_F(PlansTest, PathMapsSayWhereFilesAre) {
   Outcome outcome = run(match);
   EXPECT_EQ(outcome.status, 1);
   EXPECT_TRUE(contains(outcome.err, "p0/left.png: No such file")) << outcome.err;
-  // The longest that applies counts; a part of a name is no folder.
+  // The longest prefix that applies counts; a part of a name is no folder.
   outcome =
       run(match + "--path-map " + here + "=/nowhere --path-map " + here + "/p=/nowhere --path-map " + here +
           "/p0=elsewhere/p0 --path-map " + here + "/maps=mapped --path-map " + here + "/p1/=elsewhere/p1/");
@@ -271,7 +272,7 @@ TEST_F(PlansTest, AFullDiskMayPass) {
   EXPECT_TRUE(contains(outcome.err, "tile 0: ") && contains(outcome.err, "No space left")) << outcome.err;
   EXPECT_EQ(status(1)["failed"][0]["is_transient"], true);
   expect_map("p1", block_);
-  // With a failure that is lasting, a retry does not help.
+  // A retry does not help against a lasting failure.
   fs::remove(folder_ / "maps/p1.pfm");
   fs::remove(folder_ / "p1/left.png");
   EXPECT_EQ(match("0-1").status, 1);
@@ -364,7 +365,7 @@ TEST_F(PlansTest, StatusTellsWhatIsMissingAndDamaged) {
   EXPECT_EQ(now["pairs_written"], 1);
   EXPECT_GT(now["milliseconds_per_tile"], 0);
   EXPECT_EQ(now["devices"], json::array({"cpu"}));
-  // A few pixels: only all of the file tells.
+  // Only the whole file reveals a change of a few pixels.
   change(folder_ / "plan.json.tiles/tile-000001.tiff");
   EXPECT_EQ(status(0)["done"], count);
   now = status(1, "--verify");
@@ -385,7 +386,7 @@ TEST_F(PlansTest, StatusTellsWhatIsMissingAndDamaged) {
   EXPECT_EQ(status(1)["pairs_done"], 1);
 }
 
-// With the same names of results and maps.
+// A new plan with the same names of results and maps.
 TEST_F(PlansTest, ANewPlanTakesNothingFromAnEarlierOne) {
   make_pairs({"96x64", "200x150"});
   plan(block_ + "--tile-size 120x150");
@@ -426,7 +427,7 @@ TEST_F(PlansTest, MergeGoesOnOverPairsThatAreNotComplete) {
   expect_refusal("merge plan.json --pair 3", 2, {"--pair is 3", "pairs 0 to 2"});
   ASSERT_EQ(run("merge plan.json --pair 1").status, 0);
   expect_map("p1", block_);
-  // A merge that a scheduler repeats finds all done.
+  // A merge that a scheduler repeats finds everything done.
   EXPECT_EQ(run("merge plan.json").status, 0);
 }
 

@@ -104,7 +104,7 @@ struct PublishedPair {
   const char* name;
   int disparities;
   double scale;
-  double bad1, bad2;  // of float32 with preset grauer-gray-2019, per cent
+  double bad1, bad2;  // percentages for float32 with preset grauer-gray-2019
 };
 
 std::ostream& operator<<(std::ostream& out, const PublishedPair& pair) {

@@ -72,7 +72,7 @@ TEST_F(RectifyCommandTest, WritesPicturesMasksAndCalibration) {
   EXPECT_EQ(matched.status, 0) << matched.err;
 }
 
-// match --rig is rectify and match.
+// match --rig does the same as rectify and match.
 TEST_F(RectifyCommandTest, MatchRectifiesItself) {
   const std::string pair = " pair/left.png pair/right.png --rig rig.json --alpha 0.7 --zoom 1.1 ",
                     search = " --disparities 12 --method block --device cpu ",

@@ -52,7 +52,7 @@ TEST_F(RepairCommand, WritesTheRepairedRig) {
   EXPECT_FALSE(contains(outcome.out, "guess")) << outcome.out;
   EXPECT_LT(rows_off("new.json", turned), 0.1);
   EXPECT_GT(rows_off("rig.json", turned), 1);
-  // In another format, and as JSON.
+  // The same in another format, and as JSON.
   const Outcome other = run("check l.png r.png --rig rig.json --repair new.yml --json");
   ASSERT_EQ(other.status, 0) << other.err;
   const auto json = nlohmann::json::parse(other.out);
@@ -77,7 +77,7 @@ TEST_F(RepairCommand, GuessesARigWhereThereIsNone) {
 TEST_F(RepairCommand, RefusesWhatThePointsDoNotHold) {
   const FaultyPair pair(size, 1, {});
   save_rig(faultless_rig(size));
-  // The same picture, seen lower: all points are equally far away.
+  // The same picture shifted down: all points are equally far away.
   const auto shifted = [&](int rows) {
     return make_picture(size, 1, BitDepth::bits8, [&, rows](int x, int y, int) {
       return pair.left().at(std::min(x + 20, size.width - 1), std::max(y - rows, 0));
@@ -131,7 +131,7 @@ TEST_F(RepairCommand, MatchRepairsTheRig) {
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_TRUE(contains(outcome.err, "Repaired from ")) << outcome.err;
   EXPECT_EQ(nlohmann::json::parse(outcome.out)["repair"]["verdict"], "repaired");
-  // The same as a match with the repaired rig.
+  // The result is the same as a match with the repaired rig.
   ASSERT_EQ(run("check l.png r.png --rig rig.json --repair new.json").status, 0);
   ASSERT_EQ(run(match + "again.pfm --rig new.json").status, 0);
   EXPECT_EQ(contents(folder_ / "map.pfm"), contents(folder_ / "again.pfm"));
@@ -169,7 +169,7 @@ TEST_F(RepairCommand, MatchWithoutARigMovesTheRightPictureOnly) {
   EXPECT_LT(repaired, 1.15 * without_faults) << as_it_is;
   EXPECT_TRUE(contains(run("match l.png r.png --repair" + options + "map.pfm").err,
                        "The left picture stays as it is."));
-  // Turned so much that both have to move.
+  // Turned so much that both pictures have to move.
   save_pair("lt.png", "rt.png", {.roll = 0.01, .higher = 0.1});
   EXPECT_TRUE(
       contains(run("match lt.png rt.png --repair" + options + "map.pfm").err, "Both pictures were moved."));

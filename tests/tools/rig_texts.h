@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rig in every format, with numbers worked out from each format's definition.
+// One rig in every format, with numbers computed from each format's definition.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ inline Rig turned_rig() {
   return rig;
 }
 
-// Of rectified pictures: 0.12 m, and an offset of disparity of 10 px.
+// The rig of rectified pictures: 0.12 m, and an offset of disparity of 10 px.
 inline Rig parallel_rig() {
   Rig rig;
   rig.left = {{1280, 720}, 700, 700, 640, 360, LensModel::radial_tangential, {}};
@@ -94,7 +94,8 @@ P2: !!opencv-matrix
    data: [ 700., 0., 650., -84., 0., 700., 360., 0., 0., 0., 1., 0. ]
 )"};
 
-// The left camera looks straight ahead, and the right one is turned back: R2 = Rᵀ. P[3] = −f · baseline = −690 · 0.12.
+// The left camera looks straight ahead, and the right one is turned back: R2 = Rᵀ. P[3] = −f · baseline =
+// −690 · 0.12.
 inline const tool::RigFile ros_left{"left.yaml", R"(image_width: 1280
 image_height: 720
 camera_name: left
@@ -176,7 +177,8 @@ R_03: )" PARALLAX_C " 0 " PARALLAX_S " 0 1 0 -" PARALLAX_S " 0 " PARALLAX_C R"(
 T_03: -0.059988000399994665 0 0.0011999200015999848
 )"};
 
-// Both projections have the offset from camera 0 as their last columns, which include the principal point times the depth.
+// Both projections have the offset from camera 0 as their last columns, which include the principal point
+// times the depth.
 inline const tool::RigFile kitti_rectified{"calib.txt", R"(P0: 700 0 640 0 0 700 360 0 0 0 1 0
 P1: 700 0 640 -378 0 700 360 0 0 0 1 0
 P2: 7.0e+02 0 640 43.92 0 700 360 1.08 0 0 1 0.003

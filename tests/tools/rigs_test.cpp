@@ -50,7 +50,8 @@ void expect_refused(const Files& files, const std::string& message, const RigCho
   expect_error(error_of([&] { parse_rig(files, choices); }), ErrorCategory::file, {message});
 }
 
-// Every format says the same in its own way: signs of the translation and of P[3], which camera is left, pixel centres, units.
+// Every format expresses the same rig in its own way: signs of the translation and of P[3], order of the
+// cameras, pixel centres, units.
 TEST(RigsTest, EveryFormatGivesTheSameRig) {
   for (const Files& files : {Files{opencv_intrinsics, opencv_extrinsics}, Files{ros_left, ros_right},
                              Files{kalibr}, Files{kitti}}) {
@@ -78,7 +79,7 @@ TEST(RigsTest, ContentsDecideAndNotNames) {
                    "some.file is of no known format: give the calibration of OpenCV, ROS");
 }
 
-// As editors on Windows leave it.
+// Line ends of editors on Windows.
 TEST(RigsTest, LinesMayEndInReturns) {
   for (const Files& files : {Files{kalibr}, Files{kitti}, Files{ros_left, ros_right}}) {
     Files returned = files;
@@ -159,7 +160,7 @@ TEST(RigsTest, OpenCvFisheyeIsSaidOrChosen) {
   expect_refused({opencv_rectified}, "rectified.yml is of rectified pictures: leave out --fisheye", fisheye);
 }
 
-// Calibrated cameras, and not rectified ones, where a file has both.
+// If a file has both, the calibrated cameras are taken instead of the rectified ones.
 TEST(RigsTest, OpenCvPrefersTheCamerasBeforeRectification) {
   const RigFile all{"extrinsics.yml", opencv_extrinsics.text + opencv_rectified.text.substr(14)};
   expect_near(parse_rig(Files{opencv_intrinsics, all}), turned_rig());
@@ -185,7 +186,7 @@ TEST(RigsTest, RosModelsOfLenses) {
                  "left.yaml: distortion_coefficients has 5 coefficients");
 }
 
-// T = T of cam2 · T of cam1: the second move goes on from where the first ended.
+// T = T of cam2 · T of cam1: the second move continues where the first ended.
 TEST(RigsTest, KalibrCamerasFarApartInTheChain) {
   const std::string last = kalibr.text.substr(kalibr.text.find("cam1:"));
   const RigFile three{"camchain.yaml", kalibr.text + "cam2" + last.substr(4)};
@@ -245,7 +246,7 @@ TEST(RigsTest, KittiHasFourCameras) {
                  "calib.txt: the size of the images is missing: give the size of the images");
 }
 
-// R and T lead from camera 0 to each, so that the left camera's are undone first.
+// R and T lead from camera 0 to each camera, so the left camera's are undone first.
 TEST(RigsTest, KittiCamerasReferToCamera0) {
   const double cosine = std::cos(0.02), sine = std::sin(0.02), twice_cosine = std::cos(0.04),
                twice_sine = std::sin(0.04);
@@ -455,7 +456,7 @@ TEST(RigsTest, ChoicesThatAFileDoesNotLeaveOpenAreRefused) {
     expect_refused(files, "is 1280×720, and --size is 640×480: leave out --size", sized({640, 480}));
 }
 
-// Aliases make a small file stand for a large one, and deep nesting exhausts stacks.
+// Aliases let a small file stand for a large one, and deep nesting exhausts stacks.
 TEST(RigsTest, HostileFilesEndSoon) {
   std::string bomb = "%YAML:1.0\n---\na0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
   for (int i = 1; i < 20; ++i) {
@@ -478,7 +479,7 @@ TEST(RigsTest, HostileFilesEndSoon) {
                  "deep.xml is not readable: give the calibration that cv::FileStorage wrote");
 }
 
-// Only so many values are converted.
+// Only a limited number of values is converted.
 TEST(RigsTest, LongListsAreNotReadToTheirEnds) {
   std::string commas = "1", spaces = "1";
   for (int i = 1; i < 1000; ++i) {
@@ -513,7 +514,7 @@ Rig random_rig(std::mt19937& random, std::size_t coefficients, LensModel model, 
   Rig rig;
   rig.left = camera();
   rig.right = camera();
-  // By a unit quaternion near 1.
+  // A rotation by a unit quaternion near 1.
   double w = 1, x = between(-0.2, 0.2), y = between(-0.2, 0.2), z = between(-0.2, 0.2);
   const double norm = std::sqrt(w * w + x * x + y * y + z * z);
   w /= norm, x /= norm, y /= norm, z /= norm;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 'parallax bench' over public benchmarks: tiny data sets in each benchmark's layout, and figures counted by hand.
+// 'parallax bench' with public benchmarks: tiny data sets in each benchmark's layout, and figures counted by
+// hand.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -37,7 +38,7 @@ void write_bytes(const fs::path& path, const std::vector<std::byte>& bytes) {
 void write_map(const fs::path& path, const Map& map) {
   write_bytes(path, tool::encode_disparity(path.string(), map.view()));
 }
-// A gray picture, which is read whatever its name says.
+// A gray picture, which is read whatever its extension is.
 void write_gray(const fs::path& path, Size size, const std::function<int(int x, int y)>& value) {
   std::string text = "P5 " + std::to_string(size.width) + " " + std::to_string(size.height) + " 255\n";
   for (int y = 0; y < size.height; ++y)
@@ -119,7 +120,7 @@ TEST_F(MiddleburyTest, APerfectMapHasNoError) {
   expect_perfect(score(*tool::middlebury_scoreboard(data("data")), "Shelves", flat(small, 10), 20));
 }
 
-// Of 4×2 pixels, one has no disparity, one is off by 0.25 (1 at full size), one by 0.5 (2), one by 4 (16).
+// One of 4×2 pixels has no disparity, one is off by 0.25 (1 at full size), one by 0.5 (2), one by 4 (16).
 TEST_F(MiddleburyTest, ErrorsCountAtFullSize) {
   Map map = flat(small, 10);
   map.at(1, 0) = none;
@@ -157,7 +158,7 @@ TEST_F(MiddleburyTest, ErrorsCountAtFullSize) {
   }
 }
 
-// 20 labels at quarter size end at 80; integer true disparities round those found.
+// 20 labels at quarter size end at 80; the true disparities are integers, so the found ones are rounded.
 TEST_F(MiddleburyTest, DisparitiesAreClippedAndRoundedLikeTheTruth) {
   write_full_truth();
   Map map = flat(small, 10.0625f);
@@ -246,7 +247,7 @@ TEST_F(KittiTest, OutliersOf2015AreBeyondThreePixelsAndFivePerCent) {
   EXPECT_DOUBLE_EQ(score(*board, "000000_10", map).at("all d1-fg"), 2 / 4.);
 }
 
-// Pixels count alike over all pairs; a pair without objects has no foreground.
+// All pixels of all pairs have the same weight; a pair without objects has no foreground.
 TEST_F(KittiTest, AverageOf2015IsOverPixels) {
   fs::create_directories(folder_ / "k/training/image_2");
   std::vector<std::vector<tool::Region>> scores;
@@ -342,7 +343,7 @@ TEST_F(ScoreboardsTest, MatchesEveryPairAndWritesTheSubmission) {
     EXPECT_NEAR(map.at(20, 12), 5, 0.5);
     EXPECT_GT(std::stod(contents(folder / "timeMine.txt")), 0);
   }
-  // The map in the file is the map that was scored.
+  // The map in the file is the one that was scored.
   const auto eval = nlohmann::json::parse(
       run("eval --json out/sub/trainingH/Piano/disp0Mine.pfm data/trainingH/Piano/disp0GT.pfm").out);
   EXPECT_EQ(report["pairs"][0]["all"]["bad4"], eval["bad2"]);
@@ -417,7 +418,7 @@ TEST_F(ScoreboardsTest, InputsAreNotWrittenOver) {
   EXPECT_EQ(contents(folder_ / "e/training/room/disp0GT.pfm"), truth);
 }
 
-// Middlebury wants other names for maps with pixels without a disparity.
+// Middlebury requires other names for maps that have pixels without a disparity.
 TEST_F(ScoreboardsTest, SparseMapsAreNamedSo) {
   write_pair("data/testQ/Plants", {40, 24}, 5, 8);
   const std::string command =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 'parallax submit' in local processes, and with a scheduler that runs a job when it is submitted. tests/slurm/ has a real one.
+// 'parallax submit' in local processes, and with a scheduler that runs a job when it is submitted.
+// tests/slurm/ uses a real one.
 #include "command_fixture.h"
 #include "tools/jobs/submit/chunks.h"
 #include "tools/jobs/tiles/results.h"
@@ -7,8 +8,8 @@
 namespace parallax::test {
 namespace {
 
-// Numbers jobs and keeps their arguments. Skips the tasks that LOST names as JOB_TASK, as if their node had died; refuses job
-// REFUSED.
+// Numbers jobs and keeps their arguments. Skips the tasks that LOST names as JOB_TASK, as if their node had
+// died; refuses job REFUSED.
 constexpr const char* sbatch = R"script(#!/bin/bash
 number=$(($(cat jobs/last 2>/dev/null) + 1))
 if [ "$number" = "$REFUSED" ]; then
@@ -95,7 +96,7 @@ TEST_F(SubmitTest, JobsHaveTheOptionsOfMatchAndWhereFilesAre) {
   EXPECT_TRUE(contains(contents(folder_ / "plan.json.jobs" / "tiles.sh"), "--device cpu --threads 2 --plan"));
 }
 
-// Tiles that are missing here and there have no short ranges.
+// Missing tiles that are scattered have no short ranges.
 TEST(SubmitChunksTest, AnyChunkFitsOnACommandLine) {
   std::vector<int> tiles;
   for (int tile = 0; tile < 100'000; tile += 2) tiles.push_back(tile);

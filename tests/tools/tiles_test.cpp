@@ -181,8 +181,8 @@ TEST_F(TilesTest, SynthWritesAllOfAPairOrNothing) {
   EXPECT_FALSE(fs::exists(folder_ / "pair/left.tiff"));
 }
 
-// In tiles it takes 4.6 GB, though the pixels alone take less than the 4 GB that offsets of 32 bits reach: the
-// head says that offsets have 64.
+// As tiles it takes 4.6 GB, though the pixels alone take less than the 4 GB that offsets of 32 bits reach:
+// the head says that offsets have 64 bits.
 TEST_F(TilesTest, SynthWritesLargeTiffsWhereTilesAreLarge) {
   Background synth(folder_, {"synth", "tall", "--tiled", "--no-truth", "--size", "1281x1000000"});
   std::string head;
@@ -208,7 +208,7 @@ TEST_F(TilesTest, EveryKindOfOutputIsMadeOfTiles) {
   EXPECT_GT(report["peak_memory_bytes"], 0);
   EXPECT_EQ(report["valid"], 1.0);
   EXPECT_LT(report["error"]["bad1"], 0.3);
-  // The error is that of the disparities before a PNG rounds them.
+  // The error is computed from the disparities before a PNG rounds them.
   EXPECT_EQ(report["error"], json::parse(run("eval expected.pfm pair/disp0GT.pfm --json").out));
   EXPECT_EQ(picture("view.png").size(), (Size{330, 270}));
   ASSERT_EQ(run(words_ + "-o d.tiff").status, 0);
@@ -235,7 +235,7 @@ TEST_F(TilesTest, APlanIsMatchedTileByTileAndMerged) {
     ASSERT_EQ(outcome.status, 0) << outcome.err;
     const json answer = json::parse(outcome.out);
     EXPECT_EQ(answer["tile"], number);
-    // A tile that is done is not matched again.
+    // A finished tile is not matched again.
     EXPECT_EQ(answer.value("reused", false), there);
     EXPECT_TRUE(!there || fs::equivalent(before, tile(number)));
   }
@@ -389,7 +389,7 @@ TEST_F(TilesTest, MergeRefusesATileWhoseStatusesAreDamaged) {
 TEST_F(TilesTest, DamagedPixelsOfATileAreFound) {
   make_pair_of("330x270");
   const std::string match = "match pair/left.png pair/right.png " + block_ + "--tile-size 330x270 -o d.pfm ";
-  // All is done but the last step.
+  // Everything is done except the last step.
   fs::create_symlink("/dev/full", folder_ / "view.png");
   ASSERT_EQ(run(match + "--image view.png").status, 75);
   fs::remove(folder_ / "d.pfm");

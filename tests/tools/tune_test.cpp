@@ -62,7 +62,7 @@ TEST_F(TuneCommand, ListsWhatThereIsToConfigure) {
                  {"rows", "bands_per_thread"}, here);
 }
 
-// With the footprint, if it was computed.
+// Includes the footprint if it was computed.
 TEST_F(TuneCommand, TellsEveryTrialInJson) {
   for (const std::string search : {"occupancy", "exhaustive"}) {
     ASSERT_EQ(tune("--method block --search " + search + " --device cpu --json r.json" + quickly).status, 0);
@@ -138,8 +138,8 @@ TEST_F(TuneCommand, WhatCannotBeWrittenIsRefusedAtOnce) {
   expect_refusal("tune --suite papers --data data --json none/r.json", 1, {"none/r.json"}, here);
 }
 
-// The tuning file cannot be written, because the broken one cannot be set aside. The results are printed all
-// the same, and written to the JSON file.
+// The tuning file cannot be written, because the broken one cannot be set aside. The results are nevertheless
+// printed, and written to the JSON file.
 class TuneCommandInTrouble : public TuneCommand {
  protected:
   TuneCommandInTrouble() {

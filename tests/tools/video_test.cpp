@@ -98,7 +98,7 @@ TEST_F(VideoTest, VideosGiveTheSameAsTheirFrames) {
   }
 }
 
-// As those of the cameras of a rig.
+// The videos have the sizes of a rig's cameras.
 TEST_F(VideoTest, VideosOfARigMayDifferInSize) {
   make_folders(2);
   save_video("l/%d.ppm", "l.avi");
@@ -194,7 +194,7 @@ TEST_F(VideoTest, FramesThatWereNotAnnouncedGoOverNoInput) {
   EXPECT_TRUE(fs::exists(folder_ / "out/000005.png"));
 }
 
-// After a cut between key frames, the container still counts the frames that were cut.
+// After a cut between key frames, the container still counts the removed frames.
 TEST_F(VideoTest, FramesThatAnEditLeavesOutAreNotMissed) {
   make_folders();
   save_video("l/%d.ppm", "whole.mp4", "-c:v mpeg4 -pix_fmt yuv420p -g 6 -bf 0");

@@ -32,7 +32,7 @@ class Cpu final : public host::Plan {
   detail::Footprint footprint() const { return cpu::footprint(size_.height, workers_, row_bytes()); }
 
  private:
-  // The memory of a thread.
+  // The memory of one thread.
   struct Row {
     std::uint16_t *left, *right;
     int* costs;  // one label after the other
@@ -78,7 +78,7 @@ class Cpu final : public host::Plan {
       right_disparity_.at(x, y) = disparity_of(winner(row, x, 1));
   }
 
-  // The label of least cost, where label d is looked up at pixel (x + step·d, y).
+  // The label of the lowest cost, where label d is looked up at pixel (x + step·d, y).
   int winner(const Row& row, int x, int step) const {
     int best = no_candidate, least = 0;
     for (int label = 0; label < p_.disparities; ++label) {
@@ -110,7 +110,7 @@ class Cpu final : public host::Plan {
   }
 
   ToyParameters p_;
-  std::vector<Row> rows_;  // by slot
+  std::vector<Row> rows_;  // [slot]
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A method outside the library, to show what a room needs: winner takes all. Label d costs
-// min(|L(x, y) − R(x − d, y)|, truncation), the cheapest wins, ties go to the lowest.
+// A method outside the library, to show what a room needs: winner takes all. Label d costs min(|L(x, y) − R(x
+// − d, y)|, truncation); the lowest cost wins, ties go to the lowest label.
 #pragma once
 
 #include <memory>

@@ -344,7 +344,7 @@ TEST_F(RememberedTuning, ValuesForStudiesAreNeitherSearchedNorRemembered) {
     EXPECT_EQ(trial.values.count("aligned"), 0u);
   options.limits.configuration = {{"aligned", "false"}};
   expect_refused([&] { tune(floats, device_, views, options); }, "aligned has no values to search here");
-  // A search keeps the values that are given.
+  // A search keeps the given values.
   options.limits.configuration = {{"bands_per_thread", "4"}};
   const TuningResult result = tune(floats, device_, views, options);
   for (const TuningTrial& trial : result.trials) EXPECT_EQ(trial.values.at("bands_per_thread"), "4");

@@ -34,7 +34,7 @@ Configuration configuration(int rows, int columns, int keeps) {
 
 const Configuration planted = configuration(4, 32, 1);
 
-// Everything takes a little more than 10 ms, except the planted configuration.
+// Every configuration takes a little more than 10 ms, except the planted one.
 double smooth(const Configuration& c) {
   if (c == planted) return 8;
   return 10 + 0.3 * c.value("rows", 2) / 2 + 0.01 * c.value("columns", 16);
@@ -104,7 +104,7 @@ TEST(Search, AMachineThatBecomesSlowerFoolsNobody) {
   for (const TuningSearch which : both) {
     Simulated landscape(smooth, footprint, 1);
     landscape.noise = 0.01;
-    landscape.drift = 0.002;  // a second
+    landscape.drift = 0.002;  // per second
     EXPECT_EQ(best(find(landscape, which)), planted);
   }
 }
@@ -186,7 +186,7 @@ TEST(Search, OccupancyTriesOnTheFastestWhatDoesNotShow) {
       expected);
 }
 
-// Also if nothing that changes the footprint is better than the default.
+// This also holds if nothing that changes the footprint is better than the default.
 TEST(Search, OccupancyTriesOnTheDefaultWhatDoesNotShow) {
   std::vector<detail::Tunable> tunables = space.tunables;
   tunables.push_back({"strategy", "", {1, 2, 3, 4, 5, 6}});
@@ -301,7 +301,7 @@ TEST(Search, EndsWithItsBudget) {
       const SearchResult result = find(landscape, which, part * whole);
       // The occupancy search needs little time to try each step.
       EXPECT_TRUE(which == TuningSearch::occupancy || !result.ended_early.empty()) << part;
-      // The budget is exceeded by at most a group that had begun, and the last comparison.
+      // The budget is exceeded at most by a group that had begun, and by the last comparison.
       EXPECT_LT(result.seconds, part * whole + 4 * 0.2 + 3 * 5 * 0.011 + 2 * (0.2 + 9 * 0.011)) << part;
       EXPECT_GT(result.milliseconds, 0);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the page share: servers, and a browser without a screen.
+// Helpers that the tests of the page share: servers, and a browser without a screen.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname, join } from "node:path";
@@ -41,10 +41,10 @@ export const launch = () =>
     args: ["--no-sandbox", "--headless=new", "--enable-unsafe-swiftshader"],
   });
 
-// A machine with other work may take long.
+// A busy machine may take long.
 const patience = 120000;
 
-// Opens the page and waits until all that it shows at first is there; whatever goes wrong in it fails the test.
+// Opens the page and waits until its initial content is there; any error in it fails the test.
 export async function open(browser, address, options = {}) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, ...options });
   page.setDefaultTimeout(patience);
@@ -68,7 +68,7 @@ export async function layout(page) {
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 }
 
-// The least time that a change of the page takes to be drawn is not known: waits until two looks at it are alike.
+// How long the page takes to draw a change is unknown, so this waits until two looks at it are alike.
 export async function settled(locator) {
   for (let last = ""; ; ) {
     const now = (await locator.screenshot()).toString("base64");
@@ -78,7 +78,7 @@ export async function settled(locator) {
   }
 }
 
-// Moves the pointer to the middle of a pixel of the full picture. What the page shows about it may move the picture.
+// Moves the pointer to the middle of a pixel of the full picture. The figures that appear may move the picture.
 export async function pointAt(page, x, y) {
   for (;;) {
     const { left, top } = await page.evaluate(([px, py]) => {

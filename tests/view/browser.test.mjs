@@ -54,7 +54,7 @@ function readPfm(path) {
   return (x, y) => bytes.readFloatLE(start + 4 * ((height - 1 - y) * width + x));
 }
 
-// After the next map of a slot.
+// Waits for the next map of a slot.
 async function nextMap(slot, change) {
   await page.evaluate((which) => (window.last = window.parallax.state.results[which].map), slot);
   await change();
@@ -115,7 +115,7 @@ test("the warped right picture and the residual follow row offsets", async () =>
     await page.selectOption("#second-layer", "warped-A");
     await page.waitForFunction(() => window.parallax.state.pictures.right !== null);
     assert.deepEqual(await coloursOf("warped-A"), left);
-    // Nothing is left: the darkest colour of the scale, and nearly all pixels in the first bin of its histogram.
+    // No difference is left: the darkest colour of the scale, and nearly all pixels in the first bin of its histogram.
     const rest = await coloursOf("residual-A");
     assert.ok(rest.every((colour) => Math.max(...colour.slice(0, 3)) < 30), rest.join(" | "));
     const bins = await page.waitForFunction(() => window.parallax.scales.bars[0]?.bins[0]);

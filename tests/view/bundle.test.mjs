@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bundle that is committed is that of the sources, needs nothing from elsewhere, and has the library's colours.
+// The committed bundle is that of the sources, loads nothing from elsewhere, and has the library's colours.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";

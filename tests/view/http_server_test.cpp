@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server of HTTP does with connections that no browser would make.
+// Behaviour of the HTTP server for connections that no browser would make.
 #include "tools/view/http_server.h"
 
 #include <string>
@@ -52,7 +52,7 @@ class HttpServerTest : public testing::Test {
   static bool send(int connection, const std::string& bytes) {
     return ::send(connection, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
   }
-  // All that is answered until the server closes the connection, or this text came.
+  // All answers until the server closes the connection, or until this text came.
   static std::string answers(int connection, const std::string& last = "") {
     std::string text;
     char bytes[4096];
@@ -77,7 +77,8 @@ class HttpServerTest : public testing::Test {
   std::thread thread_;
 };
 
-// Each byte comes long before the time that a read may take, which is seconds; only the whole takes too long.
+// Each byte arrives long before the time limit of a read, which is seconds; only the whole request takes too
+// long.
 TEST_F(HttpServerTest, ARequestThatTrickles) {
   start(50ms);
   for (const std::string& begin :

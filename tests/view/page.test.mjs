@@ -28,7 +28,7 @@ const readout = () => page.locator("#readout").innerText();
 test("shows the left picture left of the wipe and disparities right of it", async () => {
   await visit();
   const [left, right] = [await colourAt(page, 0.4, 0.9), await colourAt(page, 0.6, 0.9)];
-  // Pictures of the server are gray but for 8 levels; turbo is not.
+  // Pictures of the server are gray except for 8 levels; turbo is not.
   const spread = (colour) => Math.max(...colour.slice(0, 3)) - Math.min(...colour.slice(0, 3));
   assert.ok(spread(left) <= 16, `left ${left}`);
   assert.ok(spread(right) > 60, `right ${right}`);
@@ -125,7 +125,7 @@ test("a slider sends its newest value, and the map changes", async () => {
   });
   const newest = await page.waitForFunction(() => {
     const { matching, state } = window.parallax;
-    // Nothing is under way or waits, and the map is that of the last request.
+    // No request is running or waiting, and the map is that of the last request.
     return !matching.sending && matching.waiting.size === 0 && state.results.A.map.request === matching.request && matching.request;
   });
   assert.equal(sent.at(-1).request, await newest.jsonValue());
@@ -232,7 +232,7 @@ test("every control has a name", async () => {
   assert.deepEqual(nameless, []);
 });
 
-// The least contrast that WCAG asks of text at level AA is 4.5.
+// The minimum contrast of text at WCAG's level AA is 4.5.
 for (const colorScheme of ["light", "dark"])
   test(`text stands out: ${colorScheme}`, async () => {
     await visit({ colorScheme });
@@ -333,7 +333,7 @@ test("fetches full resolution where the view is close", async () => {
     const colours = [];
     for (let i = 0; i < 30; ++i) colours.push((await colourAt(page, 0.5 + (i + 0.5) / 940, 0.5))[0]);
     const changes = colours.filter((colour, i) => i > 0 && colour !== colours[i - 1]).length;
-    // Of the small picture, three neighbours each have one colour.
+    // Three neighbours each of the small picture have one colour.
     assert.ok(changes > 20, `${changes} changes`);
     // No gap between tiles, wherever they are on the screen.
     await page.waitForFunction(() => window.parallax.view.detail.asked.size === 0);
@@ -384,7 +384,7 @@ test("says that the server is gone, and comes back by itself", async () => {
   const second = await startMock("--size", "160x120", "--port", first.port);
   try {
     await page.waitForFunction(() => document.querySelector("#banner").hidden);
-    // The settings of the page, not those that the server begins with.
+    // Expects the settings of the page instead of the server's initial ones.
     await page.waitForFunction(() => window.parallax.state.results.A.map.range.disparities === 32);
   } finally {
     await second.stop();

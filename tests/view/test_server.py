@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server of 'parallax view', asked as the page asks it."""
+"""Sends the page's requests to the server of 'parallax view'."""
 import http.client
 import json
 import os
@@ -22,7 +22,7 @@ COMMAND = os.environ["PARALLAX_COMMAND"]
 
 
 class Server:
-    """A server, and what its page knows of it."""
+    """A server, and its page's knowledge of it."""
 
     def __init__(self, folder, *arguments, **options):
         self.folder = folder
@@ -468,7 +468,7 @@ def test_a_large_body_is_refused(server):
 
 
 def is_answered_beside(server, count):
-    """Whether a request is answered while so many connections have sent half a request, without giving up one of them."""
+    """Whether a request is answered while `count` connections have sent half a request, without giving up one of them."""
     half_sent = []
     for _ in range(count):
         half_sent.append(socket.create_connection(("127.0.0.1", server.port)))
@@ -482,7 +482,7 @@ def is_answered_beside(server, count):
 
 
 def test_connections_that_send_nothing_hold_nobody_up(server):
-    # Each is given up after seconds anyway, and that may fall between, once.
+    # Each is given up after some seconds anyway, which may happen in between, once.
     assert any(is_answered_beside(server, 24) for _ in range(3))
 
 
@@ -524,7 +524,7 @@ def test_two_pages_share_a_slow_method(serve, folder):
         while last not in answered[number]:
             answered[number].add(pages[number].message("map")[0]["request"])
 
-    # Each page asks again and again while both match; what it asks for last is what it gets.
+    # Each page sends requests repeatedly while both match, and gets the result of its last one.
     for request in range(1, 41):
         for number, page in enumerate(pages):
             page.set(request, median=(0, 5)[number] if request == 40 else (3, 5)[request % 2])
@@ -661,7 +661,7 @@ def test_a_pair_is_not_recorded(page):
     assert "save it as a picture" in error
 
 
-# Stands for ffmpeg with a camera: pictures of both views side by side, ever brighter, until nobody reads them.
+# Takes the place of ffmpeg with a camera: pictures of both views side by side, ever brighter, until nobody reads them.
 CAMERA = """#!{python}
 import os, sys, time
 assert sys.argv[sys.argv.index("-f") + 1] == "v4l2" and sys.argv[sys.argv.index("-i") + 1] == "/dev/video3"

@@ -82,7 +82,7 @@ ProcessorNames read_processor_names(std::istream& cpuinfo) {
   return {name, name};
 }
 
-// Plans use as many threads as they are asked for, even more than there are cores.
+// Plans use as many threads as requested, even more than there are cores.
 DeviceIdentity identify_cpu(int threads) {
   return {with_threads(processor_names().with_model, Workers(threads).threads()), ""};
 }

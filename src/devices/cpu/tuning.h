@@ -11,8 +11,8 @@
 
 namespace parallax::cpu {
 
-// Ranges of rows per thread, in each step that works by rows: fewer cost less to hand out, more balance the
-// load better.
+// Ranges of rows per thread in each step that works by rows: fewer ranges have less overhead, more ranges
+// balance the load better.
 inline detail::Tunable ranges_per_thread() {
   return {"ranges_per_thread", "Ranges of rows per thread in each step that works by rows", {1, 2, 8, 16}};
 }

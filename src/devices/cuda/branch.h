@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work beside that of a stream.
+// Work that runs concurrently with a stream.
 #pragma once
 
 #include "devices/cuda/context.h"
@@ -22,7 +22,7 @@ class Branch {
   void join(StreamHandle into) const { wait(stream_.get(), ended_, into); }
 
  private:
-  // What follows on `second` waits for what is on `first`.
+  // Work enqueued on `second` from now on waits for the work on `first`.
   static void wait(StreamHandle first, const Event& event, StreamHandle second) {
     check(driver().cuEventRecord(event.get(), first), "cuEventRecord");
     check(driver().cuStreamWaitEvent(second, event.get(), 0), "cuStreamWaitEvent");

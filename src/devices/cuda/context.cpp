@@ -115,7 +115,7 @@ std::vector<DeviceDescription> describe_gpus() {
   return descriptions;
 }
 
-// Cached: every plan asks, and the answer does not change.
+// Cached, because every plan asks for it and it does not change.
 DeviceIdentity identify_gpu(int index) {
   static std::mutex mutex;
   static std::map<int, DeviceIdentity> known;
@@ -214,7 +214,7 @@ void upload(const void* values, std::size_t bytes, DeviceAddress to, StreamHandl
 
 bool is_pinned(const void* memory) {
   int memory_type = 2;
-  unsigned type = 0;  // unchanged for memory unknown to CUDA
+  unsigned type = 0;  // stays 0 for memory unknown to CUDA
   void* values[] = {&type};
   check(driver().cuPointerGetAttributes(1, &memory_type, values, reinterpret_cast<DeviceAddress>(memory)),
         "cuPointerGetAttributes");

@@ -15,7 +15,7 @@
 
 namespace parallax::cuda {
 
-// One GPU and its primary context, which it shares with whatever else in this process uses CUDA.
+// One GPU and its primary context, which all users of CUDA in this process share.
 class Context {
  public:
   // \throws Error (device) when there is no such GPU
@@ -46,7 +46,7 @@ class Context {
 class Current {
  public:
   explicit Current(const Context& context);
-  // For destructors. The driver may have shut down before its users: then calls fail by themselves.
+  // For destructors. Calls fail without harm if the driver has already shut down.
   Current(const Context& context, std::nothrow_t) noexcept;
   ~Current();
   Current(const Current&) = delete;
@@ -117,13 +117,14 @@ PinnedMemory allocate_pinned(const SharedContext& context, std::size_t bytes);
 Graph capture(const SharedContext& context, StreamHandle stream, const std::function<void()>& record);
 // Whether the stream is being captured into a graph.
 bool captures(StreamHandle stream);
-// Waits for what is on the stream. After an error, too, no kernel runs that may read or write a caller's memory.
+// Waits for the work on the stream. Even after an error, no kernel that accesses a caller's memory runs when
+// it returns.
 void synchronise(StreamHandle stream);
-// The same for what came before an event of that stream. The thread sleeps if the event is a sleeping one.
+// Waits for the work before an event of that stream. The thread sleeps if the event is a sleeping one.
 void synchronise(EventHandle event, StreamHandle stream);
 std::size_t free_memory(const Context& context);
 
-// Copies to the GPU of the current context, and waits: afterwards the values may be destroyed.
+// Copies to the GPU of the current context and waits, so that the values may be destroyed.
 void upload(const void* values, std::size_t bytes, DeviceAddress to, StreamHandle stream);
 template <class T>
 void upload(const std::vector<T>& values, T* to, StreamHandle stream) {

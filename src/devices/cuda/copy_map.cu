@@ -2,8 +2,8 @@
 // Copies a finished map to the caller's memory.
 #include "devices/cuda/kernel.h"
 
-// One thread per pixel: grid.x = rows, grid.y = blocks of a row. Where the
-// caller wants no confidence or row offset, it is null.
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row. Confidence and row offset are null if the
+// caller does not want them.
 PARALLAX_KERNEL copy_map(const float* disparity, const uint8* status, const float* confidence,
                          const float* row_offset, int width, int64 stride, int64 status_stride, float* to_disparity, int64 to_disparity_stride,
                          uint8* to_status, int64 to_status_stride, float* to_confidence,

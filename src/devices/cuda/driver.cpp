@@ -11,7 +11,7 @@
 namespace parallax::cuda {
 namespace {
 
-// Launching run-time compiled programs from graphs, as is done here, needs CUDA 12.
+// CUDA 12 is the first to launch run-time compiled programs from graphs.
 constexpr int oldest_driver = 12000;
 constexpr int oldest_compiler = 12, newest_compiler = 13;
 
@@ -47,7 +47,7 @@ std::string describe(Result result, const Driver& driver) {
          (text != nullptr ? text : std::to_string(result)) + ")";
 }
 
-// Libraries stay loaded until the process ends, because memory is freed through them to the end.
+// Libraries stay loaded until the process ends, because memory is freed through them until then.
 Driver load_driver() {
   Library library = open({"libcuda.so.1"});
   if (!library)

@@ -34,7 +34,7 @@ struct LaunchAttribute {
     int cooperative;
   } value;
 };
-// Of an event: a thread that waits for it sleeps; it takes no time.
+// Flags of an event: a waiting thread sleeps; no time is measured.
 inline constexpr unsigned sleeping_event = 1, untimed_event = 2;
 inline constexpr int cooperative = 2, programmatic_serialization = 6;
 
@@ -165,11 +165,11 @@ struct Compiler {
 // \throws Error (device) when there is none, or it is too old
 const Driver& driver();
 
-// The newest compiler of this machine whose code a driver of that version loads.
+// The newest compiler on this machine whose code a driver of that version can load.
 // \throws Error (device) when there is none
 const Compiler& compiler(int driver_version);
 
-// Throws unless `result` is success; `call` names the failed call, and its size.
+// Throws unless `result` is success; `call` names the failed call and its size.
 void check(Result result, std::string_view call);
 
 }  // namespace parallax::cuda

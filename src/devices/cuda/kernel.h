@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common to all files of kernels: each includes it first.
+// Definitions for all files of kernels, each of which includes this file first.
 #pragma once
 
 using uint8 = unsigned char;
@@ -17,8 +17,8 @@ using int64 = long long;
 
 constexpr unsigned all_lanes = 0xFFFFFFFFu;
 
-// Waits for the previous kernel of the stream to end: this one may be launched earlier. (sm_90 and later, see
-// Kernel::launch.)
+// Waits for the stream's previous kernel to end, because this one may be launched earlier (sm_90 and later,
+// see Kernel::launch).
 __device__ __forceinline__ void wait_for_previous() {
 #if !defined(PARALLAX_EMULATED) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -26,7 +26,7 @@ __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
-// Loads at this point of the program: the compiler does not move the load to where the value is used.
+// Loads at this point of the program; the compiler does not move the load to the value's first use.
 __device__ __forceinline__ int load_here(const uint16* from) {
 #ifdef PARALLAX_EMULATED
   return *from;
@@ -37,8 +37,8 @@ __device__ __forceinline__ int load_here(const uint16* from) {
 #endif
 }
 
-// Copies of 4, 8 or 16 bytes, aligned to their size, from global to shared memory, which go on while the thread
-// computes (sm_80 and later). A thread waits for its own copies.
+// Asynchronous copies of 4, 8 or 16 bytes, aligned to their size, from global to shared memory (sm_80 and
+// later). A thread waits for its own copies.
 
 template <int bytes>
 __device__ __forceinline__ void begin_copy(void* to_shared, const void* from) {
@@ -53,14 +53,13 @@ __device__ __forceinline__ void begin_copy(void* to_shared, const void* from) {
 #endif
 }
 
-// Ends a group of copies.
 __device__ __forceinline__ void end_copies() {
 #if !defined(PARALLAX_EMULATED) && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
 
-// Waits for all groups but the last few.
+// Waits for all groups except the last `still_running`.
 template <int still_running>
 __device__ __forceinline__ void wait_for_copies() {
 #if !defined(PARALLAX_EMULATED) && __CUDA_ARCH__ >= 800
@@ -68,8 +67,8 @@ __device__ __forceinline__ void wait_for_copies() {
 #endif
 }
 
-// A counter between blocks that run at once (a cooperative launch). Threads that have seen the count also see
-// what the threads of the counting block wrote before the barrier that precedes it.
+// A counter shared by blocks that run at once (a cooperative launch). Threads that have seen a count also see
+// what the counting block's threads wrote before the preceding barrier.
 
 __device__ __forceinline__ void count_one(uint32* counter) {
 #ifdef PARALLAX_EMULATED
@@ -101,7 +100,8 @@ __device__ __forceinline__ void wait_for_count(const uint32* counter, uint32 cou
   while (static_cast<int>(counted(counter) - count) < 0) let_others_run();
 }
 
-// Words that another block may be writing: each may be old or new, independently of the others.
+// Words that another block may be writing: a read returns each word's old or new value, independently of the
+// others.
 
 template <class Words>
 __device__ __forceinline__ Words load_relaxed(const Words* from) {

@@ -8,7 +8,7 @@
 
 namespace parallax::cuda {
 
-// combine() of the values of all lanes, for each of them.
+// Reduces the values of all lanes with combine(); every lane gets the result.
 template <class Combine>
 __device__ __forceinline__ uint32 over_lanes(uint32 value, const Combine& combine) {
 #pragma unroll

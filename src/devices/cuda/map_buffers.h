@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disparity maps in memory that a GPU writes, and their way to a caller on the host.
+// Disparity maps in memory that a GPU writes, and their copies to a caller on the host.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,16 @@ bool is_aligned(const View<T>& view) {
   return reinterpret_cast<std::uintptr_t>(view.data) % sizeof(T) == 0;
 }
 
-// A map's place in a plan's memory.
+// The buffers of a map in a plan's memory.
 class MapBuffers {
  public:
   MapBuffers() = default;
   MapBuffers(Size size, bool tells_confidence, bool tells_row_offsets, ArenaLayout& layout);
 
-  // Without the planes that were not reserved.
+  // The map in these buffers, without the planes that were not reserved.
   DisparityMap in(std::byte* memory) const;
-  // A caller's map, but these buffers, in page-locked memory, for what the GPU cannot write of it.
+  // The caller's map, in which planes that the GPU cannot write are replaced by these buffers in page-locked
+  // memory.
   DisparityMap within_reach(const DisparityMap& map, std::byte* memory) const;
 
  private:
@@ -32,11 +33,11 @@ class MapBuffers {
   PlaneBuffer<std::uint8_t> status_;
 };
 
-// A map that the GPU writes, and where the caller wants it.
+// A map that the GPU writes, and its destination at the caller.
 struct RunningMap {
   DisparityMap from, to;
 
-  // Copies what the GPU did not write there itself.
+  // Copies the planes that the GPU did not write to their destination.
   void copy(const Workers& workers) const;
 };
 

@@ -10,10 +10,11 @@ namespace parallax::cuda {
 
 namespace multiprocessor {
 inline constexpr int threads = 2048, registers = 65536;
-inline constexpr int reserved_bytes_a_block = 1024;  // of its shared memory
+// shared memory that CUDA reserves for each block
+inline constexpr int reserved_bytes_a_block = 1024;
 }  // namespace multiprocessor
 
-// What blocks make of it that are there at once, each of which keeps so many bytes in registers and shared
+// Footprint of the blocks resident on one multiprocessor; each keeps `bytes_a_block` in registers and shared
 // memory.
 inline detail::Footprint footprint(int blocks, int threads_a_block, std::size_t bytes_a_block) {
   return {100 * blocks * threads_a_block / multiprocessor::threads,

@@ -13,7 +13,7 @@ DeviceAddress address_of(const void* memory) {
   return reinterpret_cast<DeviceAddress>(memory);
 }
 
-// A GPU faults on a 16-bit read from an odd address, after which no kernel of this process runs.
+// A 16-bit read from an odd address is a GPU fault, after which no kernel of this process runs.
 bool has_aligned_rows(const ImageView& image) {
   const DeviceAddress bits = address_of(image.data) | static_cast<DeviceAddress>(image.stride_bytes);
   return image.format.depth == BitDepth::bits8 || bits % 2 == 0;
@@ -60,7 +60,7 @@ void Plan::allocate() {
   copy_program_ = Program(context_, copy_map_cu, {});
   copy_map_ = copy_program_.kernel("copy_map");
   const Current current(*context_);
-  // Images and levels are surrounded by zeros, which kernels read and never write.
+  // Kernels read the zeros around images and levels, and never write them.
   check(driver().cuMemsetD8Async(memory_.get(), 0, layout_.bytes(), stream_.get()),
         "cuMemsetD8Async of " + std::to_string(layout_.bytes()) + " bytes");
   prepare(stream_.get());
@@ -78,7 +78,7 @@ void Plan::prepare_run(const DisparityMap& map) {
       capture(context_, stream_.get(), [&] { record(staged_pair(), map, recorded.changing, stream_.get()); });
 }
 
-// Kernels read the images over the bus, and write the map over it: there is no copy to wait for.
+// Kernels read the images and write the map over the bus, so no copy has to be waited for.
 void Plan::run(const StereoPair& pair, const DisparityMap& map) {
   wait(0);
   const Current current(*context_);
@@ -154,12 +154,13 @@ void Plan::enqueue_finite(const StereoPair& pair, const FiniteMap& to, void* str
   if (!captures(static_cast<StreamHandle>(stream))) end_match(static_cast<StreamHandle>(stream));
 }
 
-// The next match waits for what is on the stream until now. Nothing can wait for a stream that is being captured.
+// The next match waits for the work on the stream up to here. Nothing can wait for a stream that is being
+// captured.
 void Plan::end_match(StreamHandle stream) const {
   check(driver().cuEventRecord(matched_.get(), stream), "cuEventRecord");
 }
 
-// The match is the last one of the plan's own stream.
+// Waits for the last match, which must have run on the plan's own stream.
 void Plan::wait_for_match() const {
   if (sleeps_)
     synchronise(matched_.get(), stream_.get());
@@ -179,8 +180,8 @@ void Plan::record(const StereoPair& pair, const DisparityMap& map, ChangingLaunc
 
 void Plan::launch(const StereoPair& pair, const DisparityMap& map, MemoryType type_of_costs,
                   StreamHandle stream) {
-  // A graph cannot be launched into a stream that is being captured: its launches are recorded instead. Nor can
-  // such a stream wait for the last match, which is not captured.
+  // A graph cannot be launched into a stream that is being captured, so its launches are recorded instead.
+  // Such a stream cannot wait for the last match either, which is not captured.
   if (captures(stream)) {
     ChangingLaunches fixed;
     if (volume_labels_ > 0) copy_volume(pair.costs, type_of_costs, stream);
@@ -246,8 +247,8 @@ StereoPair Plan::within_reach(const StereoPair& pair) const {
   return result;
 }
 
-// Copies all rows at once, unless rows overlap, run upwards (a negative stride), or lie farther apart than
-// the driver accepts.
+// Copies all rows at once, unless rows overlap, have a negative stride, or lie farther apart than the driver
+// accepts.
 void Plan::copy_volume(const CostVolume& costs, MemoryType type, StreamHandle stream) const {
   Copy2D copy{};
   copy.source_type = type;

@@ -48,11 +48,11 @@ class Plan : public detail::Plan {
  protected:
   // Compiles or loads the kernels, and initialises the memory that needs it.
   virtual void prepare(StreamHandle stream) = 0;
-  // Reads what it needs from a pair in memory that the GPU reaches (its own or the host's), at other
-  // addresses in each run.
+  // Enqueues the reads of a pair in memory that the GPU reaches (its own or the host's), at other addresses
+  // in each run.
   virtual void take(const StereoPair& pair, ChangingLaunches& launches) = 0;
-  // Computes the finished map. `map.confidence` is empty where the caller does not want it; `map.row_offset` only where
-  // the plan has none.
+  // Computes the finished map. `map.confidence` is empty if the caller does not want it; `map.row_offset`
+  // only if the plan has none.
   virtual void match(const DisparityMap& map, StreamHandle stream) = 0;
 
   // Device address of a buffer reserved in layout_.
@@ -66,7 +66,7 @@ class Plan : public detail::Plan {
   }
   // The caller's data costs, packed: rows without gaps.
   const float* volume() const { return at(volume_); }
-  // Waits for the copy: afterwards `values` may be destroyed.
+  // Waits for the copy, so that `values` may be destroyed.
   template <class T>
   void fill(const Buffer<T>& buffer, const std::vector<T>& values, StreamHandle stream) const {
     upload(values, at(buffer), stream);

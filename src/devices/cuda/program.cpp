@@ -31,7 +31,7 @@ class Compilation {
     for (const std::string& option : options) texts.push_back(option.c_str());
     return compiler_.nvrtcCompileProgram(program_, static_cast<int>(texts.size()), texts.data());
   }
-  // Without its terminating zero.
+  // The log without its terminating zero.
   std::string log() const {
     return read(compiler_.nvrtcGetProgramLogSize, compiler_.nvrtcGetProgramLog).c_str();
   }
@@ -58,14 +58,14 @@ class Compilation {
 };
 
 Options all_options(const Options& options, int architecture) {
-  // No fused multiply-add: it rounds once where the reference rounds twice.
+  // No fused multiply-add, which rounds once where the reference rounds twice.
   Options all{"--gpu-architecture=sm_" + std::to_string(architecture), "--std=c++17", "--fmad=false",
               "--ptxas-options=-v"};
   all.insert(all.end(), options.begin(), options.end());
   return all;
 }
 
-// Everything that the compiled code depends on.
+// Contains everything that the compiled code depends on.
 std::string cache_key(const Compiler& compiler, int driver_version, const Source& source,
                       const Options& options) {
   std::string key = "nvrtc " + std::to_string(compiler.major) + "." + std::to_string(compiler.minor) +

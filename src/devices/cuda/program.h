@@ -17,10 +17,10 @@ struct Source {
   const char* text;
 };
 
-// Compiler options, which specialise a source.
+// Compiler options that specialise a source.
 using Options = std::vector<std::string>;
 
-// "-DLABELS=64"
+// The option "-DLABELS=64", for example.
 inline std::string define(const char* name, int value) {
   return std::string("-D") + name + "=" + std::to_string(value);
 }
@@ -42,14 +42,14 @@ struct Shape {
 class Program;
 
 // Launches whose arguments change from run to run. They are recorded while a graph is captured, and given new
-// arguments, in the same order, before it is launched.
+// arguments, in the same order, before the graph is launched.
 class ChangingLaunches {
  public:
   void record(StreamHandle stream) {
     stream_ = stream;
     nodes_.clear();
   }
-  // The stream on which launches are recorded; none while they change.
+  // The stream on which launches are recorded; null while their arguments change.
   StreamHandle stream() const { return stream_; }
   void continue_on(StreamHandle stream) { stream_ = stream; }
   void change(GraphExecHandle graph) {
@@ -70,8 +70,8 @@ class Kernel {
  public:
   Kernel() = default;
 
-  // Enqueues the kernel. `arguments` are passed by value, as the kernel declares them. Where the GPU can, the
-  // kernel starts while the previous one ends, and waits for it itself: see kernel.h.
+  // Enqueues the kernel. `arguments` are passed by value, as the kernel declares them. If the GPU can, it
+  // starts the kernel while the previous one ends, and the kernel waits itself: see kernel.h.
   template <class... Arguments>
   void launch(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
               Arguments... arguments) const {
@@ -86,10 +86,11 @@ class Kernel {
     launch_with(launches, grid, block, shared_bytes, pointers);
   }
 
-  // The same kernel, which starts when the previous one has ended: so its blocks are spread evenly over the GPU.
+  // The same kernel, started only when the previous one has ended, so that its blocks are spread evenly over
+  // the GPU.
   Kernel after_previous() const { return {name_, function_, false}; }
 
-  // All blocks run at once, and may wait for each other; at most resident_blocks() of them.
+  // All blocks run at once, at most resident_blocks() of them, and may wait for each other.
   template <class... Arguments>
   void launch_cooperatively(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
                             Arguments... arguments) const {
@@ -101,7 +102,7 @@ class Kernel {
 
   int registers() const { return attribute(registers_a_thread); }
   int local_bytes() const { return attribute(local_bytes_a_thread); }
-  // Must be called for more than 48 KiB.
+  // Required for more than 48 KiB.
   void allow_shared(std::size_t bytes) const;
 
  private:

@@ -22,7 +22,7 @@ struct Plain {
     *to = value;
   }
 };
-// Access to data that other blocks of the same kernel write and read, through the second-level cache.
+// Access through the second-level cache to data that blocks of the same kernel exchange.
 struct Between {
   template <class Wide>
   static __device__ __forceinline__ Wide load(const Wide* from) {
@@ -57,7 +57,7 @@ struct Access<4> {
   using Type = uint4;
 };
 
-// The words of the widest access that divides so many.
+// Number of words in the widest access that divides `count`.
 __device__ constexpr int access_words(int count) {
   return count % 4 == 0 ? 4 : count % 2 == 0 ? 2 : 1;
 }

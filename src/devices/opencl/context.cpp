@@ -18,7 +18,7 @@ T ask(cl_device_id device, cl_device_info what) {
   return value;
 }
 
-// Without its terminating zero.
+// The text without its terminating zero.
 template <class Get, class Object>
 std::string ask_text(Get get, const char* call, Object object, cl_uint what) {
   std::size_t bytes = 0;
@@ -34,7 +34,7 @@ std::string device_text(cl_device_id device, cl_device_info what) {
 
 Disguise current_disguise = nullptr;
 
-// Empty where there is none, which loaders report as an error.
+// Empty if there is none, which loaders report as an error.
 std::vector<cl_platform_id> platforms() {
   constexpr cl_int no_platform = -1001;
   cl_uint count = 0;
@@ -57,7 +57,7 @@ std::vector<cl_device_id> devices_of(cl_platform_id platform) {
   return found;
 }
 
-// Zero also for drivers that may not know the instructions that kernels name for compute capability 9.0.
+// Also zero for drivers that may not know the instructions that kernels use for compute capability 9.0.
 int nvidia_capability(const DeviceInfo& info, const std::string& extensions) {
   constexpr int oldest_driver = 525;
   if (info.platform_name != "NVIDIA CUDA" ||

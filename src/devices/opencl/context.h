@@ -25,7 +25,7 @@ struct DeviceInfo {
   bool has_doubles = false;        // cl_khr_fp64
   bool divides_correctly = false;  // float division is correctly rounded, as on the CPU
   unsigned compute_units = 0;
-  int nvidia_capability = 0;  // of an NVIDIA GPU with NVIDIA's driver: its compute capability; 90 = 9.0
+  int nvidia_capability = 0;  // compute capability of an NVIDIA GPU with NVIDIA's driver; 90 = 9.0
   std::size_t memory_bytes = 0, largest_buffer_bytes = 0;
 };
 
@@ -36,7 +36,7 @@ struct Devices {
 };
 Devices find_devices();
 
-// For tests: called for the properties of every device, and may change them; null = nothing is changed.
+// For tests: called with the properties of every device, which it may change; null = no changes.
 using Disguise = void (*)(DeviceInfo& info);
 void disguise_devices(Disguise disguise);
 
@@ -63,7 +63,7 @@ class Owned {
   Release release_ = nullptr;
 };
 
-// One device and a context of its own.
+// One device and its own context.
 class Context {
  public:
   // \throws Error (device) when there is no such device, or it is unsuitable
@@ -92,7 +92,7 @@ class Queue {
 
   cl_command_queue handle() const { return handle_.get(); }
   bool measures() const { return measures_; }
-  // A stage is what was enqueued since the last finish_stage(), or since start_stages().
+  // A stage consists of the commands enqueued since the last finish_stage() or start_stages().
   void start_stages();
   void finish_stage(const char* stage);
   // Adds the times of the stages, which must have finished.
@@ -110,7 +110,7 @@ class Queue {
   std::vector<Stage> stages_;
 };
 
-// Waits for all commands of the queue, and gives the host access to bytes of a buffer.
+// Waits for all commands of the queue, and maps bytes of a buffer into the host's memory.
 std::byte* map(const Queue& queue, cl_mem memory, cl_map_flags flags, std::size_t from, std::size_t bytes);
 // Copies from the host, and waits.
 void write(const Queue& queue, cl_mem memory, cl_long to, std::size_t bytes, const void* from);

@@ -55,7 +55,7 @@ Driver load_driver(const char* library_name) {
   if (!missing.empty())
     throw Error(ErrorCategory::device, std::string(library_name) + " is older than OpenCL 1.2 (it lacks " +
                                            missing + "): update it, or choose device cpu");
-  // It stays loaded until the process ends, because memory is released through it to the end.
+  // The library stays loaded until the process ends, because memory is released through it until then.
   library.release();
   return loaded;
 }

@@ -60,7 +60,7 @@ Driver load_driver(const char* library_name);
 // \throws Error (device) where there is none
 const Driver& driver();
 
-// "CL_OUT_OF_RESOURCES".
+// The name of a result: "CL_OUT_OF_RESOURCES".
 std::string describe(cl_int result);
 // \throws Error that names the call, unless the result is CL_SUCCESS
 void check(cl_int result, std::string_view call);

@@ -8,15 +8,14 @@
 #endif
 
 #define INLINE __attribute__((always_inline)) static
-// Before loops over arrays that only constants index, so that they stay in registers; but not for compilers for
-// processors, which are slow at it.
+// Unrolls the loop that follows, so that arrays indexed only by constants stay in registers. Compilers for
+// processors are slow at it.
 #if defined(__x86_64__) || defined(__aarch64__)
 #define UNROLLED _Pragma("unroll 1")
 #else
 #define UNROLLED _Pragma("unroll")
 #endif
 
-// Names that host and kernels share.
 typedef int cl_int;
 typedef long cl_long;
 typedef float cl_float;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbouring work items that share something, its lanes. On NVIDIA's GPUs, the lanes are in one warp, and exchange
-// values without local memory, and wait only for their warp.
+// Neighbouring work items that share something are its lanes. On NVIDIA's GPUs, the lanes are in one warp,
+// exchange values without local memory, and wait only for their warp.
 //
 // All work items of a group call these functions together.
 
 #if NVIDIA
 
-// The value of another work item of the warp; what it has beyond its ends is undefined.
+// The value of another work item of the warp; undefined beyond the ends of the warp.
 #define FROM_LANE(name, instruction, clamp)                                                                            \
   INLINE uint name(uint value, int step) {                                                                             \
     uint other;                                                                                                        \
@@ -17,7 +17,7 @@ FROM_LANE(from_lane_before, "up", "0")
 FROM_LANE(from_lane_after, "down", "31")
 FROM_LANE(from_lane_across, "bfly", "31")
 
-// Waits until the lanes see what each other has stored in local memory.
+// Waits until the lanes see each other's stores to local memory.
 INLINE void wait_for_lanes(void) {
   __asm__ volatile("bar.warp.sync -1;" : : : "memory");
 }
@@ -30,7 +30,8 @@ INLINE void wait_for_lanes(void) {
 
 #endif
 
-// Of all values of a warp, where work items can tell: the sum, and the least. Elsewhere each is a warp of its own.
+// Sum and minimum over a warp, on GPUs with such an instruction; elsewhere each work item is a warp of its
+// own.
 #if NVIDIA >= 80
 
 #define OF_WARP(name, instruction)                                                               \

@@ -41,8 +41,8 @@ Map Plan::place(const DisparityMap& map) const {
   return placed;
 }
 
-// Everything is in one buffer, so the device's largest buffer is the limit. OpenCL does not report how much
-// memory others use.
+// A plan has one buffer for everything, so the device's largest buffer is the limit. OpenCL does not report
+// how much memory others use.
 std::optional<detail::Plan::GpuMemory> Plan::gpu_memory() const {
   const DeviceInfo& info = context_->info();
   return GpuMemory{layout_.bytes(), std::min(info.memory_bytes, info.largest_buffer_bytes),
@@ -61,8 +61,8 @@ void Plan::allocate() {
   queue_.wait();
 }
 
-// By patterns of 4 bytes: with those of 1 byte, NVIDIA's driver 580 reports success for buffers above 2 GiB, but never
-// finishes, writes wrong bytes, or loses the context.
+// Uses patterns of 4 bytes: with patterns of 1 byte, NVIDIA's driver 580 reports success for buffers above 2
+// GiB, but never finishes, writes wrong bytes, or loses the context.
 void Plan::clear() const {
   const cl_uint zero = 0;
   check(driver().clEnqueueFillBuffer(queue_.handle(), memory(), &zero, sizeof zero, 0, layout_.bytes(), 0,
@@ -164,7 +164,7 @@ void Plan::copy_masks_and_costs(const StereoPair& from, const Pair& to, std::byt
             {memory + to.costs, static_cast<std::ptrdiff_t>(bytes)}, bytes, height, workers_);
 }
 
-// To be called as soon as the map is complete.
+// Called as soon as the map is complete.
 void Plan::finish_match(detail::StageClock& clock) {
   if (queue_.measures()) {
     queue_.add_stage_times(stage_times);

@@ -30,7 +30,7 @@ cl_long stride(const PlaneBuffer<T>& plane) {
   return plane.stride;
 }
 
-// What decides where the images and masks of a run are in a plan's memory.
+// The properties of a run that decide where its images and masks are in a plan's memory.
 struct PairShape {
   int channels[2];
   bool masked[2];
@@ -50,8 +50,8 @@ class Plan : public detail::Plan {
   void run(const StereoPair& pair, const DisparityMap& map) final;
   void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) final;
 
-  // run() with a pair that is not the caller's: make(const Pair& to) enqueues on queue() what writes it to memory(),
-  // rows without gaps.
+  // run() with a pair that is not the caller's: make(const Pair& to) enqueues on queue() the commands that
+  // write it to memory(), rows without gaps.
   template <class Make>
   void run_after(const PairShape& shape, const Make& make, const DisparityMap& map) {
     detail::StageClock clock(stage_times);
@@ -61,7 +61,7 @@ class Plan : public detail::Plan {
       clock.finish("upload");
       match_and_download(placed, map, clock);
     } catch (...) {
-      // Commands still running read and write the plan's memory.
+      // Commands that are still running access the plan's memory.
       driver().clFinish(queue_.handle());
       throw;
     }
@@ -90,7 +90,7 @@ class Plan : public detail::Plan {
  private:
   bool shares_memory() const { return context_->info().shares_memory; }
   std::size_t staging_bytes() const { return shares_memory() ? 0 : host_bytes_; }
-  // Of a pixel's data costs.
+  // Size of a pixel's data costs.
   std::size_t bytes_of_costs() const { return static_cast<std::size_t>(volume_labels_) * sizeof(float); }
   void clear() const;
   void unmap(cl_mem memory, void* mapped) const;
@@ -100,7 +100,7 @@ class Plan : public detail::Plan {
   void write_staged(cl_long first, cl_long end) const;
   void copy_image(const StereoPair& from, const Pair& to, int side, std::byte* memory) const;
   void copy_masks_and_costs(const StereoPair& from, const Pair& to, std::byte* memory) const;
-  // The place of the plan's own map.
+  // The place of the map in the plan's memory.
   Map place(const DisparityMap& map) const;
   void finish_match(detail::StageClock& clock);
   void download_at_once(const DisparityMap& map, detail::StageClock& clock);

@@ -18,7 +18,7 @@ std::string build_options(const Context& context, const Options& options) {
   return text;
 }
 
-// Everything that the binary depends on.
+// Contains everything that the binary depends on.
 std::string cache_key(const Context& context, const std::vector<Source>& sources,
                       const std::string& options) {
   const DeviceInfo& info = context.info();
@@ -38,7 +38,7 @@ cl_int build(const Context& context, cl_program program, const std::string& opti
   return driver().clBuildProgram(program, 1, &context.info().id, options.c_str(), nullptr, nullptr);
 }
 
-// Null when the driver rejects the binary, for whatever reason: it is built anew then.
+// Null if the driver rejects the binary for whatever reason; it is then built anew.
 Owned<cl_program> from_binary(const Context& context, const std::string& binary, const std::string& options) {
   const std::size_t bytes = binary.size();
   const auto* start = reinterpret_cast<const unsigned char*>(binary.data());
@@ -88,7 +88,7 @@ Owned<cl_program> from_sources(const Context& context, const std::vector<Source>
   return program;
 }
 
-// No value where the driver provides no binary.
+// Empty if the driver provides no binary.
 std::optional<std::string> binary_of(cl_program program) {
   std::size_t bytes = 0;
   if (driver().clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, nullptr) !=

@@ -19,16 +19,16 @@ struct Source {
   const char* text;
 };
 
-// Compiler options, which specialise a source.
+// Compiler options that specialise a source.
 using Options = std::vector<std::string>;
 
-// "-DLABELS=64"
+// The option "-DLABELS=64", for example.
 template <class Integer>
 std::string define(const char* name, Integer value) {
   return std::string("-D") + name + "=" + std::to_string(value);
 }
 
-// A number of work groups, or of the work items of a group.
+// A number of work groups, or a number of work items in a group.
 struct Shape {
   std::size_t x = 1, y = 1, z = 1;
 };
@@ -37,7 +37,7 @@ class Kernel {
  public:
   Kernel() = default;
 
-  // Enqueues the kernel. Arguments are passed by value, as the kernel declares them; a cl_mem where it
+  // Enqueues the kernel. Arguments are passed by value, as the kernel declares them: a cl_mem where it
   // declares a pointer.
   template <class... Arguments>
   void launch(const Queue& queue, Shape groups, Shape items, Arguments... arguments) const {

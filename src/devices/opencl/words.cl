@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of two values of 16 bits. NVIDIA's compiler takes minima of such vectors apart, so these name the instructions
-// that compute both at once (compute capability 9.0 and later).
+// Words of two values of 16 bits. NVIDIA's compiler takes minima of such vectors apart, so these name the
+// instructions that compute both at once (compute capability 9.0 and later).
 
-// The lower of both halves.
+// The lower value in each half.
 INLINE uint lower_halves(uint a, uint b) {
 #if NVIDIA >= 90
   uint lower;
@@ -13,7 +13,7 @@ INLINE uint lower_halves(uint a, uint b) {
 #endif
 }
 
-// The lower of both halves of a + b, which do not exceed 16 bits, and of c.
+// The lower value in each half of a + b, which do not exceed 16 bits, and of c.
 INLINE uint lower_halves_of_sum(uint a, uint b, uint c) {
 #if NVIDIA >= 90
   uint lower;
@@ -39,8 +39,8 @@ INLINE uint swapped_halves(uint word) {
   return rotate(word, 16u);
 }
 
-// The bytes of a word, from the lowest on: a hexadecimal digit of `which` for each, 0–3 for those of a, 4–7 for those
-// of b.
+// Selects bytes of a and b, from the lowest on: each hexadecimal digit of `which` names one, 0–3 in a, 4–7 in
+// b.
 INLINE uint bytes_of(uint a, uint b, uint which) {
 #if NVIDIA
   uint bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Belief propagation on CUDA. All work that does not change between runs, from samples to the finished map,
-// is one graph. The right map is a second match, of the mirrored pair.
+// is one graph. The right map comes from a second match, of the mirrored pair.
 
 #include <algorithm>
 #include <cmath>
@@ -39,23 +39,24 @@ constexpr int directions = 4;
 constexpr const char *labels_a_thread = "labels_per_thread", *threads_a_block = "threads_per_block",
                      *least_blocks = "blocks_per_multiprocessor", *shared_below = "share_directions_below",
                      *both_at_once = "both_matches_at_once";
-// and of floats.
+// and of floats,
 constexpr const char *in_registers = "values_in_registers", *in_shared_memory = "values_in_shared_memory",
                      *pixels_a_block = "pixels_per_block";
-// Not searched: for measuring what the index order and the alignment are worth.
+// and, never searched, tunables that exist only for measuring the effects of the index order and of
+// alignment.
 constexpr const char *index_order = "index_order", *aligned = "aligned";
 constexpr const char* help_of_blocks = "Smallest number of blocks to fit on a multiprocessor";
 
-// How much of a multiprocessor the blocks use.
+// The share of a multiprocessor that the blocks use.
 detail::Footprint footprint_of(int threads, int blocks, int registers_used, int shared_bytes_used) {
   return cuda::footprint(blocks, threads,
                          static_cast<std::size_t>(threads * registers_used * 4 + shared_bytes_used));
 }
 
-// All parts except the levels.
+// A plan's parts that do not depend on the arithmetic: all except the levels.
 class Cuda : public cuda::Plan {
  public:
-  // `at_once`: both matches of the left-right check run at the same time, and share no memory.
+  // `at_once`: both matches of the left-right check run at the same time and share no memory.
   Cuda(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format,
        bool at_once)
       : cuda::Plan(device, format, parameters.cost == DataCost::volume ? parameters.disparities : 0, true),
@@ -110,7 +111,7 @@ class Cuda : public cuda::Plan {
 
   // Loads the kernels of the levels and initialises their memory.
   virtual void prepare_levels(StreamHandle stream) = 0;
-  // From the gray images of all levels.
+  // Computes the edges of all levels from their gray images.
   virtual void find_edges(Which, StreamHandle) {}
   virtual void find_costs(Which pair, StreamHandle stream) = 0;
   // Computes messages and the decision.
@@ -183,21 +184,22 @@ class Cuda : public cuda::Plan {
   CudaImages images_;
   refine::CudaPipeline refinement_;
   cuda::Branch right_, edges_[2];  // the match of the mirrored pair; the edges of each pair
-  std::vector<PlaneBuffer<std::uint16_t>> grays_[2];  // by pair
+  std::vector<PlaneBuffer<std::uint16_t>> grays_[2];  // [pair]
   PlaneBuffer<float> right_disparity_;
   Kernel average_;
 };
 
-// How the labels of a group are distributed over lanes, see cuda_integer.cu.
+// The distribution of a group's labels over lanes: see cuda_integer.cu.
 struct Dealing {
   int lanes, per_lane;
   int labels() const { return lanes * per_lane; }
 };
 
-// Few labels per thread mean more threads, many mean fewer shuffles; labels are padded to lanes · per_lane.
+// Fewer labels per thread mean more threads, more labels mean fewer shuffles; labels are padded to lanes ·
+// per_lane.
 Dealing deal(int labels, int wanted_per_lane) {
   const int wanted = wanted_per_lane > 0 ? wanted_per_lane : labels <= 32 ? 4 : labels <= 64 ? 8 : 16;
-  // The cost of half or twice as many labels per lane as wanted.
+  // The cost of having half or twice as many labels per lane as wanted.
   const double cost_of_an_octave = wanted_per_lane > 0 ? 100 : 0.2;
   constexpr int most_per_lane = 32;
   std::optional<Dealing> best;
@@ -213,7 +215,8 @@ Dealing deal(int labels, int wanted_per_lane) {
   return *best;
 }
 
-// Registers of a thread that computes messages with `per_lane` labels, approximately as ptxas allocates them.
+// Approximate number of registers that ptxas allocates to a thread that computes messages with `per_lane`
+// labels.
 int registers_of_update(int per_lane) {
   return std::min(255, 5 * per_lane + 40);
 }
@@ -280,7 +283,7 @@ class Integer final : public Cuda {
     Buffer<std::uint32_t> data, messages, edges;
   };
 
-  // With candidates, most launches are too small for the GPU, and two matches take little longer than one.
+  // With candidates, most launches are too small for the GPU, so two matches take little longer than one.
   static bool runs_at_once(const BeliefPropagationParameters& parameters, const ImageFormat& format,
                            const detail::Configuration& configuration) {
     const bool has_candidates =
@@ -310,7 +313,7 @@ class Integer final : public Cuda {
     return levels;
   }
 
-  // Kernels count threads in 32 bits.
+  // Refuses levels with more threads than kernels can count in 32 bits.
   void check_countable() const {
     if (groups_of(0) * static_cast<std::size_t>(dealing_.lanes) < UINT32_MAX - threads_) return;
     throw Error(ErrorCategory::device,
@@ -336,7 +339,7 @@ class Integer final : public Cuda {
     return candidates_.level(index, pair, edges(index, pair));
   }
 
-  // Lanes that a message travels until the lowest slope has raised it to its bound.
+  // The number of lanes that a message travels until the lowest slope has raised it to its bound.
   int reach() const {
     const auto slope = static_cast<int>(*std::min_element(model().slopes.begin(), model().slopes.end()));
     int reach = 0;
@@ -419,8 +422,8 @@ class Integer final : public Cuda {
                        {threads_}, 0, edges, at(edge_tables_), static_cast<int>(edge_table_size));
   }
 
-  // The grid of an iteration. Where a level has too few groups to fill the GPU, four blocks share the
-  // directions of a group.
+  // The grid of an iteration. If a level has too few groups to fill the GPU, four blocks share the directions
+  // of a group.
   Shape iteration_grid(std::size_t index) const {
     const std::size_t threads = groups_of(index) * static_cast<std::size_t>(dealing_.lanes);
     return grid(index, threads <= shared_below_ ? directions : 1);
@@ -438,7 +441,7 @@ class Integer final : public Cuda {
       update_.launch(stream, iteration_grid(index), {threads_}, 0, here, alike(), (iteration + 1) % 2);
   }
 
-  // Finds the candidates of a level from the beliefs of the next, then iterates over them.
+  // Finds the candidates of a level from the beliefs of the next coarser level, then iterates over them.
   void iterate_candidates(std::size_t index, Which pair, StreamHandle stream) const {
     const CudaLabels best = candidates_.labels(sizes()[index + 1], pair);
     CudaCandidates::Opening from{level(index, pair), {}, {}, best};
@@ -459,28 +462,28 @@ class Integer final : public Cuda {
   int bits_;
   Dealing dealing_;
   unsigned threads_;          // per block
-  int least_blocks_;          // that must fit on a multiprocessor; 0 = no demand
+  int least_blocks_;          // minimum number resident on a multiprocessor; 0 = no minimum
   std::size_t shared_below_;  // levels with fewer threads share directions among blocks
   CudaCandidates candidates_;
-  std::vector<Level> levels_[2];  // by pair
+  std::vector<Level> levels_[2];  // [pair]
   Buffer<std::uint16_t> edge_tables_;
   cuda::Program program_;
   Kernel find_costs_, add_up_, find_edges_, start_, first_update_, update_, find_labels_, decide_;
 };
 
-// Where a thread keeps the values of the message that it computes: the lowest labels in registers, the next
-// ones in shared memory, the rest in local memory. A block has `pixels` pixels, with a thread for each of
-// their messages.
+// The memory in which a thread keeps the values of the message that it computes: the lowest labels in
+// registers, the next ones in shared memory, the rest in local memory. A block has `pixels` pixels, with a
+// thread for each of their messages.
 struct Places {
-  int registers = 0, shared = 0;  // of the labels
+  int registers = 0, shared = 0;  // numbers of labels
   int pixels = 32;
-  int least_blocks = 1;  // that must fit on a multiprocessor
+  int least_blocks = 1;  // minimum number resident on a multiprocessor
 
   int threads() const { return directions * pixels; }
   int shared_bytes() const { return threads() * shared * static_cast<int>(sizeof(float)); }
 };
 
-// Low enough for several blocks on a multiprocessor.
+// Leaves room for several blocks on a multiprocessor.
 constexpr int shared_bytes_worth_taking = 76 * 1024;
 constexpr int registers_beside_values = 48;
 

@@ -20,7 +20,7 @@ constexpr const char *threads_of_candidates = "candidate_threads_per_block",
                      *blocks_of_candidates = "candidate_blocks_per_multiprocessor";
 constexpr int usual_threads = 128, usual_shared = 32;
 constexpr unsigned warp_lanes = 32, existence_threads = 128, sum_threads = 128, open_threads = 128;
-constexpr std::size_t message_planes = 4;  // of a colour
+constexpr std::size_t message_planes = 4;  // planes of a colour
 
 }  // namespace
 

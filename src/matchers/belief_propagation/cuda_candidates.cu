@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Belief propagation on CUDA where tiles consider only candidate labels (candidates.h); in bytes.
+// Belief propagation on CUDA for levels whose tiles consider only candidate labels (candidates.h); in bytes.
 //
-// A group, the four pixels of one colour in a row, is a row of a tile. A tile numbers its candidates from 0
-// on, in order: these are its slots.
+// A group, the four pixels of one colour in a row, is a row of a tile. The candidates of a tile are numbered
+// from 0 on, in order: these numbers are its slots.
 //
 //   data costs   [colour][tile][slot][row of the tile]
 //   messages     [colour][tile][slot][direction][row of the tile]
 //
-// with room for all labels. No group surrounds the image: what comes from beyond the border is 0.
+// with room for all labels. There are no groups outside the image: messages from beyond the border are 0.
 //
-// A warp works on a tile: a lane receives, and sends, the messages of one direction for a row, slot after slot.
+// A warp works on a tile: a lane receives and sends the messages of one direction for a row, slot after slot.
 //
-// Specialised by LABELS, BOUND, EDGES, HAS_OUTSIDE, CONFIDENCE, SUB_PIXEL, as cuda_integer.cu; by
-// CANDIDATE_BLOCK (threads) and CANDIDATE_LEAST_BLOCKS, as BLOCK and LEAST_BLOCKS there; by RANGES and SLACK
-// (candidate_ranges, candidate_slack), SHARED_SLOTS (slots of a tile for which shared memory has room), SIDE
-// (pixels of the image along a side of a pixel of the level for which sum_costs() is called); by EXISTENCE_BLOCK,
-// SUM_BLOCK and OPEN_BLOCK (threads of find_existence(), sum_costs() and open_tiles()); and by the macros of
-// cuda_groups.h.
+// Specialised by LABELS, BOUND, EDGES, HAS_OUTSIDE, CONFIDENCE, SUB_PIXEL, as in cuda_integer.cu; by
+// CANDIDATE_BLOCK (threads) and CANDIDATE_LEAST_BLOCKS, like BLOCK and LEAST_BLOCKS there; by RANGES and
+// SLACK (candidate_ranges, candidate_slack), SHARED_SLOTS (slots of a tile for which shared memory has room),
+// SIDE (pixels of the image along a side of a pixel of the level for which sum_costs() is called); by
+// EXISTENCE_BLOCK, SUM_BLOCK and OPEN_BLOCK (threads of find_existence(), sum_costs() and open_tiles()); and
+// by the macros of cuda_groups.h.
 #include "matchers/belief_propagation/cuda_groups.h"
 
 using namespace parallax::belief_propagation;
@@ -30,22 +30,22 @@ constexpr int warp_lanes = 32, warps = CANDIDATE_BLOCK / warp_lanes;
 constexpr int64 tile_words = static_cast<int64>(LABELS) * tile_side,
                 tile_message_words = static_cast<int64>(LABELS) * warp_lanes;
 static_assert(directions * tile_side == warp_lanes);
-// More than any value, and little enough for sums.
+// Sentinel above every value; sums with it cannot overflow.
 constexpr uint32 nothing = 0x00FF00FFu;
 
-// As they are stored: each range's first label, and in the upper half the one after its last. Unused ranges
-// are empty, and begin where the last one ends.
+// Ranges as they are stored: the first label, and in the upper half the label after the last. Unused ranges
+// are empty, and begin at the end of the last one.
 constexpr int stored_ranges = 4;
 struct StoredRanges {
   uint32 of[stored_ranges];
 };
 
-// The slots of a tile, as of the labels in its ranges.
+// The slots of the labels in a tile's ranges.
 struct Slots {
   int first[RANGES], labels[RANGES];
-  int slot[RANGES];  // of the first label
+  int slot[RANGES];  // slot of the first label
 
-  // -1: the label is no candidate.
+  // The slot of a label; −1 if it is no candidate.
   __device__ __forceinline__ int of(int label) const {
     int found = -1;
 #pragma unroll
@@ -103,12 +103,12 @@ __device__ __forceinline__ uint32* messages_of(const CudaCandidateLevel& level, 
   return level.messages + (colour == 0 ? 0 : directions * level.plane_words) + tile * tile_message_words;
 }
 
-// Where the messages in a slot are.
+// Position of the messages in a slot.
 __device__ __forceinline__ int message_at(int direction, int row) {
   return direction * tile_side + row;
 }
 
-// The slope and the truncation of a lane's edges, as weights() has them for all directions.
+// The slope and the truncation of a lane's edges, in the form in which weights() has them for all directions.
 struct Edge {
   uint32 slope, truncation;
 };
@@ -122,11 +122,11 @@ __device__ __forceinline__ Edge edge_of(const CudaCandidateLevel& level, const C
   return {pair[0], pair[1]};
 }
 
-// What a lane receives: bytes of a word of its own tile and of one of the next tile in its direction.
+// The inputs of a lane: bytes of a word of its own tile, and of a word of the next tile in its direction.
 struct Sources {
-  const uint32 *own, *next, *data;  // of slot 0
+  const uint32 *own, *next, *data;  // addresses of slot 0
   Slots slots_of_next;
-  // What the next tile sends of labels that it does not consider: the bound of its edge.
+  // The next tile's message for labels that it does not consider: the bound of its edge.
   uint32 bound;
   uint32 bytes;  // for __byte_perm(own, next)
 };
@@ -137,14 +137,14 @@ __device__ __forceinline__ Sources find_sources(const CudaCandidateLevel& level,
   const bool odd = parity(place.y, colour) != 0, vertical = place.direction < left_side;
   const int step = place.direction % 2 == 0 ? -1 : 1;
   const int row = vertical ? place.row + step : place.row, y = vertical ? place.y + step : place.y;
-  // Of the pixels beside a group, the last one may be in the next tile.
+  // The last of the pixels beside a group may be in the next tile.
   const bool beside = !vertical && odd == (place.direction == right_side);
   const bool beyond = vertical && (row < 0 || row >= tile_side || y >= level.height);
   const int next_x = place.tile_x + (beside ? step : 0);
   const bool has_next = place.inside && (beside || beyond) && y >= 0 && y < level.height && next_x >= 0 &&
                         next_x < level.groups;
   const int next = !has_next ? place.tile : place.tile + (vertical ? step * level.groups : step);
-  // Where nothing is, the lane reads what there is, and does not use it.
+  // Out-of-range lanes load a valid address and discard the value.
   const int sent = message_at(place.direction ^ 1, !place.inside         ? 0
                                                    : beyond && !has_next ? place.row
                                                                          : row & (tile_side - 1));
@@ -182,7 +182,7 @@ __device__ __forceinline__ Received receive(const Sources& from, int label, int 
   return received;
 }
 
-// The labels of a tile's slots, of which each lane holds one of each 32. Slots beyond the last have its label.
+// The labels of a tile's slots; each lane holds one of every 32. Slots beyond the last have its label.
 class Labels {
  public:
   __device__ __forceinline__ Labels(const CudaCandidateLevel& level, int tile)
@@ -191,7 +191,7 @@ class Labels {
     fetch(0);
   }
 
-  // Before label() of slots from a multiple of 32 on.
+  // Must be called before label() of slots from a multiple of 32 on.
   __device__ __forceinline__ void fetch(int first) {
     of_lane_ = labels_[min(first + static_cast<int>(threadIdx.x % warp_lanes), count_ - 1)];
   }
@@ -206,11 +206,11 @@ class Labels {
   uint32 of_lane_ = 0;
 };
 
-constexpr int at_once = 8;  // slots whose words are on their way together
+constexpr int at_once = 8;  // slots whose words are loaded together
 static_assert(warp_lanes % at_once == 0);
 
-// Calls action(label, slot, received) for all candidates of a tile in order, and for some slots beyond the last.
-// Branches in between would make a lane wait for each word.
+// Calls action(label, slot, received) for all candidates of a tile in order, and for some slots beyond the
+// last, because branches in between would make a lane wait for each word.
 template <class Action>
 __device__ __forceinline__ void for_each_candidate(const Sources& from, Labels& labels,
                                                    const Action& action) {
@@ -229,8 +229,9 @@ __device__ __forceinline__ void for_each_candidate(const Sources& from, Labels& 
   }
 }
 
-// Calls action(place, labels, sources, edge) for the tile of each warp, after waiting for the previous kernel.
-// `candidates_are_new`: that kernel found the candidates. (Kernels before it have ended when this one begins.)
+// Calls action(place, labels, sources, edge) for the tile of each warp, after waiting for the previous
+// kernel. `candidates_are_new`: that kernel found the candidates. (Earlier kernels have ended when this one
+// begins.)
 template <class Action>
 __device__ __forceinline__ void in_tile(const CudaCandidateLevel& level, const CudaSmoothness& alike,
                                         int colour, bool candidates_are_new, const Action& action) {
@@ -256,8 +257,8 @@ __device__ __forceinline__ void in_tile(const CudaCandidateLevel& level, const C
 #define PARALLAX_UPDATE_BOUNDS __launch_bounds__(CANDIDATE_BLOCK)
 #endif
 
-// One iteration: the messages of one colour. `first`: of the level. The message of a label is the lower of two
-// envelopes: from below, kept in memory until the one from above is known.
+// One iteration: the messages of one colour. `first`: the level's first iteration. The message of a label is
+// the minimum of two envelopes; the one from below is kept in memory until the one from above is known.
 PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS update_tiles(CudaCandidateLevel level, CudaSmoothness alike,
                                                     int colour, int first) {
   __shared__ uint32 shared[warps][SHARED_SLOTS][warp_lanes];
@@ -320,7 +321,7 @@ PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS update_tiles(CudaCandidateLevel level, Cu
 
 namespace {
 
-// The pixel of a group that a lane decides is the number of its direction.
+// The lane of direction i decides pixel i of a group.
 __device__ __forceinline__ uint32 value_of_pixel(uint32 belief, const Place& place) {
   return element(belief, place.direction);
 }
@@ -335,13 +336,13 @@ __device__ __forceinline__ float as_float(uint32 belief) {
   return belief == no_belief ? __uint_as_float(0x7F800000u) : static_cast<float>(belief);
 }
 
-// The beliefs of a pixel in the order of labels, as far as they are known. Ties go to the lowest label.
+// The beliefs of a pixel so far, in the order of labels. Ties go to the lowest label.
 class Decision {
  public:
   __device__ __forceinline__ void take(int label, uint32 value) {
     const bool adjoins = label == last_label_ + 1;
     if (value < best_) {
-      // All labels before this one, except the one next to it.
+      // The lowest belief of the labels before this one that do not adjoin it.
       rival_ = adjoins ? least_before_last_ : min(least_before_last_, last_);
       before_ = adjoins ? last_ : no_belief;
       best_ = value, label_ = label, after_ = no_belief;
@@ -362,19 +363,19 @@ class Decision {
  private:
   uint32 best_ = no_belief, before_ = no_belief, after_ = no_belief, rival_ = no_belief;
   uint32 last_ = no_belief,
-         least_before_last_ = no_belief;  // the last belief, and the least of those before it
+         least_before_last_ = no_belief;  // the last belief, and the lowest of those before it
   int label_ = -3, last_label_ = -3;
 };
 
 }  // namespace
 
-// The label that each pixel believes most. Both colours: grid.z = 2.
+// Finds the label of each pixel's lowest belief. Both colours: grid.z = 2.
 PARALLAX_KERNEL __launch_bounds__(CANDIDATE_BLOCK)
     find_tile_labels(CudaCandidateLevel level, CudaSmoothness alike, CudaLabels labels) {
   const int colour = blockIdx.z;
   in_tile(level, alike, colour, false,
           [&](const Place& place, Labels& candidates, const Sources& from, const Edge&) {
-            uint32 best = ~0u;  // and in the lower half its label
+            uint32 best = ~0u;  // with its label in the lower half
             for_each_candidate(from, candidates, [&](int label, int slot, const Received& received) {
               const uint32 value = value_of_pixel(received.belief(received.message(from)), place);
               best = min(best, slot < candidates.count() ? value << 16 | label : ~0u);
@@ -409,12 +410,12 @@ PARALLAX_KERNEL __launch_bounds__(CANDIDATE_BLOCK)
 
 constexpr int existence_threads = EXISTENCE_BLOCK;
 
-// Each pixel's status before matching, and a bit that says whether it has data costs, 32 a word, in rows of
-// costs.validity.words words. Grid: rows, blocks of a row.
+// Finds each pixel's status before matching, and a bit that tells whether it has data costs, 32 per word, in
+// rows of costs.validity.words words. Grid: rows, blocks of a row.
 PARALLAX_KERNEL __launch_bounds__(existence_threads) find_existence(CudaCosts costs, uint32* has_data) {
   wait_for_previous();
   const int y = blockIdx.x, x = blockIdx.y * existence_threads + threadIdx.x, words = costs.validity.words;
-  bool some = false, all = true;  // of the labels' right pixels exist
+  bool some = false, all = true;  // whether right pixels of the labels exist
   constexpr int at_once = 64;
   for (int first = 0; first < LABELS; first += at_once) {
     const int count = min(LABELS - first, at_once);
@@ -437,8 +438,8 @@ PARALLAX_KERNEL __launch_bounds__(existence_threads) find_existence(CudaCosts co
 
 namespace {
 
-// Costs by the number of bits in which signatures differ; behind them, those of a right pixel that does not
-// exist; behind both, those of a left pixel without data costs: 0.
+// Size of a table of costs by the number of bits in which signatures differ; behind them is the cost of a
+// missing right pixel, and last the cost for a left pixel without data costs: 0.
 constexpr int signature_counts = 65, costs_of_pixel = 2 * signature_counts;
 using CostTable = uint32[2 * costs_of_pixel];
 
@@ -454,19 +455,19 @@ __device__ __forceinline__ bool bit_of(const uint32* plane, int words, int y, in
 }
 
 constexpr int sum_threads = SUM_BLOCK, sum_pixels = 2 * group_pixels, label_lanes = sum_threads / sum_pixels;
-// Labels of a thread, and of all.
+// Labels of a thread; labels of all threads.
 constexpr int sum_labels = LABELS >= 8 * label_lanes ? 8 : (LABELS + label_lanes - 1) / label_lanes,
               labels_at_once = label_lanes * sum_labels;
 constexpr int left_columns = sum_pixels * SIDE, right_columns = left_columns + labels_at_once - 1;
-// Lanes that read every sum_labels-th column use all banks.
+// Spreads the columns, so that lanes that read every sum_labels-th column use all banks.
 __device__ __forceinline__ constexpr int apart(int column) {
   return sum_labels % 2 == 1 ? column : column + column / sum_labels;
 }
 
 }  // namespace
 
-// Data costs of a level, for all labels: sums over the costs of SIDE × SIDE pixels of the image, which are
-// never stored. A block for each group makes both colours.
+// Data costs of a level for all labels: sums over the costs of SIDE × SIDE pixels of the image, which are
+// never stored. A block per group computes both colours.
 PARALLAX_KERNEL __launch_bounds__(sum_threads)
     sum_costs(CudaIntegerLevel level, CudaCosts costs, const uint32* has_data) {
   __shared__ CostTable table;
@@ -569,8 +570,8 @@ __device__ __forceinline__ int highest_of_warp(int value) {
   return over_warp(value, [](int a, int b) { return max(a, b); });
 }
 
-// The candidates of a tile, found by a warp. The widest gaps between best labels separate ranges; of equal
-// ones, those of higher labels.
+// A warp finds the candidates of a tile. The widest gaps between best labels separate ranges; of equal gaps,
+// the one at higher labels.
 __device__ __forceinline__ StoredRanges find_candidates(const CudaLabels& best, int tile_x, int tile_y) {
   constexpr int none = 0xFFFF;
   const int left = max(0, tile_x * tile_side / 2 - 1), top = max(0, tile_y * tile_side / 2 - 1);
@@ -580,14 +581,14 @@ __device__ __forceinline__ StoredRanges find_candidates(const CudaLabels& best, 
   int own[2], next[2] = {none, none};
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    const int parent = min(lane + i * warp_lanes, parents - 1);  // some more than once
+    const int parent = min(lane + i * warp_lanes, parents - 1);  // some are read more than once
     own[i] = best.of[static_cast<int64>(top + parent / columns) * best.width + left + parent % columns];
   }
   const int lowest = over_warp(min(own[0], own[1]), [](int a, int b) { return min(a, b); }),
             highest = highest_of_warp(max(own[0], own[1]));
-  // Labels between two best labels that both are in one range, at most.
+  // The maximum distance of neighbouring best labels that share a range.
   constexpr int reach = 2 * SLACK + 1;
-  int below[RANGES], above[RANGES];  // the best labels around each gap that separates ranges, from the widest
+  int below[RANGES], above[RANGES];  // best labels around each separating gap, from the widest on
 #pragma unroll
   for (int i = 0; i < RANGES; ++i) below[i] = above[i] = none;
   if (RANGES > 1 && highest - lowest > reach) {
@@ -600,7 +601,7 @@ __device__ __forceinline__ StoredRanges find_candidates(const CudaLabels& best, 
           if (other > own[k]) next[k] = min(next[k], other);
       }
     }
-    int gap[2];  // its width, then the best label below it
+    int gap[2];  // its width, with the best label below it in the lower half
 #pragma unroll
     for (int k = 0; k < 2; ++k)
       gap[k] = next[k] != none && next[k] - own[k] > reach ? (next[k] - own[k]) << 16 | own[k] : 0;
@@ -639,7 +640,7 @@ __device__ __forceinline__ StoredRanges find_candidates(const CudaLabels& best, 
 constexpr int open_threads = OPEN_BLOCK, open_warps = open_threads / warp_lanes,
               open_slots = open_threads / tile_side;
 
-// The data costs of a row of a tile and a label, of both colours: sums over side × side pixels of the image.
+// The data costs of a tile's row for a label, for both colours: sums over side × side pixels of the image.
 template <int side>
 __device__ __forceinline__ uint2 data_of_row(const CudaCosts& costs, const uint32* has_data,
                                              const CostTable& table, int tile_x, int y, int label) {
@@ -651,7 +652,7 @@ __device__ __forceinline__ uint2 data_of_row(const CudaCosts& costs, const uint3
   for (int row = 0; row < side; ++row) {
     const int image_y = y * side + row;
     if (image_y >= samples.height) break;
-    // Rows of features are padded to whole tiles; what is not there is not read.
+    // Rows of features are padded to whole tiles; no other memory is read.
     const uint64* left = row_of(static_cast<const uint64*>(costs.left_features), samples, image_y) + first_x;
     const uint64* right =
         row_of(static_cast<const uint64*>(costs.right_features), samples, image_y) + first_right;
@@ -676,21 +677,21 @@ __device__ __forceinline__ uint2 data_of_row(const CudaCosts& costs, const uint3
   return parity(y, 0) == 0 ? make_uint2(even, odd) : make_uint2(odd, even);
 }
 
-// The messages that the four pixels of a group start with: those of their parents, which are two neighbours
-// of each colour. `fetch(colour)` gives the word of all parents of a colour.
+// The initial messages of a group's four pixels: the messages of their parents, which are two neighbours of
+// each colour. `fetch(colour)` returns the word of all parents of a colour.
 template <class Fetch>
 __device__ __forceinline__ uint32 start_word(int parent_row, int group, const Fetch& fetch) {
-  const int even = parent_row & 1;  // the colour of even columns in that row
+  const int even = parent_row & 1;  // colour of the even columns in that row
   const uint32 first = fetch(even), second = fetch(1 - even);
   return __byte_perm(first, second, group % 2 == 0 ? 0x5140 : 0x7362);
 }
 
 }  // namespace
 
-// Begins a level: finds the candidates of a tile, its data costs, and the initial messages of colour 0, those
-// of colour 1 are never read. A block for each tile. `side`: pixels of the image along a side of the level's;
-// 0 = `all` has the data costs of all labels. `coarser`: the next level, if it considers all labels, else
-// `coarser_tiles`.
+// Begins a level: finds the candidates of a tile, its data costs, and the initial messages of colour 0; those
+// of colour 1 are never read. One block per tile. `side`: pixels of the image along a side of a pixel of the
+// level; 0 = `all` has the data costs of all labels. `coarser`: the next level if it considers all labels,
+// else `coarser_tiles`.
 PARALLAX_KERNEL __launch_bounds__(open_threads)
     open_tiles(CudaCandidateLevel level, CudaIntegerLevel all, CudaIntegerLevel coarser,
                CudaCandidateLevel coarser_tiles, CudaLabels best, CudaCosts costs, const uint32* has_data,
@@ -698,7 +699,7 @@ PARALLAX_KERNEL __launch_bounds__(open_threads)
   __shared__ CostTable table;
   __shared__ StoredRanges ranges;
   __shared__ uint32 sums[2][open_slots][tile_side];
-  __shared__ uint16 labels[LABELS];  // by slot
+  __shared__ uint16 labels[LABELS];  // [slot]
   wait_for_previous();
   const int tile = blockIdx.x, tile_y = tile / level.groups, tile_x = tile - tile_y * level.groups;
   const int thread = threadIdx.x;
@@ -754,7 +755,7 @@ PARALLAX_KERNEL __launch_bounds__(open_threads)
     return;
   }
 
-  // Neighbouring threads have neighbouring labels, and so neighbouring right pixels.
+  // Neighbouring threads have neighbouring labels, and therefore neighbouring right pixels.
   const int cost_y = tile_y * tile_side + thread / open_slots, slot_lane = thread % open_slots;
   const int row = thread % tile_side;
   for (int first_slot = 0; first_slot < count; first_slot += open_slots) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The finest levels of belief propagation on CUDA, where tiles consider candidate labels (candidates.h); and
+// The finest levels of belief propagation on CUDA, whose tiles consider candidate labels (candidates.h); and
 // the data costs of the finest level that considers all labels.
 #pragma once
 
@@ -30,22 +30,22 @@ class CudaCandidates {
 
   // The number of levels with candidates: the finest ones.
   std::size_t levels() const { return memory_of_[Which::as_it_is].levels.size(); }
-  // The finest level whose data costs add_up() and others need for all labels.
+  // The finest level whose data costs add_up() and other kernels need for all labels.
   std::size_t finest_data() const { return std::min<std::size_t>(levels(), 2); }
 
-  // Loads the kernels. `integer_options`: those of cuda_integer.cu.
+  // Loads the kernels. `integer_options`: options of cuda_integer.cu.
   void prepare(const cuda::SharedContext& context, std::byte* memory, const cuda::Options& integer_options);
 
-  // A level with candidates. `edges`: as in CudaIntegerLevel.
+  // A level with candidates. `edges`: see CudaIntegerLevel.
   CudaCandidateLevel level(std::size_t index, Which pair, const unsigned* edges) const;
-  // Room for the label that each pixel of a level believes most; all levels use the same.
+  // Memory for the label of each pixel's lowest belief; all levels share it.
   CudaLabels labels(Size size, Which pair) const;
 
-  // The pixels' status, and the data costs of level finest_data().
+  // Finds the pixels' status and the data costs of level finest_data().
   void find_costs(const CudaIntegerLevel& finest, Which pair, const data_cost::CudaCosts& costs,
                   cuda::StreamHandle stream) const;
 
-  // How a level begins, see open_tiles().
+  // Inputs of a level's beginning, see open_tiles().
   struct Opening {
     CudaIntegerLevel all, coarser;
     CudaCandidateLevel coarser_tiles;
@@ -53,7 +53,7 @@ class CudaCandidates {
   };
   void open(std::size_t index, Which pair, const CudaCandidateLevel& level, const Opening& from,
             const data_cost::CudaCosts& costs, const CudaSmoothness& alike, cuda::StreamHandle stream) const;
-  // `first`: the first iteration of the level.
+  // `first`: whether this is the level's first iteration.
   void update(const CudaCandidateLevel& level, const CudaSmoothness& alike, int colour, bool first,
               cuda::StreamHandle stream) const;
   void find_labels(const CudaCandidateLevel& level, const CudaSmoothness& alike, const CudaLabels& labels,
@@ -80,8 +80,8 @@ class CudaCandidates {
   Model model_;
   Size size_;
   unsigned threads_;  // per block
-  int shared_slots_;  // candidates of a tile for which shared memory has room
-  int least_blocks_;  // of updates, that must fit on a multiprocessor; 0 = no demand
+  int shared_slots_;  // candidates of a tile that fit in shared memory
+  int least_blocks_;  // minimum number of update blocks resident on a multiprocessor; 0 = no minimum
   Memory memory_of_[2];
   std::byte* memory_ = nullptr;
   cuda::Program program_;

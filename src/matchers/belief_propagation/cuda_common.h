@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the kernels of integer and of float arithmetic.
+// Functions that the kernels of integer and of float arithmetic share.
 //
-// Specialised by TABLE (1 = differences are integer gray levels, or bits), and by the macros of
+// Specialised by TABLE (1 = differences are integer gray levels or bits), and by the macros of
 // data_cost/cuda_costs.h.
 #pragma once
 
@@ -18,7 +18,7 @@ using namespace refine;
 enum Direction { above, below, left_side, right_side };
 constexpr int directions = 4;
 
-// The first pixel of a colour in a row is column 0 or 1.
+// The column of a colour's first pixel in a row: 0 or 1.
 __device__ __forceinline__ int parity(int y, int colour) {
   return (y + colour) & 1;
 }

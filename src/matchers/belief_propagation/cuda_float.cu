@@ -4,12 +4,12 @@
 // colour, with a thread for each of their four messages, are a block.
 //
 // The choices that Grauer-Gray & Cavazos 2010 and Grauer-Gray 2019 measure are macros:
-//   NAIVE_ORDER   1: all labels of a pixel are contiguous; 0: neighbours are, so that a warp's access is too
+//   NAIVE_ORDER   1: all labels of a pixel are contiguous; 0: neighbours are, so that a warp's access is, too
 //   IN_REGISTERS, IN_SHARED_MEMORY
-//                 labels, of the message that it computes, that a thread keeps there: the lowest, and those
-//                 above them; the rest is in local memory
-//   LEAST_BLOCKS  that must fit on a multiprocessor
-// Specialised further by STORAGE (32, 16 = half, 17 = bfloat16), LABELS, EDGES (0 = alike everywhere),
+//                 number of labels of the computed message that a thread keeps there: the lowest labels, and
+//                 the labels above them; the rest is in local memory
+//   LEAST_BLOCKS  minimum number of blocks resident on a multiprocessor
+// Specialised further by STORAGE (32, 16 = half, 17 = bfloat16), LABELS, EDGES (0 = the same everywhere),
 // HAS_OUTSIDE, CONFIDENCE, SUB_PIXEL, PIXELS; and by the macros of cuda_common.h.
 #include "matchers/belief_propagation/cuda_common.h"
 
@@ -58,13 +58,13 @@ __device__ __forceinline__ Stored stored(float value) {
 }
 #endif
 
-// Sums of a volume's costs may exceed the range of a half.
+// Limits sums of a volume's costs, which may exceed the range of a half.
 __device__ __forceinline__ float within_half(float value) {
   constexpr float highest = 65504;
   return STORAGE == 16 ? fmaxf(fminf(value, highest), -highest) : value;
 }
 
-// The place of a pixel's first label in its plane of one colour, and the distance to the next label.
+// The index of a pixel's first label in its plane of one colour, and the distance to the next label.
 __device__ __forceinline__ int64 place_of(const CudaFloatLevel& level, int y, int i) {
   return NAIVE_ORDER ? (static_cast<int64>(y) * level.pitch + i) * LABELS
                      : static_cast<int64>(y) * LABELS * level.pitch + i;
@@ -73,7 +73,8 @@ __device__ __forceinline__ int64 label_step(const CudaFloatLevel& level) {
   return NAIVE_ORDER ? 1 : level.pitch;
 }
 
-// All labels of a pixel. A kernel never writes what it reads here, but earlier kernels did, before the wait.
+// All labels of a pixel. A kernel never writes the data that it reads here, but earlier kernels did, before
+// the wait.
 struct Column {
   Stored* first;
   int64 step;
@@ -95,7 +96,7 @@ __device__ __forceinline__ Column message_of(const CudaFloatLevel& level, int co
 
 // The pixel of a thread: grid.x = rows, grid.y = blocks of a row.
 struct Pixel {
-  int x, y, i;  // i counts pixels of its colour
+  int x, y, i;  // i counts pixels of one colour
 };
 
 __device__ __forceinline__ Pixel find_pixel(int colour) {
@@ -107,7 +108,7 @@ __device__ __forceinline__ bool outermost(const CudaFloatLevel& level, const Pix
   return pixel.x == 0 || pixel.y == 0 || pixel.x == level.width - 1 || pixel.y == level.height - 1;
 }
 
-// The messages to an inner pixel, by where they come from.
+// The messages to an inner pixel, by the side from which they come.
 struct Incoming {
   Column from[directions];
 };
@@ -191,7 +192,7 @@ __device__ __forceinline__ float value_of(Values& message, int label) {
   return message.at<memory>(label);
 }
 
-// Walks a piece of labels whose values are loaded together.
+// Processes a piece of labels whose values are loaded together.
 template <Memory memory, bool upwards, bool keeps, int piece, class From, class Step>
 __device__ __forceinline__ void walk_piece(int done, From& from, Values& message, const Step& step) {
   constexpr int first = first_label<memory>(), end = end_label<memory>();
@@ -209,8 +210,8 @@ __device__ __forceinline__ void walk_piece(int done, From& from, Values& message
   }
 }
 
-// Registers cannot be indexed, so their loops must be unrolled. Those of local memory must not be, or it
-// would become registers.
+// Registers cannot be indexed, so loops over them must be unrolled. Loops over local memory must not be
+// unrolled, or the compiler would turn it into registers.
 template <Memory memory, bool upwards, bool keeps, class From, class Step>
 __device__ __forceinline__ void walk_memory(From& from, Values& message, const Step& step) {
   constexpr int count = end_label<memory>() - first_label<memory>();
@@ -227,7 +228,7 @@ __device__ __forceinline__ void walk_memory(From& from, Values& message, const S
 }
 
 // Calls step(label, value) for all labels in order, upwards or downwards, with the values of `from`. If
-// `keeps`, its result becomes the message's value.
+// `keeps`, the results become the message's values.
 template <bool upwards, bool keeps, class From, class Step>
 __device__ __forceinline__ void walk(From& from, Values& message, const Step& step) {
   walk_memory<upwards ? registers : local_memory, upwards, keeps>(from, message, step);
@@ -277,7 +278,7 @@ __device__ __forceinline__ Smoothness smoothness(const CudaFloatLevel& level, co
 
 }  // namespace
 
-// One iteration: the messages of one colour. A block is PIXELS · 4 threads.
+// One iteration: the messages of one colour. A block has PIXELS · 4 threads.
 PARALLAX_KERNEL __launch_bounds__(PIXELS* directions, LEAST_BLOCKS)
     update(CudaFloatLevel level, const float* tables, int table_size, int colour) {
   PARALLAX_SHARED(float, shared_values);
@@ -297,8 +298,8 @@ PARALLAX_KERNEL __launch_bounds__(PIXELS* directions, LEAST_BLOCKS)
        message_of(level, colour, direction, pixel.y, pixel.i));
 }
 
-// The initial messages of a level: those of the pixels (x/2, y/2) of the coarser level, or zeros where there
-// is none. grid.z = colour.
+// The initial messages of a level: those of the pixels (x/2, y/2) of the coarser level, or zeros without a
+// coarser level. grid.z = colour.
 PARALLAX_KERNEL start(CudaFloatLevel level, CudaFloatLevel coarser, int is_coarsest) {
   wait_for_previous();
   const int colour = blockIdx.z;
@@ -330,7 +331,7 @@ PARALLAX_KERNEL add_up(CudaFloatLevel fine, CudaFloatLevel coarse) {
 
 namespace {
 
-// Whether the right pixels of all labels exist, and of any.
+// Whether all, and whether any of a pixel's labels have a right pixel.
 struct Existence {
   bool all, any;
 };

@@ -70,7 +70,7 @@ __device__ __forceinline__ int64 group_offset(const CudaIntegerLevel& level, int
   return (static_cast<int64>(y + 1) * (level.groups + 2) + group + 1) * padded_labels;
 }
 
-// Where the word of a label is in a group.
+// The position of a label's word in a group.
 __device__ __forceinline__ int label_offset(int label) {
   const int lane = label / PER_LANE, k = label % PER_LANE;
   return (k / VECTOR * LANES + lane) * VECTOR + k % VECTOR;
@@ -81,7 +81,7 @@ __device__ __forceinline__ uint32* messages(const Level& level, int colour, int 
   return level.messages + (colour * directions + direction) * level.plane_words;
 }
 
-// A mask of a word: the pixels of a group that are in the image.
+// A mask for the pixels of a group that are in the image.
 __device__ __forceinline__ uint32 inside_mask(int pixels, int group) {
   const int count = pixels - group * group_pixels;
   if (count >= group_pixels) return ~0u;

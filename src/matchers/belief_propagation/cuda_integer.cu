@@ -3,18 +3,18 @@
 //
 // A word holds the values of neighbours of one colour in a row: four bytes, or two times 16 bits; these
 // pixels are a "group". LANES neighbouring threads share a group; each has PER_LANE of its labels in
-// registers, so a pass over the labels is a loop and a few shuffles. Labels are padded to LANES ·
-// PER_LANE with data costs at the bound, which neither win nor change a message: see belief_propagation.h.
+// registers, so a pass over the labels is a loop and a few shuffles. Labels are padded to LANES · PER_LANE
+// with data costs at the bound, which neither win nor change a message: see belief_propagation.h.
 //
 //   plane of one colour   [row + 1][group + 1][piece][lane][VECTOR words]
 //
-// where label lane · PER_LANE + piece · VECTOR + i is word i: the lanes of a group, and groups side by side,
-// are one contiguous access. The rows and groups around, and pixels beyond the width, send zeros.
+// where label lane · PER_LANE + piece · VECTOR + i is word i: the lanes of a group, and neighbouring groups,
+// are one contiguous access. The rows and groups around the image, and pixels beyond the width, send zeros.
 //
 // Specialised by BITS of a value (8, 16), LABELS, LANES, PER_LANE, VECTOR, BOUND of a message, REACH (lanes
-// that a message travels until it meets its bound), EDGES (0 = alike everywhere), HAS_OUTSIDE (a cost),
-// CONFIDENCE, SUB_PIXEL, BLOCK (threads), LEAST_BLOCKS (of updates, that must fit on a multiprocessor;
-// 0 = no demand); and by the macros of cuda_common.h.
+// that a message travels until it reaches its bound), EDGES (0 = the same everywhere), HAS_OUTSIDE (a cost),
+// CONFIDENCE, SUB_PIXEL, BLOCK (threads), LEAST_BLOCKS (of updates, minimum number resident on a
+// multiprocessor; 0 = no minimum); and by the macros of cuda_common.h.
 #include "devices/cuda/lanes.h"
 #include "matchers/belief_propagation/cuda_groups.h"
 
@@ -48,7 +48,7 @@ struct Place {
   bool inside;
 };
 
-// Threads beyond the last group repeat the last: all take part in shuffles, but only the first stores.
+// Threads beyond the last group repeat it, because all take part in shuffles, but do not store.
 __device__ __forceinline__ Place find_place(const CudaIntegerLevel& level) {
   const uint32 groups = level.groups, last = groups * level.height - 1;
   const uint32 index = (blockIdx.x * BLOCK + threadIdx.x) / LANES;
@@ -64,10 +64,10 @@ __device__ __forceinline__ uint32 least_over_lanes(uint32 halves_of_word) {
 
 // Messages
 
-// A colour's columns, halved, count 0, 1, 2, … in each row. So the neighbours of a group's pixels, some
-// columns to the left or to the right, are those of the same number, or of the next one before or after: then
-// all but one lie in the group, and that one is the last or the first of the next group. `steps` is −1, 0
-// or 1.
+// The columns of a colour, halved, count 0, 1, 2, … in each row. The neighbours of a group's pixels, some
+// columns to the left or right, are therefore the pixels of the same number, or of the next one before or
+// after. In the latter case all but one lie in the group, and that one is the last of the previous group or
+// the first of the next. `steps` is −1, 0 or 1.
 template <class Fetch>
 __device__ __forceinline__ Words stepped(int steps, int group, const Fetch& fetch) {
   const Words here = fetch(group);
@@ -81,20 +81,20 @@ __device__ __forceinline__ Words stepped(int steps, int group, const Fetch& fetc
   return words;
 }
 
-// Group steps from columns of this parity to those `columns` away.
+// Group steps from columns of this parity to the columns `columns` away.
 __device__ __forceinline__ int steps_to(int columns, int odd) {
   return (columns + odd) >> 1;
 }
 
-// The initial messages of a colour on a level, those of the pixels (x/2, y/2) of the coarser level, without
-// storing them first. The columns of a colour, halved, count 0, 1, 2, … without a gap.
+// The initial messages of a colour on a level, which are those of the pixels (x/2, y/2) of the coarser level,
+// without storing them first. The columns of a colour, halved, count 0, 1, 2, … without a gap.
 __device__ __forceinline__ Words start_words(const CudaIntegerLevel& level, const CudaIntegerLevel& coarser,
                                              int colour, int direction, int y, int group) {
   Words words = {};
   const bool coarsest = coarser.messages == nullptr;
   if (coarsest || y < 0 || y >= level.height || group < 0 || group >= level.groups) return words;
   const uint32 mask = inside_mask(pixels_in(level.width, y, colour), group);
-  const int row = y / 2, even = row & 1;  // the colour of even columns in that row
+  const int row = y / 2, even = row & 1;  // colour of the even columns in that row
   const int64 offset = group_offset(coarser, row, group / 2);
   const Words first = load_words(messages(coarser, even, direction) + offset);
   const Words second = load_words(messages(coarser, 1 - even, direction) + offset);
@@ -130,8 +130,8 @@ __device__ __forceinline__ Words beliefs(const Words& data, const Incoming& word
   return sum;
 }
 
-// The lowest values that the labels of the lanes before (or after) allow at this lane's first (or last)
-// label; no limit at the ends.
+// The lowest values that the previous (or next) lanes' labels allow at this lane's first (or last) label; no
+// limit at the ends.
 template <bool upwards>
 __device__ __forceinline__ uint32 carried(uint32 last, uint32 slope) {
   constexpr uint32 nothing = 0x7FFF7FFFu;
@@ -152,7 +152,8 @@ __device__ __forceinline__ uint32 carried(uint32 last, uint32 slope) {
   return neighbour(last, 1);
 }
 
-// The message of a group: the lower envelope of h, cut at its least plus the truncation, minus its least.
+// The message of a group: the lower envelope of h, limited to its minimum plus the truncation, minus its
+// minimum.
 __device__ __forceinline__ Words message(const Words& all_of_h, const Split& slope, const Split& truncation) {
   uint32 h[halves][PER_LANE];
   uint32 least[halves], last[halves];
@@ -199,8 +200,8 @@ __device__ __forceinline__ Words masked(Words words, uint32 mask) {
   return words;
 }
 
-// Sends the messages of a colour's pixels, from those that they received. With grid.y = 4, the blocks share
-// the directions: more loads in total, but less time per thread.
+// Sends the messages of a colour's pixels, computed from those that they received. With grid.y = 4, the
+// blocks share the directions: more loads in total, but less time per thread.
 __device__ __forceinline__ void send(const CudaIntegerLevel& level, int colour, const Place& place,
                                      const Words& data, const Weights& weight, const Incoming& words) {
   const Words belief = beliefs(data, words);
@@ -238,7 +239,7 @@ __device__ __forceinline__ Words data_of(const CudaIntegerLevel& level, int colo
 #endif
 
 // One iteration: the messages of one colour. Data read before the wait was written before the previous kernel
-// began: kernels before that one have ended by then.
+// began; kernels before that one have ended by then.
 PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS update(CudaIntegerLevel level, CudaSmoothness alike, int colour) {
   const Place place = find_place(level);
   const Words data = data_of(level, colour, place);
@@ -260,7 +261,7 @@ PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS first_update(CudaIntegerLevel level, Cuda
   send(level, colour, place, data, weight, words);
 }
 
-// The initial messages of a colour, for a level on which nothing updates it.
+// The initial messages of a colour, for a level without updates.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) start(CudaIntegerLevel level, CudaIntegerLevel coarser, int colour) {
   const Place place = find_place(level);
   const int64 offset = group_offset(level, place.y, place.group);
@@ -273,11 +274,12 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) start(CudaIntegerLevel level, CudaInteg
 }
 
 // Data costs of coarser levels: sums over up to four children, all of which have their parent's column when
-// the columns of a colour are counted. A thread makes both colours of its words.
+// the columns of a colour are counted. A thread computes both colours of its words.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) add_up(CudaIntegerLevel fine, CudaIntegerLevel coarse) {
   const Place place = find_place(coarse);
   wait_for_previous();
-  // Sums of two groups of the finer level; for each, the pixels of even and of odd columns of the coarser.
+  // Sums of two groups of the finer level; for each, the pixels of even and of odd columns of the coarser
+  // level.
   Split sum[2][PER_LANE];
 #pragma unroll
   for (int part = 0; part < 2; ++part) {
@@ -311,7 +313,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) add_up(CudaIntegerLevel fine, CudaInteg
   const int64 offset = group_offset(coarse, place.y, place.group);
   Words even, odd;
   if constexpr (halves == 2) {
-    // half[0] of both parts: pixels of even columns, in order; half[1]: of odd ones.
+    // half[0] of both parts: pixels of even columns, in order; half[1]: pixels of odd columns.
     uint32 values[2][2][PER_LANE];
 #pragma unroll
     for (int part = 0; part < 2; ++part) {
@@ -347,8 +349,8 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) add_up(CudaIntegerLevel fine, CudaInteg
   store_words(odd, coarse.data + (1 - colour_of_even) * coarse.plane_words + offset);
 }
 
-// Slopes and truncations of all levels: one thread per group, direction and colour. `tables` holds those of each
-// difference, truncations behind slopes. Grid: rows of all levels and colours, blocks of a row of the image.
+// Slopes and truncations of all levels: one thread per group, direction and colour. `tables` holds those of
+// each difference, slopes first. Grid: rows of all levels and colours, blocks of a row of the image.
 PARALLAX_KERNEL __launch_bounds__(BLOCK)
     find_edges(const __grid_constant__ CudaEdges levels, const uint16* tables, int table_size) {
   wait_for_previous();
@@ -365,7 +367,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
   for (int p = 0; p < group_pixels; ++p) {
     const int x = 2 * (group * group_pixels + p) + parity(y, colour);
     const int u = x + step_x, v = y + step_y;
-    int edge = 0;  // none beyond the border
+    int edge = 0;  // no edges beyond the border
     if (x < level.width && u >= 0 && u < level.width && v >= 0 && v < level.height) {
       const int here = level.gray[static_cast<int64>(y) * level.stride + x],
                 there = level.gray[static_cast<int64>(v) * level.stride + u];
@@ -383,10 +385,11 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
 
 namespace {
 
-// The right pixels that a thread's labels reach from all pixels of its group: columns `first`, first + 1, …
+// The span of right pixels that a thread's labels reach from all pixels of its group: columns `first`, first
+// + 1, …
 constexpr int span = PER_LANE + 2 * (group_pixels - 1);
 static_assert(span <= 64);
-// The index of label k of pixel p in them.
+// The index in the span of label k of pixel p.
 __device__ __forceinline__ constexpr int in_span(int p, int k) {
   return 2 * p + PER_LANE - 1 - k;
 }
@@ -437,7 +440,8 @@ __device__ __forceinline__ void for_each_difference(const CudaCosts& costs, cons
   }
 }
 
-// Which pixels of a group have a label whose right pixel exists, and which have one whose does not.
+// Which pixels of a group have a label whose right pixel exists, and which have one whose right pixel does
+// not.
 struct Existence {
   uint32 some, some_not;
   __device__ __forceinline__ bool any(int p) const { return (some >> p & 1) != 0; }
@@ -459,7 +463,7 @@ __device__ __forceinline__ Existence existence(uint64 right_valid, int first_lab
   return {flags & 0xFFFF, flags >> apart};
 }
 
-// Costs without regard to the right pixel's validity.
+// Costs regardless of the right pixel's validity.
 template <class Action>
 __device__ __forceinline__ void for_each_cost(const CudaCosts& costs, const CostPlace& at, const float* table,
                                               const Action& action) {
@@ -559,7 +563,7 @@ __device__ __forceinline__ uint32 least_value(uint32 value) {
   return over_lanes(value, [](uint32 a, uint32 b) { return min(a, b); });
 }
 
-// The lowest belief of a pixel, and in the lower half its label: ties go to the lowest label.
+// The lowest belief of a pixel, with its label in the lower half: ties go to the lowest label.
 __device__ __forceinline__ uint32 least_belief(const Words& belief, int first_label, int p) {
   uint32 best = ~0u;
 #pragma unroll
@@ -608,7 +612,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) decide(CudaIntegerLevel level, CudaDeci
   }
 }
 
-// The label that each pixel believes most. Both colours: grid.y = 2.
+// Finds the label of each pixel's lowest belief. Both colours: grid.y = 2.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) find_labels(CudaIntegerLevel level, CudaLabels labels) {
   const int colour = blockIdx.y;
   const Place place = find_place(level);

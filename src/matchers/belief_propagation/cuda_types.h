@@ -9,19 +9,19 @@ namespace parallax::belief_propagation {
 struct CudaIntegerLevel {
   int width, height;
   int groups;             // in a row
-  long long plane_words;  // of one colour
+  long long plane_words;  // words of one colour
   unsigned* data;         // [colour]
-  unsigned* messages;     // [colour][direction]; null: there is no such level
-  const unsigned* edges;  // [colour][row][group][direction][slope, truncation]; null = alike everywhere
+  unsigned* messages;     // [colour][direction]; null = the level does not exist
+  const unsigned* edges;  // [colour][row][group][direction][slope, truncation]; null = the same everywhere
 };
 
-// Where the edges of levels are found, the image first.
+// The levels of which edges are found, the image first.
 struct CudaEdges {
   struct Level {
     int width, height, groups;
     int stride;
     const unsigned short* gray;
-    unsigned* edges;  // as in CudaIntegerLevel
+    unsigned* edges;  // see CudaIntegerLevel
   };
   static constexpr int most_levels = 30;
   Level of[most_levels];
@@ -31,15 +31,15 @@ struct CudaEdges {
 struct CudaCandidateLevel {
   int width, height;
   int groups;              // in a row; as many tiles
-  long long plane_words;   // of one colour
+  long long plane_words;   // words of one colour
   unsigned* data;          // [colour]
-  unsigned* messages;      // [colour]; null: there is no such level
-  const unsigned* edges;   // as in CudaIntegerLevel
-  unsigned* ranges;        // [tile][range]: the first label, and in the upper half the one after the last
+  unsigned* messages;      // [colour]; null = the level does not exist
+  const unsigned* edges;   // see CudaIntegerLevel
+  unsigned* ranges;        // [tile][range]: the first label, and in the upper half the label after the last
   unsigned short* labels;  // [tile][slot]
 };
 
-// The label that each pixel of a level believes most, in rows without gaps.
+// The label of each pixel's lowest belief on a level, in rows without gaps.
 struct CudaLabels {
   int width, height;
   unsigned short* of;
@@ -49,7 +49,7 @@ struct CudaLabels {
 struct CudaFloatLevel {
   int width, height;
   int pitch;                 // pixels of one colour in a row
-  long long plane_elements;  // of one colour
+  long long plane_elements;  // elements of one colour
   void* data;                // [colour]
   void* messages;            // [colour][direction]
   const unsigned short* gray;
@@ -57,7 +57,7 @@ struct CudaFloatLevel {
 };
 
 struct CudaSmoothness {
-  unsigned slope, truncation;  // where all edges have the same
+  unsigned slope, truncation;  // used if all edges have the same
 };
 
 }  // namespace parallax::belief_propagation

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Belief propagation on OpenCL, in integer arithmetic. The right map is a second match, of the mirrored pair, in the
-// same memory.
+// Belief propagation on OpenCL, in integer arithmetic. The right map comes from a second match, of the
+// mirrored pair, in the same memory.
 
 #include <algorithm>
 #include <string>
@@ -33,7 +33,7 @@ std::size_t size(int value) {
   return static_cast<std::size_t>(value);
 }
 
-// How each kind of device works on levels that consider all labels: see opencl_messages.cl.
+// The layout of levels that consider all labels, for each kind of device: see opencl_messages.cl.
 struct Layout {
   int pixels, shares, per_share, group_words;
 };
@@ -85,7 +85,7 @@ class Opencl final : public opencl::Plan {
   bool has_edges() const { return parameters().edge_contrast > 0; }
   bool is_processor() const { return context().info().is_processor; }
   int value_bytes() const { return bits_ / 8; }
-  // Of data costs before the least is subtracted.
+  // The type of data costs before the lowest cost is subtracted.
   const char* units() const {
     const float highest = model_.cost == DataCost::volume ? 1e30f : model_.highest_data_cost();
     return highest <= 0xFF ? "uchar" : highest <= 0xFFFF ? "ushort" : "float";
@@ -93,13 +93,13 @@ class Opencl final : public opencl::Plan {
 
   cl_long reserve(std::size_t bytes) { return offset(layout_.reserve<std::byte>(bytes)); }
 
-  // Levels with candidates have only the data costs of all labels.
+  // Levels with candidates keep only the data costs of all labels.
   void reserve_level(Size extent, bool has_candidates) {
     OpenclLevel level{};
     level.width = extent.width;
     level.height = extent.height;
     level.labels = model_.labels;
-    // The last pixel of a row is none.
+    // The last element of a row is no pixel.
     level.pitch = round_up((extent.width + 1) / 2 + 1, device_.pixels);
     const std::size_t row = static_cast<std::size_t>(level.pitch) * size(value_bytes());
     const std::size_t labels = row * size(model_.labels);
@@ -135,7 +135,7 @@ class Opencl final : public opencl::Plan {
     tiles_.push_back(tiles);
   }
 
-  // Where the gray image of a level begins, and its stride.
+  // Offset of a level's gray image, and its stride.
   std::pair<cl_long, cl_long> gray_of(std::size_t level) const {
     if (level == 0) return {images_.inputs().gray, images_.inputs().stride};
     return {offset(grays_[level]), opencl::stride(grays_[level])};
@@ -213,13 +213,13 @@ class Opencl final : public opencl::Plan {
     return options;
   }
 
-  // Shares that a message travels until the lowest slope has raised it to its bound.
+  // The number of shares that a message travels until the lowest slope has raised it to its bound.
   int reach() const {
     const auto slope = static_cast<int>(*std::min_element(model_.slopes.begin(), model_.slopes.end()));
     return std::min(device_.shares, divide_round_up(model_.bound, slope * device_.per_share) + 1);
   }
 
-  // Rows of a tile that a work item has, and the pixels of a colour in one of them.
+  // Rows of a tile per work item, and the pixels of a colour in a row.
   int tile_rows() const { return is_processor() ? tile_side : 1; }
   static constexpr int row_pixels = tile_side / 2;
   int items_that_open() const { return is_processor() ? 1 : 32; }
@@ -329,7 +329,7 @@ class Opencl final : public opencl::Plan {
   }
   Shape tile_group() const { return {is_processor() ? 1u : 64u}; }
 
-  // Finds the candidates of a level from the beliefs of the next coarser one, then iterates over them.
+  // Finds the candidates of a level from the beliefs of the next coarser level, then iterates over them.
   void iterate_tiles(std::size_t index, bool mirrored) {
     const OpenclTiles& tiles = tiles_[index];
     const OpenclLevel& above = levels_[index + 1];
@@ -359,9 +359,9 @@ class Opencl final : public opencl::Plan {
   data_cost::OpenclImages images_;
   refine::OpenclPipeline refinement_;
   std::vector<OpenclLevel> levels_;
-  std::vector<OpenclTiles> tiles_;                 // of the finest levels, if they have candidates
+  std::vector<OpenclTiles> tiles_;                 // the finest levels, if they have candidates
   cl_long best_ = 0;                               // see OpenclLabels
-  std::vector<PlaneBuffer<std::uint16_t>> grays_;  // by level; none of the image's
+  std::vector<PlaneBuffer<std::uint16_t>> grays_;  // one per level, except the image's
   cl_long edge_table_ = 0;
   PlaneBuffer<float> right_disparity_;
   opencl::Program edges_program_, costs_program_, messages_program_, tiles_program_;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data costs of the image, of all labels.
+// Data costs of the image for all labels.
 //
-// Specialised by UNITS (uchar, ushort or float) of costs before the least is subtracted, and MOST_UNITS; and by the
-// macros of data_cost/opencl_costs.cl and opencl_levels.cl.
+// Specialised by UNITS (uchar, ushort or float) of costs before the lowest is subtracted, and MOST_UNITS; and
+// by the macros of data_cost/opencl_costs.cl and opencl_levels.cl.
 
-// In units.
+// The cost rounded to units.
 INLINE UNITS to_units(float cost) {
   // Costs that fit in integers are not negative.
   return sizeof(UNITS) == sizeof(float) ? (UNITS)floor(cost + 0.5f) : (UNITS)(cost + 0.5f);
 }
 
-// What is stored here is too much for a processor's caches.
+// Stores past the caches on a processor, because the data is too large for them.
 INLINE void store_far(Word word, global Value* to) {
 #if PROCESSOR
   __builtin_nontemporal_store(word, (global Word*)to);
@@ -19,17 +19,17 @@ INLINE void store_far(Word word, global Value* to) {
 #endif
 }
 
-// What a work item finds of its pixels: costs, and which right pixels exist.
+// Costs of a work item's pixels, and the existence of their right pixels.
 typedef struct {
   UNITS costs[PER_SHARE][PIXELS];
   UNITS least[PIXELS];
-  uchar some[PIXELS], missing[PIXELS];  // 1: a right pixel exists, or does not
+  uchar some[PIXELS], missing[PIXELS];  // 1 = a right pixel exists, or does not exist
 } Found;
 
 INLINE void find_costs_of_label(global uchar* memory, const OpenclInputs* inputs, const OpenclCosts* costs,
                                 const Place* place, FEATURE left[FEATURE_PLANES][PIXELS], int labels,
                                 int label, UNITS* own, Found* found) {
-  // Of the right pixel of the first one. Beyond the image, no pixel is valid.
+  // Column of the first pixel's right pixel. No pixel is valid beyond the image.
   const int x = 2 * place->group * PIXELS + place->odd - costs->min_disparity - label;
   const int at = clamp(x >> 1, -PIXELS, (inputs->width + 1) / 2);
   const global uchar* valid = validity_at(memory, inputs, 1, place->y, x & 1) + at;
@@ -40,7 +40,7 @@ INLINE void find_costs_of_label(global uchar* memory, const OpenclInputs* inputs
   // A volume's labels correspond to no right pixels.
   const bool everywhere = COST == VOLUME && !inputs->mirrored;
 #if COST != VOLUME
-  // In a loop of its own, which compilers for processors vectorise.
+  // This is a loop of its own so that compilers for processors vectorise it.
   Difference differences[PIXELS];
   FOR_PIXELS(i) {
     FEATURES(of_left, left, i)
@@ -63,7 +63,7 @@ INLINE void find_costs_of_label(global uchar* memory, const OpenclInputs* inputs
   }
 }
 
-// What the shares of a group tell each other.
+// Data that the shares of a group exchange.
 typedef struct {
   UNITS least[SHARES][GROUP_WORDS][PIXELS];
   uchar some[SHARES][GROUP_WORDS][PIXELS], missing[SHARES][GROUP_WORDS][PIXELS];
@@ -84,7 +84,7 @@ static void combine_shares(local SharedCosts* shared, Found* found) {
     }
 }
 
-// Data costs of the image, and the status of its pixels before matching. z = 2 colours.
+// Finds the data costs of the image, and the status of its pixels before matching. z = 2 colours.
 kernel GROUP void find_costs(global uchar* memory, OpenclLevel level, OpenclInputs inputs,
                              OpenclCosts costs) {
   const Place place = own_place(level.width, level.height, level.labels, get_global_id(2));

@@ -3,7 +3,7 @@
 
 #define NO_BELIEF 0xFFFF
 
-// The lowest belief of each pixel so far, those of the labels next to it, and the lowest other one.
+// The lowest belief of each pixel so far, the beliefs of the labels next to it, and the lowest other belief.
 typedef struct {
   Wide best, label, before, after, rival;
   Wide last, least_before_last;
@@ -12,13 +12,13 @@ typedef struct {
 
 INLINE Decision undecided() {
   const Wide none = NO_BELIEF;
-  // Far from any label.
+  // Adjoins no label.
   const Wide no_label = NO_BELIEF - 8;
   const Decision decision = {none, no_label, none, none, none, none, none, -2};
   return decision;
 }
 
-// Takes the beliefs of the next label. Ties go to the lowest label.
+// Adds the beliefs of the next label. Ties go to the lowest label.
 INLINE void take(Decision* so_far, int label, Wide belief) {
   const Wide none = NO_BELIEF, own_label = (ushort)label;
   if (label != so_far->last_label + 1) {
@@ -42,7 +42,7 @@ static float as_belief(ushort value) {
   return value == NO_BELIEF ? INFINITY : (float)value;
 }
 
-// A decision, pixel by pixel.
+// The decisions of a vector, pixel by pixel.
 typedef struct {
   WidePixels label, before, best, after, rival;
 } DecidedPixels;

@@ -27,7 +27,7 @@ static uint edge_of(const global uchar* memory, const OpenclEdges* level, int x,
   return table[(difference + 128) / 256];
 }
 
-// Where the word of slopes of a direction is; that of truncations is `apart` words further.
+// Address of a direction's word of slopes; its word of truncations is `apart` words further.
 static global uint* edges_at(global uchar* memory, const OpenclEdges* level, int colour, int y, int group,
                              int direction, long* apart) {
   const int word_pixels = 32 / level->value_bits;

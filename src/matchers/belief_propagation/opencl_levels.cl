@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How work items share levels that consider all labels.
+// The distribution of levels that consider all labels over work items.
 //
 // A work item has PIXELS neighbours of one colour in a row, and a share of the labels: PER_SHARE of them. On
 // a GPU, SHARES work items have all labels of GROUP_WORDS times PIXELS pixels, and keep them in registers; on
@@ -22,12 +22,12 @@
 // The pixels and the labels of a work item.
 typedef struct {
   int y, group, odd, colour;
-  int pixels;               // that are in the image
-  int first_label, labels;  // of its share
+  int pixels;               // number of pixels in the image
+  int first_label, labels;  // the share's labels
   bool exists;
 } Place;
 
-// Work items beyond the last pixel repeat the last: all wait at barriers, but only the first store.
+// Work items beyond the last pixel repeat it, because all wait at barriers, but do not store.
 static Place own_place(int width, int height, int labels, int colour) {
   const int groups = ((width + 1) / 2 + PIXELS - 1) / PIXELS, last = groups * height - 1,
             own = get_global_id(0);
@@ -47,7 +47,7 @@ static bool has_label(const Place* place, int k) {
   return k < place->labels;
 }
 
-// A mask of a word: the pixels that are in the image.
+// A mask for the pixels that are in the image.
 static Word inside_mask(const Place* place) {
 #if PROCESSOR
   Pixels mask;

@@ -3,7 +3,7 @@
 //
 // Specialised by the macros of opencl_levels.cl.
 
-// Stores the values of even and of odd pixels.
+// Stores the values of even and of odd pixels separately.
 INLINE void separate(Sums values, global Value* even, global Value* odd) {
 #if PROCESSOR
   WidePixels pixels;
@@ -21,7 +21,7 @@ INLINE void separate(Sums values, global Value* even, global Value* odd) {
 #endif
 }
 
-// The word of the values of even and of odd pixels.
+// Joins the values of even and of odd pixels.
 INLINE Word joined(const global Value* even, const global Value* odd) {
 #if PROCESSOR
   Pixels pixels;
@@ -36,7 +36,7 @@ INLINE Word joined(const global Value* even, const global Value* odd) {
 #endif
 }
 
-// Data costs of a coarser level: sums over up to four children. In the rows of a colour, they have their
+// Data costs of a coarser level: sums over up to four children. In the rows of a colour, children have their
 // parent's column. A work item has PIXELS columns of the coarser level.
 kernel GROUP void add_up(global uchar* memory, OpenclLevel fine, OpenclLevel coarse) {
   const Place place = own_place(fine.width, coarse.height, fine.labels, 0);
@@ -75,8 +75,9 @@ kernel GROUP void add_up(global uchar* memory, OpenclLevel fine, OpenclLevel coa
 
 // Messages
 
-// The initial messages of colour 0, those of the pixels (x/2, y/2) of the coarser level: a pixel of that colour
-// has the element x/2 in its row. Those of colour 1 are never read. `coarser`: width 0 = there is none.
+// The initial messages of colour 0, which are those of the pixels (x/2, y/2) of the coarser level: a pixel of
+// that colour is element x/2 of its row. The initial messages of colour 1 are never read. `coarser`: width 0
+// = there is none.
 kernel GROUP void start(global uchar* memory, OpenclLevel level, OpenclLevel coarser) {
   const Place place = own_place(level.width, level.height, level.labels, 0);
   if (!place.exists) return;
@@ -98,7 +99,7 @@ kernel GROUP void start(global uchar* memory, OpenclLevel level, OpenclLevel coa
   }
 }
 
-// Where the messages to a work item's pixels come from, and its data costs; for label 0.
+// Addresses of the messages to a work item's pixels, and of its data costs; for label 0.
 typedef struct {
   const global Value* from[DIRECTIONS];
   int step[DIRECTIONS];
@@ -110,7 +111,8 @@ static Sources find_sources(global uchar* memory, const OpenclLevel* level, cons
 #pragma unroll
   for (int direction = 0; direction < DIRECTIONS; ++direction) {
     const int row = place->y + (direction == BELOW) - (direction == ABOVE);
-    // The messages of the opposite direction. Columns of a colour, halved, count 0, 1, 2, … in each row.
+    // Reads the messages of the opposite direction. The columns of a colour, halved, count 0, 1, 2, … in each
+    // row.
     sources.from[direction] = messages_at(memory, level, 1 - place->colour, direction ^ 1, row, place->group);
     sources.step[direction] = direction == LEFT ? place->odd - 1 : direction == RIGHT ? place->odd : 0;
   }
@@ -152,17 +154,17 @@ static Smoothness own_smoothness(const global uchar* memory, const OpenclLevel* 
 }
 
 #if SHARES > 1
-// What the shares of a group tell each other of a direction.
+// Data of a direction that the shares of a group exchange.
 typedef struct {
   Word least[SHARES][GROUP_WORDS], up[SHARES][GROUP_WORDS], down[SHARES][GROUP_WORDS];
 } SharedMessages;
 
-// The slope over the labels of a share; a steeper one has no effect.
+// The slope over the labels of a share; limited, because a steeper one has no effect.
 INLINE Values way(Values slope) {
   return lower(slope, all_values(NOTHING / PER_SHARE)) * PER_SHARE;
 }
 
-// The lowest values that the labels of the shares before allow at the last label before this share.
+// The lowest values that the previous shares' labels allow at the last label before this share.
 INLINE Values carried_up(const local SharedMessages* shared, Values slope, int reach) {
   const int own = get_local_id(0), share = get_local_id(1);
   Values carry = all_values(NOTHING);
@@ -187,9 +189,9 @@ INLINE Values least_of_shares(const local SharedMessages* shared) {
 }
 #endif
 
-// One iteration: the messages of one colour. Each is the lower envelope of h, cut at its least plus the
-// truncation, minus its least. Its part from below is kept until the part from above is known: in registers,
-// or on a processor in its place.
+// One iteration: the messages of one colour. Each is the lower envelope of h, limited to its minimum plus the
+// truncation, minus its minimum. The part from below is kept until the part from above is known: in
+// registers, or on a processor in the message's memory.
 kernel GROUP void update(global uchar* memory, OpenclLevel level, OpenclSmoothness alike, int colour) {
   const Place place = own_place(level.width, level.height, level.labels, colour);
   const Sources sources = find_sources(memory, &level, &place);
@@ -263,7 +265,7 @@ kernel GROUP void update(global uchar* memory, OpenclLevel level, OpenclSmoothne
   }
 }
 
-// The beliefs of a work item's pixels, in the order of labels.
+// Decides from the beliefs of a work item's pixels, in the order of labels.
 static Decision decide_pixels(global uchar* memory, const OpenclLevel* level, const Place* place) {
   const Sources sources = find_sources(memory, level, place);
   Decision decision = undecided();
@@ -286,7 +288,7 @@ kernel void decide(global uchar* memory, OpenclLevel level, OpenclDecision to) {
   }
 }
 
-// The label that each pixel believes most. z = 2 colours.
+// Finds the label of each pixel's lowest belief. z = 2 colours.
 kernel void find_labels(global uchar* memory, OpenclLevel level, OpenclLabels best) {
   const Place place = own_place(level.width, level.height, level.labels, get_global_id(2));
   if (!place.exists) return;

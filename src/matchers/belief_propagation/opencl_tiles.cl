@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels where tiles consider only candidate labels (candidates.h); in bytes.
+// Levels whose tiles consider only candidate labels (candidates.h); in bytes.
 //
-// A tile numbers its candidates from 0 on, in order: these are its slots. A word has the four pixels of one colour
-// in a row of a tile; what comes from beyond the image is 0. On a GPU a work item has a row of a tile, on a
-// processor all its rows.
+// The candidates of a tile are numbered from 0 on, in order: these numbers are its slots. A word has the four
+// pixels of one colour in a row of a tile; messages from beyond the image are 0. On a GPU a work item has a
+// row of a tile, on a processor all its rows.
 //
 // Specialised by ITEMS (work items that open a tile), and by the macros of opencl_values.cl.
 
@@ -11,8 +11,8 @@
 #define WORD_PIXELS 4
 #define RANGES 4
 #define NO_SLOT 0xFFFF
-// Words of a tile's ranges, of which each has the first label, and in the upper half the one after the last; then
-// comes the number of slots.
+// Words of a tile's ranges: each range has its first label, and in the upper half the label after its last.
+// The number of slots follows the ranges.
 #define RANGE_WORDS 8
 
 #if PROCESSOR
@@ -32,7 +32,7 @@ typedef union {
   uint of[ROWS];
 } RowWords;
 
-// The label of a slot; then where the next tiles, by direction, have it.
+// The label of a slot, and its slots in the next tiles, by direction.
 typedef union {
   ushort8 all;
   ushort of[8];
@@ -75,7 +75,7 @@ static global uint* messages_of(global uchar* memory, const OpenclTiles* tiles, 
          direction * TILE_SIDE;
 }
 
-// Words between the messages of a direction in one slot and in the next.
+// Words from a direction's messages in one slot to those in the next.
 #define SLOT_WORDS (DIRECTIONS * TILE_SIDE)
 
 static global ushort8* slots_of(global uchar* memory, const OpenclTiles* tiles, long tile) {
@@ -122,7 +122,7 @@ static Rows edges_of(const global uchar* memory, const OpenclTiles* tiles, const
                    ((tile * DIRECTIONS + direction) * 2 + which) * TILE_SIDE + place->row);
 }
 
-// A mask of the pixels that are in the image.
+// A mask for the pixels that are in the image.
 static Rows inside_mask(const OpenclTiles* tiles, const Place* place) {
   RowWords mask;
 #pragma unroll
@@ -134,10 +134,10 @@ static Rows inside_mask(const OpenclTiles* tiles, const Place* place) {
   return mask.rows;
 }
 
-// Where the messages of a direction come from: the work item's own tile, and the next one in that direction.
+// The sources of a direction's messages: the work item's own tile, and the next one in that direction.
 typedef struct {
-  const global uint *own, *next;  // of slot 0 and row 0
-  Rows bound;                     // what the next tile sends of labels that it does not consider
+  const global uint *own, *next;  // addresses of slot 0 and row 0
+  Rows bound;                     // the next tile's message for labels that it does not consider
 } Source;
 
 static Source find_source(global uchar* memory, const OpenclTiles* tiles, const OpenclSmoothness* alike,
@@ -147,7 +147,7 @@ static Source find_source(global uchar* memory, const OpenclTiles* tiles, const 
   Source source;
   source.own = messages_of(memory, tiles, 1 - place->colour, place->tile, direction ^ 1);
   source.next = messages_of(memory, tiles, 1 - place->colour, max(next, 0), direction ^ 1);
-  // Shifted as messages are.
+  // Shifted like messages.
   source.bound = next < 0             ? none
                  : direction == LEFT  ? truncation << 24
                  : direction == RIGHT ? truncation >> 24
@@ -155,7 +155,7 @@ static Source find_source(global uchar* memory, const OpenclTiles* tiles, const 
   return source;
 }
 
-// From the rows above or below.
+// Messages from the rows above or below.
 INLINE Rows receive_vertical(const Source* source, const Place* place, int direction, int slot,
                              int next_slot) {
   const bool is_above = direction == ABOVE;
@@ -173,7 +173,8 @@ INLINE Rows receive_vertical(const Source* source, const Place* place, int direc
 #endif
 }
 
-// From the columns beside: those of the same element in half of the rows, in the others of the one before or after.
+// Messages from neighbouring columns: in half of the rows those of the same element, in the others those of
+// the previous or next element.
 INLINE Rows receive_horizontal(const Source* source, const Place* place, int direction, Rows shifts, int slot,
                                int next_slot) {
   const Rows own = load_rows(source->own + slot * SLOT_WORDS + place->row);
@@ -186,7 +187,7 @@ INLINE Rows receive_horizontal(const Source* source, const Place* place, int dir
 typedef struct {
   Source from[DIRECTIONS];
   const global uint* data;
-  Rows odd;  // all bits of rows whose first pixel is column 1
+  Rows odd;  // all bits set in rows whose first pixel is in column 1
 } Sources;
 
 static Sources find_sources(global uchar* memory, const OpenclTiles* tiles, const OpenclSmoothness* alike,
@@ -218,7 +219,7 @@ INLINE Word receive(const Sources* sources, const Place* place, int slot, const 
   return belief;
 }
 
-// The slope over the way from a label to another one; beyond the bound, it has no effect.
+// The slope over the distance between two labels; beyond the bound, it has no effect.
 INLINE Values slope_over(Values slope, int labels) {
   if (labels == 1) return slope;
 #if PROCESSOR
@@ -229,7 +230,7 @@ INLINE Values slope_over(Values slope, int labels) {
 #endif
 }
 
-// What a slot has before an iteration.
+// The inputs of a slot in an iteration.
 typedef struct {
   int label;
   Word belief, messages[DIRECTIONS];
@@ -256,8 +257,9 @@ INLINE Stored load_stored(const global ushort8* slots, const global uint* from, 
   return stored;
 }
 
-// One iteration: the messages of one colour, as in opencl_messages.cl. The part from below waits in its place. A GPU
-// loads a slot while it computes the one before, because compilers move no loads across stores.
+// One iteration: the messages of one colour, as in opencl_messages.cl. The part from below is kept in the
+// message's memory. A GPU loads a slot while it computes the previous one, because compilers move no loads
+// across stores.
 kernel void update_tiles(global uchar* memory, OpenclTiles tiles, OpenclSmoothness alike, int colour) {
   const Place place = own_place(&tiles, colour);
   if (!place.exists) return;
@@ -314,7 +316,7 @@ kernel void update_tiles(global uchar* memory, OpenclTiles tiles, OpenclSmoothne
   }
 }
 
-// The beliefs of a work item's pixels, in the order of labels.
+// Decides from the beliefs of a work item's pixels, in the order of labels.
 static DecidedPixels decide_pixels(global uchar* memory, const OpenclTiles* tiles,
                                    const OpenclSmoothness* alike, const Place* place) {
   const Sources sources = find_sources(memory, tiles, alike, place);
@@ -349,7 +351,7 @@ kernel void decide_tiles(global uchar* memory, OpenclTiles tiles, OpenclSmoothne
   }
 }
 
-// The label that each pixel believes most. z = 2 colours.
+// Finds the label of each pixel's lowest belief. z = 2 colours.
 kernel void find_tile_labels(global uchar* memory, OpenclTiles tiles, OpenclSmoothness alike,
                              OpenclLabels best) {
   const Place place = own_place(&tiles, get_global_id(2));
@@ -368,7 +370,7 @@ kernel void find_tile_labels(global uchar* memory, OpenclTiles tiles, OpenclSmoo
 #define MOST_PARENTS ((TILE_SIDE / 2 + 2) * (TILE_SIDE / 2 + 2))
 #define MOST_LABELS 1024
 
-// The labels that the parents of a tile believe most: a bit for each.
+// The labels of the lowest beliefs of a tile's parents: a bit for each.
 static void find_best(const global uchar* memory, const OpenclLabels* best, int x, int y, uint* found) {
   const int side = TILE_SIDE / 2;
   const int right = min(best->width, (x + 1) * side + 1), bottom = min(best->height, (y + 1) * side + 1);
@@ -379,7 +381,7 @@ static void find_best(const global uchar* memory, const OpenclLabels* best, int 
     }
 }
 
-// Makes ranges of the labels around those in a set; returns their number.
+// Makes ranges of the labels around those in a set; returns the number of ranges.
 static int make_ranges(const uint* found, int labels, int slack, int2* ranges) {
   int count = 0;
   for (int label = 0; label < labels; ++label) {
@@ -397,7 +399,8 @@ static int make_ranges(const uint* found, int labels, int slack, int2* ranges) {
   return count;
 }
 
-// Joins the two ranges with the smallest gap between them, the first of equal ones; returns how many are left.
+// Joins the two ranges with the smallest gap between them, the first of equal ones; returns the number of
+// ranges left.
 static int join_nearest(int2* ranges, int count) {
   int joined = 0;
   for (int i = 1; i + 1 < count; ++i)
@@ -407,7 +410,7 @@ static int join_nearest(int2* ranges, int count) {
   return count - 1;
 }
 
-// The candidates of a tile, from what the next coarser level believes: one work item per tile.
+// Finds the candidates of a tile from the beliefs of the next coarser level: one work item per tile.
 kernel void find_candidates(global uchar* memory, OpenclTiles tiles, OpenclLabels best, int slack,
                             int most_ranges) {
   const int tile = get_global_id(0);
@@ -429,21 +432,22 @@ kernel void find_candidates(global uchar* memory, OpenclTiles tiles, OpenclLabel
   to[RANGES] = slot;
 }
 
-// The pixels of a group of a finer level from those of its parents, which are neighbours of two colours.
+// The pixels of a finer level's group from those of its parents, which are neighbours of two colours.
 static uint interleave(uint even, uint odd, int x) {
   const uint first = even >> (x % 2 * 16), second = odd >> (x % 2 * 16);
   return (first & 0xFF) | (second & 0xFF) << 8 | (first & 0xFF00) << 8 | (second & 0xFF00) << 16;
 }
 
-// Where the initial messages come from: `all` labels of the next coarser level (width 0: it has tiles), or `tiles`.
+// The source of the initial messages: `all` labels of the next coarser level (width 0: it has tiles), or
+// `tiles`.
 typedef struct {
   OpenclLevel all;
   OpenclTiles tiles;
 } Coarser;
 
-// The messages of a direction and a label that the parents of a tile's rows send.
+// The messages that the parents of a tile's rows send, for a direction and a label.
 typedef struct {
-  const global uint* from[2];  // [colour], of their first row; null = `everywhere`
+  const global uint* from[2];  // [colour], addresses of their first row; null = `everywhere`
   long stride;                 // words between rows
   uint everywhere;
 } Parents;
@@ -478,7 +482,7 @@ static Parents find_parents(global uchar* memory, const Coarser* coarser, const 
   return parents;
 }
 
-// The initial messages of colour 0, those of the pixels (x/2, y/2) of the coarser level.
+// The initial messages of colour 0, which are those of the pixels (x/2, y/2) of the coarser level.
 static Rows start_rows(const Parents* parents, const OpenclTiles* tiles, const Place* place) {
   RowWords words;
 #pragma unroll
@@ -505,8 +509,8 @@ static Rows data_rows(global uchar* memory, const OpenclLevel* all, const Place*
   return words.rows;
 }
 
-// Begins a level: a tile's slots, its data costs, from those of `all` labels, and the initial messages of colour 0;
-// those of colour 1 are never read. A group for each tile.
+// Begins a level: a tile's slots, its data costs, from those of `all` labels, and the initial messages of
+// colour 0; those of colour 1 are never read. One group per tile.
 kernel void open_tiles(global uchar* memory, OpenclTiles tiles, OpenclLevel all, OpenclLevel coarser_level,
                        OpenclTiles coarser_tiles, OpenclSmoothness alike) {
   const int tile = get_group_id(0), count = slot_count(memory, &tiles, tile);

@@ -10,43 +10,44 @@
 namespace parallax::belief_propagation {
 #endif
 
-// A level that considers all labels. Of each colour: rows of `pitch` values of neighbouring pixels, of which
-// the last is no pixel.
+// A level that considers all labels. Each colour has rows of `pitch` values of neighbouring pixels; the last
+// element is no pixel.
 typedef struct {
   cl_int width, height, labels;
   cl_long pitch;
   cl_long data[2];      // [colour], [row][label]
   cl_long messages[2];  // [colour], [direction][row + 1][label]; rows around the level send zeros
-  cl_long edges;        // [colour][row][direction][slope, truncation]; negative = alike everywhere
+  cl_long edges;        // [colour][row][direction][slope, truncation]; negative = the same everywhere
 } OpenclLevel;
 
-// A level where tiles consider candidate labels. A word holds the four pixels of one colour in a row of a tile.
+// A level whose tiles consider candidate labels. A word holds the four pixels of one colour in a row of a
+// tile.
 typedef struct {
   cl_int width, height, labels;
-  cl_int across;        // tiles in a row of them
+  cl_int across;        // tiles in a row of tiles
   cl_long data[2];      // [colour], [tile][slot][row]
   cl_long messages[2];  // [colour], [tile][slot][direction][row]
-  cl_long edges;        // [colour][tile][direction][slope, truncation][row]; negative = alike everywhere
+  cl_long edges;        // [colour][tile][direction][slope, truncation][row]; negative = the same everywhere
   cl_long ranges;       // [tile]: see opencl_tiles.cl
   cl_long slots;        // [tile][slot]
 } OpenclTiles;
 
-// Where the edges of a level are found.
+// The levels of which edges are found.
 typedef struct {
   cl_int width, height;
   cl_long gray, stride;
   cl_long table;  // a uint for each difference: the slope, and in the upper half the truncation
   cl_long edges;
-  cl_long pitch;  // of an OpenclLevel; 0: edges are those of OpenclTiles
+  cl_long pitch;  // pitch of an OpenclLevel; 0: the edges are those of OpenclTiles
   cl_int value_bits;
 } OpenclEdges;
 
 typedef struct {
-  cl_int slope, truncation;  // where all edges have the same
-  cl_int reach;              // shares of labels that a message travels until it meets its bound
+  cl_int slope, truncation;  // used if all edges have the same
+  cl_int reach;              // number of shares that a message travels until it reaches its bound
 } OpenclSmoothness;
 
-// The labels that pixels of a level believe most: ushorts, in rows without gaps.
+// The label of each pixel's lowest belief on a level: ushorts, in rows without gaps.
 typedef struct {
   cl_int width, height;
   cl_long labels;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of neighbouring pixels of one colour in a row, in vectors, and where levels that consider all labels have
-// them.
+// Values of neighbouring pixels of one colour in a row, in vectors, and their layout on levels that consider
+// all labels.
 //
 // Specialised by PROCESSOR, BITS of a value (8, 16), PIXELS of a vector, and by the macros of words.cl.
 
@@ -9,7 +9,7 @@ enum Direction { ABOVE, BELOW, LEFT, RIGHT };
 
 #if BITS == 8
 typedef uchar Value;
-// No value is higher, whether it is a belief or a part of a message.
+// The highest value: neither beliefs nor parts of messages exceed it.
 #define NOTHING 0xFF
 #define BOUND 31
 #else
@@ -19,10 +19,11 @@ typedef ushort Value;
 #endif
 #define DATA_BOUND (4 * BOUND + 1)
 
-// How values are stored (Word), compared and raised (Values), summed (Sums), and compared with labels (Wide). On a GPU,
-// Values have 16 bits, two in a uint: those of a word of bytes are its even and its odd bytes.
+// Types in which values are stored (Word), compared and raised (Values), summed (Sums), and compared with
+// labels (Wide). On a GPU, Values have 16 bits, two in a uint: for a word of bytes, its even and its odd
+// bytes.
 #if PROCESSOR
-// Compilers for processors are Clang, which has vectors longer than OpenCL's.
+// Compilers for processors are based on Clang, which has longer vectors than OpenCL.
 #define VECTOR(type, count) type __attribute__((ext_vector_type(count)))
 typedef VECTOR(Value, PIXELS) Word;
 typedef Word Unaligned __attribute__((aligned(1)));
@@ -52,7 +53,7 @@ typedef ushort2 Wide;
 #endif
 typedef Values Sums;
 #define TO_SUMS TO_VALUES
-// No pixel's sum exceeds its bits.
+// No pixel's sum overflows its bits.
 #define SUM(a, b) ((a) + (b))
 #define DIFFERENCE(a, b) ((a) - (b))
 #endif
@@ -85,7 +86,7 @@ INLINE Wide lower_wide(Wide a, Wide b) {
 #endif
 }
 
-// The sum; on a processor, whose bytes may be too small for it, not above 255.
+// The sum; on a processor, whose bytes may be too small for it, limited to 255.
 INLINE Values raised(Values values, Values by) {
 #if PROCESSOR && BITS == 8
   return lower(values, ~by) + by;
@@ -94,7 +95,7 @@ INLINE Values raised(Values values, Values by) {
 #endif
 }
 
-// The lower of raised(a, by) and b.
+// The lower value of raised(a, by) and b.
 INLINE Values lower_of_raised(Values a, Values by, Values b) {
 #if PROCESSOR
   return lower(raised(a, by), b);
@@ -137,7 +138,7 @@ INLINE Word all_pixels(int value) {
 #endif
 }
 
-// The first pixel of a colour in a row is column 0 or 1.
+// The column of a colour's first pixel in a row: 0 or 1.
 INLINE int parity(int y, int colour) {
   return (y + colour) & 1;
 }
@@ -146,7 +147,8 @@ INLINE int pixels_in(int width, int y, int colour) {
   return (width - parity(y, colour) + 1) / 2;
 }
 
-// Label 0 of the first pixel of a group in row `y`: its data costs, and its messages of a direction.
+// Address of label 0 of the first pixel of a group in row `y`: its data costs, and its messages of a
+// direction.
 static global Value* data_at(global uchar* memory, const OpenclLevel* level, int colour, long y, int group) {
   return (global Value*)(memory + level->data[colour]) + y * level->labels * level->pitch + group * PIXELS;
 }
@@ -166,7 +168,7 @@ static void store_word(Word word, global Value* to) {
   *(global Word*)to = word;
 }
 
-// The values `step` elements further; −1, 0 or 1.
+// Loads the values `step` elements further; −1, 0 or 1.
 static Word load_beside(const global Value* from, int step) {
 #if PROCESSOR
   return *(const global Unaligned*)(from + step);

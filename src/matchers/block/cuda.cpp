@@ -272,7 +272,7 @@ CudaSearch CudaBytes::search_of(int side) const {
 
 namespace {
 
-// The plan for images that are compared in 16 bits.
+// The plan for images whose values are compared in 16 bits.
 class CudaValues final : public CudaPlan {
  public:
   CudaValues(const BlockParameters& parameters, const Device& device, const ImageFormat& format)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the search over bytes and the decision.
+// Functions that the search over bytes and the decision share.
 //
 // Specialised by WINDOW, COST (a BlockCost), PITCH of the extended images, BEST_STRIDE (row stride of the
-// keys), KEY_BITS (32, 64) of a key, LABEL_BITS of them for the label.
+// keys), KEY_BITS (32, 64) of a key, LABEL_BITS of a key's label.
 #pragma once
 
 #include "devices/cuda/kernel.h"
@@ -16,7 +16,7 @@ constexpr int sad = 0, ssd = 1, zncc = 2;
 constexpr int radius = WINDOW / 2;
 constexpr int window_pixels = WINDOW * WINDOW;
 
-// A cost and its label: the least key is the lowest cost, ties to the lowest label.
+// A cost and its label: the lowest key has the lowest cost; ties go to the lowest label.
 #if KEY_BITS == 32
 using Key = uint32;
 #else
@@ -36,7 +36,7 @@ __device__ __forceinline__ int label_of(Key key) {
   return static_cast<int>(key & ((Key{1} << LABEL_BITS) - 1));
 }
 
-// A mask of the bytes [first, end) of a row that are in its word `index`.
+// A mask for the bytes [first, end) of a row in its word `index`.
 __device__ constexpr uint32 bytes_between(int first, int end, int index) {
   uint32 mask = 0;
   for (int byte = 0; byte < 4; ++byte)
@@ -44,7 +44,7 @@ __device__ constexpr uint32 bytes_between(int first, int end, int index) {
   return mask;
 }
 
-// Adds the costs (for ZNCC, the products) of those of four pixels that are in `mask`. `scale`: of SAD.
+// Adds the costs (for ZNCC, the products) of the pixels in `mask`, out of four. `scale`: scale of SAD.
 __device__ __forceinline__ uint32 add_costs(uint32 left, uint32 right, uint32 mask, uint32 sum,
                                             uint32 scale = 1) {
   if constexpr (COST == zncc) return __dp4a(left & mask, right, sum);
@@ -52,7 +52,7 @@ __device__ __forceinline__ uint32 add_costs(uint32 left, uint32 right, uint32 ma
   return __dp4a(difference, (COST == sad ? 0x01010101u * scale : difference) & mask, sum);
 }
 
-// The same for all four. For SAD, this is one instruction on most architectures.
+// The same for all four pixels. For SAD, this is one instruction on most architectures.
 __device__ __forceinline__ uint32 add_all_costs(uint32 left, uint32 right, uint32 sum) {
 #if !defined(PARALLAX_EMULATED) && __CUDA_ARCH__ < 1200
   if constexpr (COST == sad) {
@@ -75,10 +75,10 @@ __device__ __forceinline__ int64 statistics_at(int stride, int x, int y) {
 __device__ __forceinline__ uint32 zncc_cost(uint32 products, const CudaStatistics& left,
                                             const CudaStatistics& right) {
   constexpr double unit = 1 << 20;
-  // Integers below 2⁵³: exact.
+  // Exact, because the integers are below 2⁵³.
   const double covariance = static_cast<double>(window_pixels) * products - left.sum * right.sum;
   const double correlation = covariance * left.scale * right.scale;
-  // Rounding can raise it to 1 + 2⁻⁵⁰ at most, which costs the same as 1.
+  // Rounding can raise it to at most 1 + 2⁻⁵⁰, which costs the same as 1.
   return __double2uint_rd((1.0 - correlation) * unit + 0.5);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block matching on CUDA: from the best labels of images of bytes to the disparity map.
+// Block matching on CUDA: makes the disparity map from the best labels of images of bytes.
 //
 // Specialised by TEXTURE (whether there is a texture check), UNIQUENESS, SUB_PIXEL; and by the macros of
 // cuda_common.h.
@@ -25,7 +25,7 @@ struct Bytes {
   uint32 of[words + 1];
 };
 
-// `row`: the word that contains the first byte, which may be at any position in it.
+// `row`: the word that contains the first byte, which may be at any position in the word.
 template <int bytes>
 __device__ __forceinline__ Bytes<bytes> load_bytes(const uint8* row, int x) {
   constexpr int read = (bytes + 3 + 3) / 4, words = Bytes<bytes>::words;
@@ -53,7 +53,7 @@ __device__ __forceinline__ uint32 add_bytes(int word, uint32 left, uint32 right,
   return mask == ~0u ? add_all_costs(left, right, sum) : add_costs(left, right, mask, sum);
 }
 
-// Sums over the windows one label lower and one higher: of costs or, for ZNCC, of products.
+// Sums over the windows one label lower and one label higher: sums of costs or, for ZNCC, of products.
 struct Neighbours {
   uint32 before, after;
 };
@@ -65,7 +65,7 @@ __device__ Neighbours sums_beside(const CudaDecision& decision, int x, int y, in
 #pragma unroll
   for (int j = 0; j < WINDOW; ++j) {
     const Bytes<WINDOW> left = load_bytes<WINDOW>(from_left + j * PITCH, x);
-    // The window at disparity − 1 begins two bytes behind that at disparity + 1.
+    // The window at disparity − 1 begins two bytes behind the window at disparity + 1.
     const Bytes<WINDOW + 2> right = load_bytes<WINDOW + 2>(from_right + j * PITCH, column);
 #pragma unroll
     for (int i = 0; i < left.words; ++i) {
@@ -144,8 +144,8 @@ __device__ uint8 status_of(const CudaDecision& decision, int x, int y, Key best,
 
 }  // namespace
 
-// One thread per pixel: grid.x = rows, grid.y = blocks of a row, grid.z = the left map, and the right one
-// where wanted.
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row, grid.z = the left map, and the right map if
+// wanted.
 PARALLAX_KERNEL decide(const __grid_constant__ CudaDecision decision) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;

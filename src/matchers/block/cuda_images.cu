@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block matching on CUDA: from the caller's images to the filtered, extended ones that are compared.
+// Block matching on CUDA: makes the filtered, extended images that are compared from the caller's images.
 //
 // Specialised by GRAY_BITS and FILTERED_BITS of a value (8, 16), X_SOBEL (the filter).
 #include "matchers/block/cuda_types.h"
@@ -68,7 +68,7 @@ struct Extended {
   __device__ int at(int x, int y) const {
     return data[static_cast<int64>(clamped(y, height)) * stride + clamped(x, width)];
   }
-  // The vertically smoothed values whose difference the Sobel filter takes.
+  // The vertically smoothed value; the Sobel filter subtracts two of them.
   __device__ int smoothed(int x, int y) const { return at(x, y - 1) + 2 * at(x, y) + at(x, y + 1); }
 };
 
@@ -89,7 +89,7 @@ __device__ Filtered::Four gray_values(const Extended& image, int x, int y) {
 
 #if GRAY_BITS == 8 && FILTERED_BITS == 8
 
-// Six neighbours in a row, smoothed or not yet, as halves of words.
+// Six neighbours in a row, smoothed or unsmoothed, as halves of words.
 struct Six {
   uint32 of[3];
 };
@@ -169,7 +169,7 @@ PARALLAX_KERNEL take(const __grid_constant__ CudaTake take) {
   forget(take.found, side, x, y);
 }
 
-// The same, the extension included.
+// The same, including the extension.
 PARALLAX_KERNEL filter(const __grid_constant__ CudaFilter filter) {
   wait_for_previous();
   const CudaFrame& frame = filter.frame;

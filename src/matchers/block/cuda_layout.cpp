@@ -23,7 +23,7 @@ std::uint64_t highest_cost(const BlockParameters& parameters, const Search& sear
   return parameters.cost == BlockCost::zncc ? static_cast<std::uint64_t>(2 * zncc_unit) : search.highest_cost;
 }
 
-// The key with all bits set is reserved, and so is that packed cost.
+// Excludes the key with all bits set, which is reserved, and the packed cost with all bits set.
 int bits_of_costs(const BlockParameters& parameters, const Search& search) {
   return std::bit_width(highest_cost(parameters, search) + 1);
 }
@@ -42,7 +42,7 @@ Layout choose_numbers(const BlockParameters& parameters, const Search& search, c
   const int cost_bits = bits_of_costs(parameters, search), label_bits = bits_of_labels(search);
   Layout layout{};
   layout.packed = is_packed(parameters, search);
-  // Minima of pairs are single instructions from sm_90 on.
+  // From sm_90 on, the minima of two packed values are a single instruction.
   const bool ordered = layout.packed && parameters.cost == BlockCost::sad && cost_bits <= 14;
   layout.order_bits = ordered && machine.architecture >= 90 ? 2 : 0;
   layout.key_bits = layout.packed || cost_bits + label_bits <= 32 ? 32 : 64;
@@ -88,7 +88,7 @@ int tile_bytes(const Layout& layout) {
   return layout.rows * Layout::columns * Layout::lanes * layout.key_bits / 8;
 }
 
-// Blocks that the GPU holds at once.
+// The number of blocks resident on the whole GPU.
 double blocks_at_once(const Layout& layout, const CudaMachine& machine) {
   const int fit =
       std::max(1, machine.shared_bytes / (tile_bytes(layout) + cuda::multiprocessor::reserved_bytes_a_block));
@@ -102,7 +102,7 @@ struct TimedGrid {
 
 // Finds the grid that takes the least time, counted in rows: summing a row takes about twice as long as
 // finding its best labels, and a block takes 12 of these to begin and end. A last wave with fewer blocks
-// takes less time than a full one: measured, by half of what it lacks.
+// takes less time than a full one: measured, by half of the missing share.
 TimedGrid time_best_grid(const Layout& layout, int window, Size size, const CudaRange& range,
                          const CudaMachine& machine) {
   constexpr int most_groups_per_slice = 8;

@@ -14,12 +14,12 @@ namespace parallax::block {
 // Properties of a GPU.
 struct CudaMachine {
   int architecture, multiprocessors;
-  int shared_bytes;  // limit of a block, about that of a multiprocessor
+  int shared_bytes;  // limit per block, about that of a multiprocessor
 };
 
 // The search range, as shifts.
 struct CudaRange {
-  int width;  // of the image
+  int width;  // width of the image
   int first_shift, last_shift;
 };
 
@@ -29,12 +29,12 @@ struct CudaLayout {
   bool packed;
   int order_bits, key_bits, label_bits;
   int group;             // labels that a thread searches together
-  int blocks;            // that a multiprocessor holds at once
-  int rows;              // of a strip
+  int blocks;            // blocks resident on a multiprocessor
+  int rows;              // rows of a strip
   int groups_per_slice;  // 0 = the fastest number
 };
 
-// `search`: of reachable labels.
+// `search`: the reachable labels.
 CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size size,
                    const CudaMachine& machine, const detail::Configuration& configuration);
 
@@ -42,7 +42,7 @@ CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size
 detail::TuningSpace layout_space(const BlockParameters& parameters, const Search& search, Size size,
                                  const std::function<CudaMachine()>& machine);
 
-// A grid of find_best.
+// The grid of find_best.
 struct CudaGrid {
   unsigned tiles, blocks_of_slices;
   int groups_per_slice;

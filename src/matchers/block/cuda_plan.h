@@ -28,11 +28,11 @@ class CudaPlan : public cuda::Plan {
   const CudaFrame& frame() const { return frame_; }
   bool right_map() const { return parameters_.refine.left_right_check; }
 
-  // Pixel (0, 0).
+  // Address of pixel (0, 0).
   std::byte* filtered(int side) const { return pixels(filtered_[side]); }
   CudaValidity validity() const;
 
-  // One thread per pixel; includes the right map, if that is wanted.
+  // One thread per pixel; includes the right map if it is wanted.
   cuda::Shape map_grid() const;
   cuda::Options common_options() const;
   CudaDecision decision(const DisparityMap& map) const;
@@ -48,12 +48,12 @@ class CudaPlan : public cuda::Plan {
   virtual void prepare_search(cuda::StreamHandle stream) = 0;
   // The results that a search must find, if there is one.
   virtual CudaFound found() const = 0;
-  // Both maps, before refinement.
+  // Makes both maps, before refinement.
   virtual void decide(const CudaDecision& decision, cuda::StreamHandle stream) = 0;
 
  private:
-  // Columns and rows read, or skipped, beside the windows of the first and of the last column, and below the
-  // last row.
+  // Columns and rows that are read or skipped: before the windows of the first column, behind those of the
+  // last column, and below the last row.
   static constexpr int before_window = 8, behind_window = 20, rows_behind = 1, validity_margin = 8;
 
   // The filtered left image may serve as the texture plane.
@@ -90,7 +90,7 @@ class CudaBytes : public CudaPlan {
             const detail::Configuration& configuration);
 
  protected:
-  // Options of the kernels, as cuda_common.h and cuda_search.cu say.
+  // Options of the kernels: see cuda_common.h and cuda_search.cu.
   cuda::Options search_options() const;
   void prepare_search(cuda::StreamHandle stream) override;
   // Finds the best labels of one image in the other.
@@ -101,7 +101,7 @@ class CudaBytes : public CudaPlan {
   bool rejects_ambiguous() const { return parameters().uniqueness > 0; }
   bool has_statistics() const { return parameters().cost == BlockCost::zncc; }
   int statistics_stride() const { return best_stride_ + 2 * statistics_margin; }
-  // Pixel (0, 0).
+  // Address of pixel (0, 0).
   CudaStatistics* statistics(int side) const { return has_statistics() ? at(statistics_[side]) : nullptr; }
 
   CudaFound found() const final;

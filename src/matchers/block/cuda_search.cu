@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block matching on CUDA: the search for the best label of every pixel, in images of bytes.
 //
-// A thread has a strip of four columns and ROWS rows; neighbouring threads have neighbouring strips,
-// and four warps of a block search the same strips for different labels. A thread takes labels in groups of
-// GROUP and, for each of them, goes down the rows of its strip and of the windows around. A row's windows are
-// summed by instructions on four bytes: of the words of a row, those that lie in all four windows are summed
-// once, the others by a dot product with the bytes of each window. The rows' sums accumulate from the
-// strip's top on; a window's cost is the difference of two such sums, WINDOW rows apart, which a ring of
-// registers holds.
+// A thread has a strip of four columns and ROWS rows; neighbouring threads have neighbouring strips, and four
+// warps of a block search the same strips for different labels. A thread takes labels in groups of GROUP and,
+// for each of them, goes down the rows of its strip and of the surrounding windows. A row's windows are
+// summed by instructions on four bytes: words that lie in all four windows are summed once, the others by a
+// dot product with the bytes of each window. The rows' sums accumulate from the top of the strip; a window's
+// cost is the difference of two such sums, WINDOW rows apart, which a ring of registers holds.
 //
 //   PACKED: two pixels share a register, in 16 bits each; differences of such pairs are pairs of differences
 //           as long as no cost needs more than 16 bits.
-//   ORDER_BITS (0, 2): free bits below a packed cost, for the order of labels in a group: then the cheapest
-//           of a group is found for two pixels at once.
+//   ORDER_BITS (0, 2): free bits below a packed cost, for the order of labels in a group: they allow finding
+//           the best label of a group for two pixels at once.
 //
-// The cheapest of a group goes into the block's tile of keys in shared memory, tiles go into the plane of
-// keys, both by atomic minimum: no order of the labels changes the result.
+// The best label of a group goes into the block's tile of keys in shared memory, and tiles go into the plane
+// of keys, both by atomic minimum: the order of the labels does not change the result.
 //
-// Specialised by ROWS (a multiple of WINDOW), GROUP (1, 2, 4), PACKED, ORDER_BITS, BLOCKS (that a
-// multiprocessor must hold at once); and by the macros of cuda_common.h.
+// Specialised by ROWS (a multiple of WINDOW), GROUP (1, 2, 4), PACKED, ORDER_BITS, BLOCKS (minimum number of
+// blocks resident on a multiprocessor); and by the macros of cuda_common.h.
 #include "matchers/block/cuda_common.h"
 
 using namespace parallax::block;
@@ -41,7 +40,7 @@ struct Strip {
   int x, y;
 };
 
-// The strips of a block begin with this one; those beyond the last repeat the last.
+// The first strip of a block; strips beyond the last one repeat it.
 __device__ __forceinline__ Strip find_strip(const CudaSearch& search, int lane) {
   const int last = search.columns * search.strips - 1;
   const int index = min(static_cast<int>(blockIdx.x) * lanes + lane, last);
@@ -52,16 +51,16 @@ __device__ __forceinline__ Strip find_strip(const CudaSearch& search, int lane) 
 // Labels that a thread searches together: shifts from `first` on.
 struct Group {
   int first;
-  bool active;         // there is such a group
+  bool active;         // whether the group exists
   bool unconditional;  // all its labels are candidates of all pixels of the strip
   uint32 wanted;       // a bit for each label of the search range
 
-  // Bytes by which the other image's words lead the first label.
+  // Bytes by which the other image's words precede the first label.
   __device__ __forceinline__ int bytes() const { return GROUP == 4 ? 0 : first & 3; }
 };
 
-// Groups are numbered from the highest shift down, except that the lowest is the second: groups with labels
-// that are no candidates come first, and at the same time for neighbouring strips.
+// Groups are numbered from the highest shift down, except that the lowest group is the second: groups with
+// labels that are no candidates come first, and at the same time for neighbouring strips.
 __device__ __forceinline__ Group find_group(const CudaSearch& search, const Strip& strip, int index,
                                             bool masked) {
   const int last_column = search.frame.width - 1;
@@ -103,7 +102,7 @@ __device__ constexpr bool in_all_windows(int word) {
   return 4 * word >= columns - 1 && 4 * word + 3 < WINDOW;
 }
 
-// Adds the costs of one row of the window of column p, except words that are in all windows.
+// Adds the costs of one row of the window of column p, except words that lie in all windows.
 __device__ __forceinline__ uint32 add_window(const uint32 (&base)[window_words],
                                              const uint32 (&other)[window_words], int p, uint32 sum) {
 #pragma unroll
@@ -165,14 +164,14 @@ __device__ __forceinline__ Labels labels_of(const CudaSearch& search, const Grou
   return labels;
 }
 
-// Window costs of a row of the strip; if `checked`, labels that are no candidates have no key.
+// Window costs of a row of the strip; if `checked`, labels that are no candidates get no key.
 template <bool checked>
 struct Costs {
   const CudaSearch& search;
   const Labels& labels;
   const Group& group;
   int x, y;
-  uint64 valid;  // as valid_bytes() gives it
+  uint64 valid;  // see valid_bytes()
   Sums sums;
 
   __device__ __forceinline__ bool is_candidate(int g, int p) const {
@@ -195,7 +194,7 @@ struct Costs {
     }
   }
 
-  // The least key of all labels.
+  // The lowest key of all labels.
   __device__ __forceinline__ Key least_key(int p) const {
     Key least = key(0, p);
 #pragma unroll
@@ -292,7 +291,7 @@ __device__ __forceinline__ T* at_pixel(T* plane, int x, int y) {
 // Keys of a block's strips.
 using Tile = Key[ROWS][columns][lanes];
 
-// Visits by keeping the least keys.
+// A visitor that keeps the lowest keys.
 struct Best {
   Tile& tile;
   int lane;
@@ -312,7 +311,7 @@ struct Best {
   }
 };
 
-// Visits by keeping the least keys of labels that are not next to the best.
+// A visitor that keeps the lowest keys of labels that are not next to the best.
 struct Rivals {
   const CudaSearch& search;
   const Strip& strip;

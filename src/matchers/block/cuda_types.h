@@ -7,15 +7,15 @@
 namespace parallax::block {
 
 // Both images in the form that is compared: filtered, and extended by repeating their border pixels. Pixel
-// (x, y), also of the extension, is element y · pitch + x: `before` columns, `radius` rows, and whatever
-// fills the pitch and `rows`. Elements are bytes, or 16 bits.
+// (x, y), also of the extension, is element y · pitch + x. The extension has `before` columns, `radius` rows,
+// and as many more as fill the pitch and `rows`. Elements are bytes or 16 bits.
 struct CudaFrame {
   int width, height;
   int before, radius;
   int pitch, rows;
 };
 
-// A byte for each pixel: 1 where the image has a valid one. Zeros lie beside the columns of the image.
+// A byte for each pixel: 1 where the image has a valid pixel. Zeros lie beside the columns of the image.
 struct CudaValidity {
   unsigned char* of[2];  // [side]: pixel (0, 0)
   int* masked;           // [side]: whether there is a mask at all
@@ -25,7 +25,7 @@ struct CudaValidity {
 // Results of the search, in rows of full strips.
 struct CudaFound {
   void* best[2];  // [side]: each pixel's key, its lowest cost and label; null = not wanted
-  void* rivals;   // of each left pixel the key of its cheapest label not next to the best; null = not wanted
+  void* rivals;   // for each left pixel, the key of its best label not next to the best; null = not wanted
   int stride, key_bytes;
 };
 
@@ -47,7 +47,7 @@ struct CudaFilter {
   int gray_stride;
   int cap;
   void* filtered[2];
-  void* responses;  // of the left image, plus cap; null = not wanted
+  void* responses;  // left image's responses, plus cap; null = not wanted
 };
 
 // Σ and 1/√(n·Σ² − (Σ)²) of a window, for ZNCC.
@@ -72,10 +72,10 @@ struct CudaSearch {
   int statistics_stride;
   int first_shift, last_shift;
   int label_offset, label_step;  // label = offset + step · shift
-  int columns;                   // of four pixels, in a row
+  int columns;                   // columns of four pixels in a row
   int strips;
   int groups_per_slice;
-  void* best;  // of CudaFound
+  void* best;  // see CudaFound
   void* rivals;
 };
 

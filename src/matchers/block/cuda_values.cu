@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block matching on CUDA of images of 16-bit values: written directly from block.h, as the reference is.
+// Block matching on CUDA for images of 16-bit values: written directly from block.h, like the reference.
 //
 // Specialised by WINDOW, COST (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL.
 #include "matchers/block/cuda_types.h"
@@ -20,7 +20,7 @@ constexpr uint8 matched = 0, out_of_range = 2, ambiguous = 4, textureless = 5, i
 
 struct Best {
   int disparity;
-  int64 cost;  // negative = none
+  int64 cost;  // negative = no candidate
 };
 
 // Queries about one pair of images.
@@ -38,7 +38,7 @@ class Matching {
     return is_valid(0, x, y) && is_valid(1, x - d, y);
   }
 
-  // The cheapest candidate, ties to the lowest; with `from_right`, of the right pixel (x, y).
+  // The candidate of the lowest cost, ties to the lowest; with `from_right`, for the right pixel (x, y).
   __device__ Best find_best(int x, int y, bool from_right) const {
     Best best{0, -1};
     for (int d = lowest(x, from_right); d <= highest(x, from_right); ++d) {
@@ -140,8 +140,8 @@ __device__ uint8 status_of(const CudaDecision& decision, const Matching& matchin
 
 }  // namespace
 
-// One thread per pixel: grid.x = rows, grid.y = blocks of a row, grid.z = the left map, and the right one
-// where wanted.
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row, grid.z = the left map, and the right map if
+// wanted.
 PARALLAX_KERNEL match(CudaDecision decision) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;

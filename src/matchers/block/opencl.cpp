@@ -51,14 +51,14 @@ TileShape tile_shape(const opencl::DeviceInfo& device, const detail::Configurati
           configuration.value(items_a_group, by_itself.group_items)};
 }
 
-// How strips are searched: see opencl_strips.cl.
+// The shape of the search in strips: see opencl_strips.cl.
 struct StripShape {
   static constexpr int lanes = 32, columns = 4;
   int rows, labels;
   bool packed;
   int label_bits;
   int shares;
-  int slices;  // parts of the labels that different groups have
+  int slices;  // parts of the labels, for different groups
 };
 
 int bits_of_costs(const Search& search) {
@@ -69,7 +69,7 @@ int bits_of_labels(const Search& search) {
   return std::bit_width(static_cast<unsigned>(search.labels - 1));
 }
 
-// Whether a GPU searches strips: keys of 32 bits, none of which has all bits set.
+// Whether a GPU searches strips: keys need 32 bits, and none has all bits set.
 bool searches_strips(const opencl::DeviceInfo& device, const BlockParameters& parameters,
                      const Search& search) {
   return !device.is_processor && parameters.cost != BlockCost::zncc && search.highest_value <= 0xFF &&
@@ -81,7 +81,7 @@ int full_lanes(int window) {
   return StripShape::lanes - divide_round_up(window - 1, StripShape::columns);
 }
 
-// As many slices as it takes to occupy the device.
+// The number of slices that occupies the device.
 int slices_for(const StripShape& strips, const opencl::DeviceInfo& device, int window, Size size, int labels,
                bool both_maps) {
   constexpr int items_a_unit = 1024;
@@ -132,7 +132,7 @@ void check_device(const opencl::DeviceInfo& device, const BlockParameters& param
                     "need: choose sub-pixel none, or another device");
 }
 
-// Makes the images that are compared; the rest is a search's.
+// Makes the images that are compared; derived classes add the search.
 class OpenclPlan : public opencl::Plan {
  public:
   OpenclPlan(const BlockParameters& parameters, const Device& device, const ImageFormat& format)
@@ -160,8 +160,8 @@ class OpenclPlan : public opencl::Plan {
     return offset(buffer) + (rows_before * stride + columns_before) * static_cast<cl_long>(element_bytes);
   }
 
-  // `before`: columns beside the image, which windows around pixels as far out of it may reach. `width` and
-  // `rows`: of the images with what a search adds to them.
+  // `before`: columns beside the image that windows may reach around pixels outside it. `width` and `rows`:
+  // of the images and what a search adds to them.
   void reserve_images(int before, int width, int rows) {
     const int radius = parameters_.window / 2;
     images_.width = format().size.width;
@@ -187,7 +187,7 @@ class OpenclPlan : public opencl::Plan {
                                     : reserve(value_bytes, images_.stride, images_.before, radius, rows);
   }
 
-  // What all searches are specialised for.
+  // Options that all searches share.
   Options common_options() const {
     return {define("WINDOW", parameters_.window), define("METHOD", static_cast<int>(parameters_.cost)),
             define("UNIQUENESS", parameters_.uniqueness), define("TEXTURE", has_texture() ? 1 : 0),
@@ -196,7 +196,7 @@ class OpenclPlan : public opencl::Plan {
 
  private:
   virtual void prepare_search() = 0;
-  // Enqueues the search, which leaves both maps.
+  // Enqueues the search, which makes both maps.
   virtual void find_maps(const OpenclSearch& search, const opencl::Map& map) = 0;
 
   bool filters() const { return parameters_.prefilter == Prefilter::x_sobel; }
@@ -251,7 +251,7 @@ class Tiles final : public OpenclPlan {
   Tiles(const BlockParameters& parameters, const Device& device, const ImageFormat& format,
         const detail::Configuration& configuration)
       : OpenclPlan(parameters, device, format), tile_(tile_shape(context().info(), configuration)) {
-    // A tile may reach as far out of the other image as it is wide, and its windows a radius further.
+    // A tile may reach out of the other image by its own width, and its windows a radius further.
     const int beside = round_up(tile_.columns, lanes), height = format.size.height;
     reserve_images(beside, round_up(format.size.width, beside), height);
     images().statistics_stride = images().validity_stride;
@@ -273,7 +273,7 @@ class Tiles final : public OpenclPlan {
   Options options() const {
     constexpr std::uint64_t highest_zncc_cost = 2 << 20;
     const std::uint64_t highest_cost = has_statistics() ? highest_zncc_cost : search().highest_cost;
-    // Two more than the highest, for "no cost" and "no label".
+    // Two more than the highest cost, for "no cost" and "no label".
     const std::string cost =
         at_least_ushort(std::max(highest_cost, static_cast<std::uint64_t>(search().labels)) + 2);
     const std::string sum = has_statistics() ? at_least_ushort(search().highest_cost) : cost;
@@ -307,7 +307,8 @@ class Tiles final : public OpenclPlan {
   opencl::Kernel match_, find_statistics_;
 };
 
-// The search for a GPU: one launch finds the best labels of both images, others their rivals and the maps.
+// The search for a GPU: one launch finds the best labels of both images, others find their rivals and the
+// maps.
 class Strips final : public OpenclPlan {
  public:
   Strips(const BlockParameters& parameters, const Device& device, const ImageFormat& format,
@@ -320,7 +321,7 @@ class Strips final : public OpenclPlan {
     reserve_images(beside, format.size.width, rows);
     images().key_stride = format.size.width;
     for (int side = 0; side < (right_map() ? 2 : 1); ++side) images().keys[side] = reserve_keys();
-    // Whether a run tells confidences is known only then.
+    // Only then is it known whether a run needs confidences.
     images().rivals = reserve_keys();
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block matching on OpenCL: what a left pixel becomes, by its costs; shared by both searches.
+// Block matching on OpenCL: the decision of a left pixel from its costs; shared by both searches.
 //
-// Specialised by WINDOW, METHOD (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL (a
-// SubPixel), and the type COST of a cost, whose highest value NO_COST no cost has.
+// Specialised by WINDOW, METHOD (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL
+// (a SubPixel), and the type COST of a cost; NO_COST, its highest value, is above every cost.
 
 // Values of BlockCost, and of SubPixel.
 #define SAD 0
@@ -14,11 +14,11 @@
 #define RADIUS (WINDOW / 2)
 #define WINDOW_PIXELS (WINDOW * WINDOW)
 
-// NO_COST where there is none.
+// NO_COST = there is no such label.
 typedef struct {
   COST best;
-  COST before, after;  // of the labels beside the best one
-  COST rival;          // the lowest of labels more than one away from the best
+  COST before, after;  // costs of the labels next to the best one
+  COST rival;          // lowest cost of a label more than one away from the best
 } Costs;
 
 // The highest cost at which another label makes the best one ambiguous.

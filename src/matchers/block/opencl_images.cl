@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block matching on OpenCL: from the caller's images to the filtered, extended ones that are compared.
+// Block matching on OpenCL: makes the filtered, extended images that are compared from the caller's images.
 //
 // Specialised by GRAY and VALUE (the types of a gray and of a filtered pixel), CONVERT_VALUES (to vectors of
-// the latter), X_SOBEL (the filter), RESPONSES (whether those of the left image are wanted on their own).
+// the latter), X_SOBEL (the filter), RESPONSES (whether the left image's are wanted separately).
 
 // Columns that one work item filters as a vector.
 #define LANES 16
@@ -44,7 +44,7 @@ static Extended rows_at(const global uchar* memory, const OpenclImages* images, 
   return rows;
 }
 
-// The vertically smoothed values whose difference the Sobel filter takes.
+// The vertically smoothed value; the Sobel filter subtracts two of them.
 static int smoothed(const Extended* rows, int x) {
   const int u = clamp(x, 0, rows->width - 1);
   return rows->above[u] + 2 * rows->here[u] + rows->below[u];
@@ -77,7 +77,7 @@ static void store_gray(const Extended* rows, int x, global VALUE* to) {
   for (int i = 0; i < LANES; ++i) to[i] = (VALUE)rows->here[clamp(x + i, 0, rows->width - 1)];
 }
 
-// One work item per LANES columns of both images, the extension included.
+// One work item per LANES columns of both images, including the extension.
 kernel void filter(global uchar* memory, OpenclImages images) {
   const int column = LANES * get_global_id(0), side = get_global_id(2);
   if (column >= images.stride) return;

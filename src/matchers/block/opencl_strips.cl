@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block matching on OpenCL: the search on a GPU, in images of bytes. A work item has a strip of four columns
-// and ROWS rows, and takes LABELS labels at a time. For these it goes down the strip: the sums of its columns
-// of the windows gain the row that enters and lose the row that leaves. Neighbouring work items exchange these
-// sums through local memory, and add them up to windows. The least key of each pixel goes into the group's
-// tile in local memory, tiles go into the plane of keys, both by atomic minimum: no order of the labels changes
-// the result.
+// and ROWS rows, and takes LABELS labels at a time. For these it goes down the strip: its columns' sums over
+// the window gain the row that enters and lose the row that leaves. Neighbouring work items exchange these
+// sums through local memory, and add them up to windows. The lowest key of each pixel goes into the group's
+// tile in local memory, and tiles go into the plane of keys, both by atomic minimum: the order of the labels
+// does not change the result.
 //
 // Labels are shifts: base column x is compared with other column x − shift.
 //
-// Specialised by ROWS (a multiple of WINDOW), PACKED (sums of 16 bits, which share a word with those of the next
-// label), LABEL_BITS of a key, SHARES (work items of a group that share the labels of a strip), STRIDE of the
-// filtered images in words; and by the macros of lanes.cl and opencl_decision.cl.
+// Specialised by ROWS (a multiple of WINDOW), PACKED (sums have 16 bits and share a word with those of the
+// next label), LABEL_BITS of a key, SHARES (work items of a group that share the labels of a strip), STRIDE
+// of the filtered images in words; and by the macros of lanes.cl and opencl_decision.cl.
 
 #define LANES 32
 #define COLUMNS 4
-// Work items beside a strip whose columns its windows reach, and those of a group that have full windows.
+// Work items beside a strip whose columns its windows reach, and work items of a group with full windows.
 #define NEIGHBOURS ((WINDOW - 1 + COLUMNS - 1) / COLUMNS)
 #define FULL_LANES (LANES - NEIGHBOURS)
 #define FULL_COLUMNS (COLUMNS * FULL_LANES)
 #define LABELS (PACKED ? 2 : 1)
 
-// A cost and, in the lower bits, its label: the least key is the lowest cost, ties to the lowest label.
+// A cost and, in the lower bits, its label: the lowest key has the lowest cost; ties go to the lowest label.
 #define NO_KEY UINT_MAX
 #define LABEL_MASK ((1 << LABEL_BITS) - 1)
 
 typedef struct {
-  uint4 sums[SHARES][2][LANES + NEIGHBOURS];  // of columns; rows alternate between two places
+  uint4 sums[SHARES][2][LANES + NEIGHBOURS];  // column sums; rows alternate between two buffers
   uint keys[ROWS][COLUMNS][LANES];
 } Shared;
 
@@ -33,7 +33,7 @@ typedef struct {
 typedef struct {
   int side;
   int x, y;
-  int first_x, last_x;  // of the group
+  int first_x, last_x;  // columns of the group
 } Strip;
 
 static Strip own_strip(const OpenclImages* images) {
@@ -44,9 +44,9 @@ static Strip own_strip(const OpenclImages* images) {
   return strip;
 }
 
-// The shifts of a group, and how they become labels.
+// The shifts of a group, and their conversion to labels.
 typedef struct {
-  int first, last;    // of the search range
+  int first, last;    // ends of the search range
   int bottom, count;  // chunks of LABELS that lead some pixel of the group into the other image
   int offset, step;   // label = offset + step · shift
 } Shifts;
@@ -62,7 +62,7 @@ static Shifts shifts_of(const OpenclImages* images, const OpenclSearch* search, 
   return shifts;
 }
 
-// The costs of a row of pixels, or sums of them, of LABELS labels each.
+// The costs of a row of pixels, or sums of costs, for LABELS labels each.
 typedef struct {
   uint of[COLUMNS];
 } Sums;
@@ -77,14 +77,14 @@ static uint byte_of(ulong bytes, int index) {
 }
 
 #if defined(__NV_CL_C_VERSION) && METHOD == SAD
-// The absolute differences of four bytes, for which NVIDIA's compiler does not find the instruction.
+// The absolute differences of four bytes. NVIDIA's compiler does not find this instruction.
 static uint differences_of(uint left, uint right) {
   uint differences;
   __asm__("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(differences) : "r"(left), "r"(right), "r"(0));
   return differences;
 }
 
-// `there`: the bytes of the other image, those of shift `first` in the upper word.
+// `there`: bytes of the other image; the upper word has those of shift `first`.
 static Sums costs_of_bytes(uint own, ulong there) {
   const uint first = differences_of(own, (uint)(there >> 32)), second = differences_of(own, (uint)(there >> 24));
   Sums costs;
@@ -105,7 +105,7 @@ static Sums costs_of_bytes(uint own, ulong there) {
 }
 #endif
 
-// `other`: the word of the first shift of a chunk, rounded down to words; `bytes`: what that left out.
+// `other`: the word of a chunk's first shift, rounded down to whole words; `bytes`: the remainder.
 static Sums costs_of_row(const global uint* base, const global uint* other, int bytes) {
   return costs_of_bytes(base[0], ((ulong)other[0] << 32 | other[-1]) << 8 * bytes);
 }
@@ -118,7 +118,7 @@ static void from_vector(uint4 vector, uint* of) {
   of[0] = vector.x, of[1] = vector.y, of[2] = vector.z, of[3] = vector.w;
 }
 
-// Sums over windows, from those over columns, which work items exchange.
+// Sums over windows from sums over columns, which work items exchange.
 static Sums windows_of(const Sums* columns, local uint4* sums) {
   const int lane = get_local_id(0);
   sums[lane] = to_vector(columns->of);
@@ -142,7 +142,7 @@ static Sums windows_of(const Sums* columns, local uint4* sums) {
 
 // The labels of a work item, and which of them are candidates.
 typedef struct {
-  int first;    // shift
+  int first;    // a shift
   uint wanted;  // a bit for each shift of the search range
   uint inside;  // a bit for each column of the other image, from x − first − (LABELS − 1) on
 } Chunk;
@@ -191,8 +191,8 @@ static uint cost_of(const Sums* windows, int label, int column) {
   return label > 0 ? cost >> 16 : PACKED ? cost & 0xFFFF : cost;
 }
 
-// Keeps the least keys of a row of the strip. If `checked`, labels that are no candidates are left out; for rivals,
-// also those beside the best ones, which `best` has.
+// Keeps the lowest keys of a row of the strip. If `checked`, labels that are no candidates are left out; for
+// rivals, also labels next to the best, which `best` holds.
 INLINE void keep_least(const Sums* windows, const Chunk* chunk, const Shifts* shifts, bool checked, uint valid,
                        const global uint* best, local uint (*keys)[LANES]) {
   const int lane = get_local_id(0);
@@ -277,7 +277,7 @@ INLINE void search_strip(global uchar* memory, const OpenclImages* images, const
   }
 }
 
-// The best labels, of both images where both are wanted.
+// Finds the best labels of the left image, and of the right one if it is wanted.
 kernel __attribute__((reqd_work_group_size(LANES, SHARES, 1))) void find_best(global uchar* memory,
                                                                               OpenclImages images,
                                                                               OpenclSearch search) {
@@ -285,7 +285,7 @@ kernel __attribute__((reqd_work_group_size(LANES, SHARES, 1))) void find_best(gl
   search_strip(memory, &images, &search, false, &shared);
 }
 
-// The cheapest labels of the left image's pixels that are not beside the best.
+// Finds the best labels of the left image's pixels that are not next to the best.
 kernel __attribute__((reqd_work_group_size(LANES, SHARES, 1))) void find_rivals(global uchar* memory,
                                                                                 OpenclImages images,
                                                                                 OpenclSearch search) {
@@ -293,7 +293,7 @@ kernel __attribute__((reqd_work_group_size(LANES, SHARES, 1))) void find_rivals(
   search_strip(memory, &images, &search, true, &shared);
 }
 
-// From keys to maps.
+// Maps from keys.
 
 static const global uchar* filtered_at(const global uchar* memory, const OpenclImages* images, int side, int x,
                                        int y) {
@@ -308,7 +308,7 @@ static bool is_valid(const global uchar* memory, const OpenclImages* images, int
   return x >= 0 && x < images->width && memory[images->validity[side] + y * images->validity_stride + x] != 0;
 }
 
-// Finds the costs of the labels beside the best, if both are candidates.
+// Finds the costs of the labels next to the best, if both are candidates.
 static void find_neighbours(const global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
                             int x, int y, int label, Costs* costs) {
   const int right_x = x - search->lowest - label;
@@ -353,7 +353,7 @@ static void decide_left(global uchar* memory, const OpenclImages* images, const 
     ((global float*)(memory + map->confidence))[y * map->confidence_stride + x] = confidence_of(&costs, valid);
 }
 
-// One work item per pixel of the left map, and of the right one where wanted.
+// One work item per pixel of the left map, and of the right map if it is wanted.
 kernel void decide(global uchar* memory, OpenclImages images, OpenclSearch search, Map map) {
   const int x = get_global_id(0), y = get_global_id(1), side = get_global_id(2);
   if (x >= images.width) return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block matching on OpenCL: from filtered images to the map. A work item has a tile of COLUMNS × ROWS pixels.
-// For each label it goes down the rows and keeps the sums of the columns; the windows of a row are sums of
-// WINDOW neighbouring columns.
+// Block matching on OpenCL: makes the map from filtered images. A work item has a tile of COLUMNS × ROWS
+// pixels. For each label it goes down the rows and keeps the sums of the columns; the windows of a row are
+// sums of WINDOW neighbouring columns.
 //
-// Specialised by COLUMNS, ROWS; the types VALUE of a filtered pixel, SUM of a window's sum, COST of a cost and a
-// label, whose highest value NO_COST neither has; and by the macros of opencl_decision.cl.
+// Specialised by COLUMNS, ROWS; the types VALUE of a filtered pixel, SUM of a window's sum, COST of a cost or
+// a label, which never has the type's highest value NO_COST; and by the macros of opencl_decision.cl.
 
 // Columns that the windows of a tile cover.
 #define WIDE (COLUMNS + 2 * RADIUS)
@@ -13,7 +13,7 @@
 typedef struct {
   int x, y;         // its first pixel
   int width, rows;  // its part inside the image
-  int side;         // of the image that the tile belongs to
+  int side;         // side of the tile's image
 } Tile;
 
 static Tile own_tile(const OpenclImages* images) {
@@ -52,12 +52,12 @@ typedef struct {
   COST best[PIXELS];
   COST label[PIXELS];
   COST previous[PIXELS];               // costs of the last label
-  COST before[PIXELS], after[PIXELS];  // of the labels beside the best one; NO_COST = no candidate
-  COST rival[PIXELS];                  // the lowest of labels more than one away from the best
+  COST before[PIXELS], after[PIXELS];  // costs of the labels next to the best one; NO_COST = no candidate
+  COST rival[PIXELS];                  // lowest cost of a label more than one away from the best
   uchar textureless[PIXELS];
 } Found;
 
-// Sums of WINDOW neighbours, by sums of 1, 2, 4… of them. Overwrites `columns`.
+// Sums of WINDOW neighbours, from sums of 1, 2, 4… of them. Overwrites `columns`.
 #define DEFINE_SUM_WINDOWS(name, type)                                         \
   static void name(type* columns, type* sums) {                                \
     int done = 0;                                                              \
@@ -84,14 +84,14 @@ static const global double2* statistics_at(const global uchar* memory, const Ope
 
 static COST zncc_cost(SUM products, double2 left, double2 right) {
   const double unit = 1 << 20;
-  // Integers below 2⁵³: exact.
+  // Exact, because the integers are below 2⁵³.
   const double covariance = (double)WINDOW_PIXELS * (double)products - left.x * right.x;
   const double correlation = covariance * left.y * right.y;
   return (COST)((1.0 - clamp(correlation, -1.0, 1.0)) * unit + 0.5);
 }
 #endif
 
-// Costs of a row of the tile.
+// Finds the costs of a row of the tile.
 static void find_costs(const global uchar* memory, const OpenclImages* images, const Tile* tile,
                        int disparity, int y, const SUM* sums, COST* costs) {
 #if METHOD == ZNCC
@@ -249,7 +249,7 @@ kernel void match(global uchar* memory, OpenclImages images, OpenclSearch search
   Found found;
   for (int i = 0; i < PIXELS; ++i) {
     found.best[i] = found.previous[i] = found.before[i] = found.after[i] = NO_COST;
-    found.label[i] = NO_COST - 1;  // no label follows it
+    found.label[i] = NO_COST - 1;  // adjoins no label
     found.rival[i] = NO_COST;
   }
   if (tile.side == 1) {

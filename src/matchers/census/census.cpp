@@ -105,21 +105,21 @@ std::vector<Level> plan_levels(const CensusParameters& parameters, Size size) {
   return levels;
 }
 
-// Tiles begin at multiples of a pixel of the coarsest level, so a level of a tile is a part of that level of
-// the image; and they are wider or higher than one such pixel, so they have as many levels.
+// Tiles begin at multiples of a pixel of the coarsest level, so that a level of a tile is a part of the
+// image's level; and they are wider or higher than one such pixel, so that they have as many levels.
 //
-// To decide x, the left image is searched on each level around it: the estimates for pixel X of level k are
+// To decide x, the left image is searched on each level around x. The estimates for pixel X of level k are
 // those of pixels ⌊X/2⌋ − 1 to ⌊X/2⌋ + 1 above, which begin at most 3·2ᵏ pixels of the image farther left
-// than X, and end as much farther right. So those on level k span x and 3·(2ᵏ − 1) pixels on both sides of
-// it. The costs of a pixel of level k read windows around it in the left image, and windows around all pixels
-// that the search reaches in the right one.
+// than X, and end as much farther right. The estimates on level k therefore span x and 3·(2ᵏ − 1) pixels on
+// both sides of it. The costs of a pixel of level k read windows around it in the left image, and windows
+// around all pixels that the search reaches in the right one.
 //
 // The left-right check needs the right pixels from x − highest to x − lowest. They are searched in the same
 // way, and reach left pixels on the other side.
 //
-// Across rows, pixels at most `votes` away decide the row offset of a pixel on its level, so that the estimates around
-// those count; and tiles begin at multiples of a square of the coarsest level. The right pixels are as many rows away as the
-// search reaches. A tile has surfaces of row offsets of its own.
+// Across rows, pixels at most `votes` away decide the row offset of a pixel on its level, so that the
+// estimates around those count, too; and tiles begin at multiples of a square of the coarsest level. The
+// right pixels are as many rows away as the search reaches. A tile has its own surfaces of row offsets.
 Margins margins(const CensusParameters& parameters, Size size) {
   const std::vector<Level> levels = plan_levels(parameters, size);
   const int window = parameters.window / 2;

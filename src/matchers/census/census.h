@@ -5,31 +5,32 @@
 // the nearest, halves up. All images are extended by repeating their border pixels.
 //
 // Signature: a bit for each neighbour q of the transform's window around p, 1 where I(q) > m(p). m is I(p),
-// or for the modified transforms the mean of the 3×3 pixels around p, rounded down: compared with integers,
-// it decides as the exact mean does. Bits are numbered row by row from the top left, without the centre;
-// bit i is bit i mod 8, the lowest first, of byte i / 8.
+// or for the modified transforms the mean of the 3×3 pixels around p, rounded down, which decides like the
+// exact mean because it is compared with integers. Bits are numbered row by row from the top left, without
+// the centre; bit i is bit i mod 8, the lowest first, of byte i / 8.
 //
-// Cost of disparity d at left (x, y), over the window W of side w, signatures extended as the images are:
+// Cost of disparity d at left (x, y), over the window W of side w, with signatures extended like the images:
 //
 //   Σ_W h(x+i, y+j, d),  h(x, y, d) = Hamming distance of the signatures of left (x, y) and right (x−d, y),
 //                        plus min(|I_L(x, y) − I_R(x−d, y)|, truncation) for AD-census
 //
 // On level k the range is ⌊lowest / 2^k⌋ … ⌈highest / 2^k⌉. d is a candidate at x when right pixel x − d
 // exists and neither pixel is masked; a pixel of level k + 1 is masked when all its pixels of level k are.
-// Each pixel of the left and of the right image takes its cheapest candidate, ties to the lowest. Below the
-// coarsest level only those d are searched that lie in
+// Each pixel of the left and of the right image takes the candidate of the lowest cost, ties to the lowest.
+// Below the coarsest level only the disparities d are searched that lie in
 //
 //   [2·min E − r, 2·max E + r],  E = estimates of the 3×3 pixels around (⌊x/2⌋, ⌊y/2⌋) on the level above
 //
-// Half a candidate of a pixel is a candidate of its parent pixel, so E is empty only where nothing can
-// be found. All costs are integers below 2¹⁶, so every device gives the same bytes.
+// Half of a pixel's candidate is a candidate of its parent pixel, so E is empty only where nothing can be
+// found. All costs are integers below 2¹⁶, so every device gives the same bytes.
 //
-// Across rows, with a row_tolerance of N, the labels of level k are (d, v), −⌈N / 2^k⌉ ≤ v ≤ ⌈N / 2^k⌉; right pixels are
-// (x − d, y + v) then, also above. Every row offset is searched at the d given above. Squares of 32×32 pixels of the level
-// put the row offsets into the order of their votes (rows/row_votes.h); below the coarsest level, those from 2·V − 1 to
-// 2·V + 1 come first, where V is the one that the square of (⌊x/2⌋, ⌊y/2⌋) prefers on the level above. A pixel takes the first
-// row offset of which a candidate is searched, and in it the cheapest, ties to the lowest. All else is decided in that row;
-// estimates are disparities only.
+// Across rows, with a row_tolerance of N, the labels of level k are (d, v), −⌈N / 2^k⌉ ≤ v ≤ ⌈N / 2^k⌉; right
+// pixels are then (x − d, y + v), also above. Every row offset is searched at the d given above. In squares
+// of 32×32 pixels of the level, the row offsets are ordered by their votes (rows/row_votes.h); below the
+// coarsest level, the offsets from 2·V − 1 to 2·V + 1 come first, where V is the offset that the square of
+// (⌊x/2⌋, ⌊y/2⌋) prefers on the level above. A pixel takes the first row offset in which a candidate is
+// searched, and in it the candidate of the lowest cost, ties to the lowest. Everything else is decided in
+// that row; estimates are disparities only.
 #pragma once
 
 #include <array>
@@ -62,7 +63,7 @@ std::unique_ptr<detail::Plan> make_opencl(const CensusParameters&, const Device&
                                           const detail::Configuration&);
 detail::TuningSpace opencl_tuning_space(const CensusParameters&, const Device&, const ImageFormat&);
 
-// What kernels are specialised for, as in tuning files: "hamming, 62 bits, window 9, levels 3".
+// The values for which kernels are specialised, as in tuning files: "hamming, 62 bits, window 9, levels 3".
 std::string variant(const CensusParameters& parameters);
 
 struct Offset {
@@ -72,7 +73,7 @@ struct Offset {
 // The pixels that a transform compares with the centre.
 struct Neighbourhood {
   std::vector<Offset> neighbours;  // in the order of their bits
-  bool modified;                   // compared with the mean
+  bool modified;                   // whether pixels are compared with the mean
 
   int bytes() const { return (static_cast<int>(neighbours.size()) + 7) / 8; }
   Size window() const;
@@ -101,7 +102,7 @@ std::vector<Level> plan_levels(const CensusParameters& parameters, Size size);
 // \throws Error (argument) as plan_levels() does
 Margins margins(const CensusParameters& parameters, Size size);
 
-// Whether a row offset of a level fits one of the level above.
+// Whether a row offset of a level is compatible with one of the level above.
 inline bool near_above(int row_offset, int above) {
   return row_offset >= 2 * above - 1 && row_offset <= 2 * above + 1;
 }

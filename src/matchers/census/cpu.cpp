@@ -49,7 +49,7 @@ struct LevelPlanes {
   BorderedPlane<T> gray;
   View<std::uint8_t> mask;  // not 0 = valid
   Signatures signatures;
-  View<std::uint16_t> labels;  // levels above the image only
+  View<std::uint16_t> labels;  // only for levels above the image
 };
 
 // Memory of one thread.
@@ -302,8 +302,8 @@ class Cpu final : public host::Plan, public CensusPlan {
   Neighbourhood neighbourhood_;
   int tile_rows_, batch_labels_;
   std::vector<LevelPlanes<T>> planes_[2];
-  std::vector<Scratch> scratch_;         // by slot
-  std::vector<RowSearch> row_searches_;  // by side; none: one row
+  std::vector<Scratch> scratch_;         // [slot]
+  std::vector<RowSearch> row_searches_;  // [side]; empty = one row offset
   bool masked_[2] = {};
 };
 

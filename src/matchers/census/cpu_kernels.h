@@ -12,11 +12,11 @@
 
 namespace parallax::census {
 
-// The least number of columns in memory left of column 0 and right of the last one: as many as a vector
-// reads, and as a window reaches.
+// The minimum number of columns in memory left of column 0 and right of the last column: as many as a vector
+// reads and a window reaches.
 inline constexpr int row_border = 64;
 
-// Rows of T, each from row_border before column 0 to as much after the last.
+// Rows of T, each from row_border columns before column 0 to as many after the last.
 template <class T>
 struct BorderedPlane {
   T* data = nullptr;  // column 0 of row 0
@@ -26,19 +26,19 @@ struct BorderedPlane {
   T* row(int y) const { return data + y * pitch; }
 };
 
-// Signatures: for each image row, a row for each of their bytes and then, for AD-census, one of the 8-bit
-// gray values.
+// Signatures: for each image row, a row for each of their bytes and, for AD-census, a row of 8-bit gray
+// values.
 struct Signatures {
   std::uint8_t* data = nullptr;  // column 0 of row 0, byte 0
   Size size;
-  int bytes = 0;   // of a signature
+  int bytes = 0;   // bytes of a signature
   int planes = 0;  // bytes, and the gray values
   std::ptrdiff_t pitch = 0;
 
   std::uint8_t* row(int y, int plane) const { return data + (y * std::ptrdiff_t{planes} + plane) * pitch; }
 };
 
-// A search may read this many bytes before and after the rows of signatures, into lanes that it does not use.
+// A search may read this many bytes before and after the rows of signatures, into lanes that it discards.
 inline constexpr std::size_t signature_margin = 256;
 
 // Repeats the first and the last pixel of a row in its borders.
@@ -61,8 +61,8 @@ void describe_row(const BorderedPlane<std::uint16_t>& gray, const Neighbourhood&
                   const Signatures& out, void* scratch);
 std::size_t describe_scratch_bytes(int width);
 
-// A search runs over tiles of the base image. A tile has as many columns as fill `tile_lanes` together with
-// the columns that its windows reach.
+// A search runs over tiles of the base image. A tile's columns and the columns that its windows reach fill
+// `tile_lanes` together.
 inline constexpr int tile_lanes = 64;
 inline constexpr int usual_tile_rows = 24;
 inline constexpr int most_tile_rows = 40;
@@ -77,7 +77,7 @@ inline int tile_columns(int window) {
 inline constexpr std::uint16_t no_label = 0xFFFF;
 inline constexpr std::uint16_t no_cost = 0xFFFF;
 
-// The estimates of the level above; none on the coarsest.
+// The estimates of the level above; empty on the coarsest level.
 struct Estimates {
   const std::uint16_t* labels = nullptr;
   std::ptrdiff_t stride = 0;
@@ -96,12 +96,13 @@ inline constexpr int cost_pitch = tile_lanes;  // reads beyond a row continue in
 inline constexpr int cost_rows = most_tile_rows + most_window;
 inline constexpr int state_planes = 10;
 
-// What the search of one row offset finds, where several are searched: for each pixel of the level, `stride` elements from
-// one row to the next.
+// The results of one row offset's search if several are searched: for each pixel of the level, with `stride`
+// elements from one row to the next.
 struct Found {
-  std::uint16_t* costs = nullptr;  // the lowest; no_cost where there is no candidate
+  std::uint16_t* costs = nullptr;  // the lowest costs; no_cost without a candidate
   std::uint16_t* labels = nullptr;
-  // On the left image itself instead: disparities with their fractions, and the lowest costs more than one away.
+  // For the left image itself instead: disparities with their fractions, and the lowest costs more than one
+  // label away.
   float* disparities = nullptr;
   std::uint16_t* rivals = nullptr;
   std::ptrdiff_t stride = 0;
@@ -110,22 +111,22 @@ struct Found {
 // A search of one level of one side.
 struct Search {
   Level level;
-  int side = left_side;                  // of the base image
-  int rows_lower = 0;                    // of the other image's rows that are compared
+  int side = left_side;                  // side of the base image
+  int rows_lower = 0;                    // offset of the other image's rows that are compared
   int tile_rows = usual_tile_rows;       // even
   int batch_labels = most_batch_labels;  // labels whose costs are computed together
   int window = 1;
   int search_radius = 0;
   int highest_pixel_cost = 0;
-  int ad_truncation = 0;  // 0: Hamming distances only
+  int ad_truncation = 0;  // 0 = Hamming distances only
   Signatures base, other;
-  const std::uint8_t* base_mask = nullptr;  // null: all valid
+  const std::uint8_t* base_mask = nullptr;  // null = all valid
   const std::uint8_t* other_mask = nullptr;
   std::ptrdiff_t mask_stride = 0;
   Estimates estimates;
 
-  // The output: what one row offset has; or the labels; or, on the image itself, the disparities of the right image, or
-  // the map.
+  // The output: the results of one row offset; or the labels; or, for the image itself, the disparities of
+  // the right image, or the map.
   Found found;
   std::uint16_t* labels = nullptr;
   std::ptrdiff_t label_stride = 0;

@@ -29,13 +29,13 @@ constexpr unsigned take_threads = 512;
 constexpr int describe_columns = 32, describe_rows = 32;
 constexpr unsigned lanes = 32, describe_warps = 8;
 
-// Warps that share a strip. Levels above the image are small: their labels are distributed over more warps,
-// until the GPU has this many.
+// Warps that share a strip. Levels above the image are small, so their labels are distributed over more
+// warps, until the GPU has this many.
 constexpr unsigned most_warps = 8, fewest_warps_of_limited = 2;
 constexpr unsigned wanted_warps_a_multiprocessor = 16;
 
-// The higher a strip, the smaller the share of its windows above and below it; but the whole strip is in
-// registers. Of 8, 10, 12, 14, 16 and 24 rows, 10 are the fastest on an H200.
+// The higher a strip, the smaller the share of its windows above and below it; but the whole strip must fit
+// in registers. Of 8, 10, 12, 14, 16 and 24 rows, 10 are the fastest on an H200.
 constexpr int strip_rows = 10;
 
 // Names of the tunables.
@@ -47,13 +47,13 @@ struct StripContents {
   int window, values;
   bool pyramid, compares;
 
-  // Approximately as ptxas allocates them.
+  // Approximate number that ptxas allocates.
   int registers(int rows) const {
     return rows * (values + (pyramid ? 2 : 1)) + (window - 1) * values + window + (compares ? 40 : 32);
   }
 };
 
-// Blocks of most_warps that must fit on a multiprocessor: two, unless a strip needs more registers.
+// Blocks of most_warps that must be resident on a multiprocessor: two, unless a strip needs more registers.
 int blocks_of_strips(int registers) {
   return registers <= 130 ? 2 : 1;
 }
@@ -135,7 +135,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   };
 
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
-  // Elements of `rows` rows.
+  // The number of elements in `rows` rows.
   std::size_t elements(int rows) const { return index(pitch_) * index(rows); }
   int level_count() const { return static_cast<int>(levels_.size()); }
   int radius() const { return parameters_.window / 2; }
@@ -253,7 +253,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     refinement_.enqueue(map, searches(right_side) ? at(right_disparity_) : View<float>(), stream);
   }
 
-  // Whether the best label is compared with others even when confidence is not wanted.
+  // Whether the best label is compared with others even if confidence is not wanted.
   bool always_compares() const {
     return parameters_.uniqueness > 0 || parameters_.sub_pixel != SubPixel::none;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census matching on CUDA: from the caller's images to gray pyramids, and from these to signatures.
+// Census matching on CUDA: makes gray pyramids from the caller's images, and signatures from the pyramids.
 //
 // Specialised by GRAY_BITS (8, 16), PITCH, COLUMNS and ROWS of the transform's window, SPARSE (every second
 // of them), MODIFIED (uses the mean), BITS of a signature, WITH_GRAY (behind the signature), RADIUS (rows
@@ -66,7 +66,7 @@ __device__ uchar4 take_validity(const Mask& mask, int width, int x, int y) {
 
 // The first of the four columns that this thread has in its block's tile.
 struct Place {
-  int column, row;  // in the tile
+  int column, row;  // position in the tile
   int x, y;
 };
 
@@ -168,7 +168,7 @@ __device__ constexpr int number_of(int column, int row) {
   return number < reach_y * COLUMNS + reach_x ? number : number - 1;
 }
 
-// The value that the neighbours of a pixel of the window are compared with.
+// The value with which the neighbours of a pixel of the window are compared.
 __device__ int reference_value(const Window& window, int column, int row) {
   if (!MODIFIED) return window[row][column];
   int sum = 0;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census matching on CUDA: the search of one level for the cheapest label of every pixel of both images.
+// Census matching on CUDA: the search of one level for the best label of every pixel of both images.
 //
 // A warp has a strip: a column of pixels for each lane that has full windows, ROWS rows. It takes labels in
-// pairs, whose costs share a register, in 16 bits each. For a pair it goes down the strip, and the window
-// above and below: the sum of a lane's column of the window is updated by the row that enters and the row
-// that leaves, and the sums of neighbouring lanes are added up. The warps of a block search the same strip
-// for different pairs.
+// pairs, whose costs share a register, in 16 bits each. For a pair it goes down the strip, and the parts of
+// windows above and below: the sum of a lane's column of the window is updated by the row that enters and the
+// row that leaves, and the sums of neighbouring lanes are added up. The warps of a block search the same
+// strip for different pairs.
 //
 // Below the coarsest level, a strip is searched for the labels that any of its pixels wants; a pixel compares
-// only those that it wants itself.
+// only the labels that it wants itself.
 //
 // Specialised by PYRAMID (whether there are levels above the image), WORDS of a signature, AD_TRUNCATION (0 =
-// Hamming alone), WINDOW, UNIQUENESS, SUB_PIXEL (a SubPixel), PITCH, ROWS (even), BLOCKS of 256 threads that
-// must fit on a multiprocessor.
+// Hamming distances only), WINDOW, UNIQUENESS, SUB_PIXEL (a SubPixel), PITCH, ROWS (even), BLOCKS of 256
+// threads that must be resident on a multiprocessor.
 #include "matchers/census/cuda_types.h"
 #include "devices/cuda/kernel.h"
 #include "decision/cuda_costs.h"
@@ -31,7 +31,7 @@ constexpr int radius = WINDOW / 2, columns = lanes - 2 * radius, window_rows = R
 constexpr bool with_gray = AD_TRUNCATION > 0;
 constexpr int values = WORDS + with_gray;
 
-// A cost and, in the lower half, its label: the least key is the lowest cost, ties to the lowest label.
+// A cost and, in the lower half, its label: the lowest key has the lowest cost; ties go to the lowest label.
 using Key = uint32;
 constexpr Key no_key = ~0u;
 constexpr uint32 no_cost = 0xFFFF;
@@ -55,8 +55,8 @@ __device__ Labels joined(const Labels& a, const Labels& b) {
 // The pixels of a lane.
 struct Strip {
   int side;
-  int x, y;     // the topmost
-  bool exists;  // the lanes at the end have no full windows
+  int x, y;     // the topmost pixel
+  bool exists;  // false for the lanes at the end, which have no full windows
   // Label l corresponds to other column x − step · (lowest + l).
   int step;
   bool masked, other_masked;  // whether the images have masks
@@ -81,7 +81,7 @@ __device__ int clamped(int value, int end) {
   return min(max(value, 0), end - 1);
 }
 
-// A bit for each row of the strip, including rows below the image.
+// The validity of each row of the strip as a bit, including rows below the image.
 __device__ uint32 validity(const CudaSearch& search, bool masked, int side, int x, int y) {
   if (!masked) return ~0u;
   const uint8* column = search.level.validity[side] + static_cast<int64>(y) * PITCH + x;
@@ -98,7 +98,7 @@ __device__ uint32 candidates(const CudaSearch& search, const Strip& strip, int l
   return validity(search, strip.other_masked, 1 - strip.side, x, strip.y);
 }
 
-// The labels that the pixels of a lane are searched for: those that the level above estimates, the same for
+// The labels for which the pixels of a lane are searched: those estimated by the level above, the same for
 // two rows; or all.
 struct Wanted {
   static constexpr int pairs = PYRAMID ? ROWS / 2 : 1;
@@ -112,7 +112,7 @@ struct Wanted {
 
 // The extreme estimates in a row of three pixels.
 struct Estimates {
-  int lowest, highest;  // highest_int and no_disparity where there are none
+  int lowest, highest;  // highest_int and no_disparity without estimates
 };
 
 __device__ Estimates find_estimates(const CudaLevel& above, int side, int x, int y) {
@@ -127,7 +127,7 @@ __device__ Estimates find_estimates(const CudaLevel& above, int side, int x, int
   return estimates;
 }
 
-// Whether estimates limit the search: on the coarsest level, they do not.
+// Whether estimates limit the search: not on the coarsest level.
 __device__ bool is_limited(const CudaSearch& search) {
   return PYRAMID && search.above.width > 0;
 }
@@ -179,7 +179,7 @@ __device__ Labels labels_of(const CudaSearch& search, const Strip& strip, const 
   return all;
 }
 
-// A column of the base image, from the row where the windows of the strip's first row begin.
+// A column of the base image, from the first row of the windows of the strip's first row on.
 struct BaseColumn {
   uint32 of[window_rows][values];
 };
@@ -199,7 +199,7 @@ __device__ void load_base(const CudaSearch& search, const Strip& strip, BaseColu
 __device__ __forceinline__ uint32 pixel_cost(const uint32 (&base)[values], const uint32* other) {
   uint32 cost;
   if constexpr (WORDS == 3) {
-    // A full adder: sum and carry of three bits save one population count.
+    // A full adder: the sum and carry of three words save one population count.
     const uint32 a = base[0] ^ other[0], b = base[1] ^ other[PITCH], c = base[2] ^ other[2 * PITCH];
     cost = __popc(a ^ b ^ c) + 2 * __popc((a & b) | (c & (a | b)));
   } else {
@@ -212,9 +212,9 @@ __device__ __forceinline__ uint32 pixel_cost(const uint32 (&base)[values], const
   return cost;
 }
 
-// Sums over the columns of the windows, the first of which is this lane's.
+// Sums over the columns of the windows, of which this lane's column is the first.
 __device__ __forceinline__ uint32 sum_of_lanes(uint32 value) {
-  uint32 sum = 0, span = value;  // `span` is a sum of `step` lanes
+  uint32 sum = 0, span = value;  // `span` is the sum over `step` lanes
   int reach = 0;
 #pragma unroll
   for (int step = 1; step <= WINDOW; step *= 2) {
@@ -227,7 +227,7 @@ __device__ __forceinline__ uint32 sum_of_lanes(uint32 value) {
   return sum;
 }
 
-// Calls visitor.visit(row, label, key) for every pixel of a lane that may have the label, for those pairs of
+// Calls visitor.visit(row, label, key) for every pixel of a lane that may have the label, for the pairs of
 // labels that this warp and the visitor handle.
 template <class Visitor>
 __device__ __forceinline__ void sweep(const CudaSearch& search, const Strip& strip, const Labels& labels,
@@ -263,7 +263,7 @@ __device__ __forceinline__ void sweep(const CudaSearch& search, const Strip& str
   }
 }
 
-// The cheapest of the labels that a pixel wants.
+// The label of the lowest cost among those that a pixel wants.
 struct Best {
   const Wanted& wanted;
   Key of[ROWS];
@@ -308,14 +308,14 @@ class PairSet {
   uint32 bits_[words];
 };
 
-// The costs that the best of a strip are compared with.
+// The costs with which a strip's best costs are compared.
 struct Compared {
   PerPixel<uint32> rivals;  // lowest costs of labels not next to the best
   PerPixel<Beside> beside;
   PairSet pairs;
 };
 
-// Finds these costs, once the best is known. Two rows share a register.
+// Finds these costs once the best label is known. Two rows share a register.
 struct Others {
   const Wanted& wanted;
   Compared& compared;
@@ -343,7 +343,7 @@ __device__ bool needs_rivals(const CudaSearch& search) {
   return UNIQUENESS > 0 || search.map.confidence != nullptr;
 }
 
-// `labels`, and those next to them.
+// The labels and their neighbours.
 __device__ Labels labels_compared(const CudaSearch& search, const Labels& labels) {
   if (SUB_PIXEL == 0) return labels;
   return {max(labels.first - 1, 0), min(labels.end + 1, search.labels)};
@@ -419,7 +419,7 @@ __device__ void decide(const CudaSearch& search, const Strip& strip, int row, bo
         found ? parallax::refine::confidence(cost_of(best), rival != no_cost, rival) : 0;
 }
 
-// Finds the best of all warps, in shared memory.
+// Finds the best label over all warps, in shared memory.
 __device__ void find_best(const CudaSearch& search, const Strip& strip, const Wanted& wanted,
                           const Labels& labels, PerPixel<Key>& best) {
   for (int row = threadIdx.y; row < ROWS; row += blockDim.y) best[row][threadIdx.x] = no_key;
@@ -463,7 +463,7 @@ __device__ __forceinline__ void make_map(const CudaSearch& search) {
 
 }  // namespace
 
-// Strips: grid.x = bands of rows, grid.y = strips of a band, grid.z = images; a block has a strip, and 32
+// Strips: grid.x = bands of rows, grid.y = strips of a band, grid.z = images; a block has a strip, with 32
 // threads for each of its warps.
 
 #if PYRAMID
@@ -484,7 +484,7 @@ extern "C" __global__ void __launch_bounds__(256, BLOCKS)
 #endif
 
 #if UNIQUENESS == 0 && SUB_PIXEL == 0
-// Searches the image, where only the best label is wanted.
+// Searches the image if only the best label is wanted.
 extern "C" __global__ void __launch_bounds__(256, BLOCKS)
     search_image(const __grid_constant__ CudaSearch search) {
   wait_for_previous();
@@ -492,7 +492,7 @@ extern "C" __global__ void __launch_bounds__(256, BLOCKS)
 }
 #endif
 
-// Searches the image, with the costs that the best is compared with.
+// Searches the image, and finds the costs with which the best cost is compared.
 extern "C" __global__ void __launch_bounds__(256, BLOCKS)
     search_and_compare(const __grid_constant__ CudaSearch search) {
   wait_for_previous();

@@ -10,12 +10,12 @@ namespace parallax::census {
 struct CudaLevel {
   int width, height;
   void* gray[2];               // bytes, or 16 bits
-  unsigned char* validity[2];  // 1, or 0 = masked; written only where the image has a mask
-  // Rows of VALUES planes of words, from the row of pixel (0, 0); the rows above and below the image that a
-  // window reaches repeat its border. Bit i of a signature is bit i mod 32 of word i / 32. For AD-census, the
-  // last plane is gray of 8 bits.
+  unsigned char* validity[2];  // 1 = valid, 0 = masked; written only if the image has a mask
+  // Rows of VALUES planes of words, from the row of pixel (0, 0) on; the rows above and below the image that
+  // a window reaches repeat its border. Bit i of a signature is bit i mod 32 of word i / 32. For AD-census,
+  // the last plane has 8-bit gray values.
   unsigned* signatures[2];
-  int* disparities[2];  // of levels above the image: see no_disparity
+  int* disparities[2];  // for levels above the image: see no_disparity
 };
 
 constexpr int most_cuda_levels = 30;
@@ -50,7 +50,7 @@ struct CudaSearch {
   const int* masked;
   int lowest, labels;
   int search_radius;
-  CudaMap map;  // of the image itself
+  CudaMap map;  // for the image itself
 };
 
 }  // namespace parallax::census

@@ -28,13 +28,13 @@ using opencl::Shape;
 constexpr int square = 4, levels_a_launch = PARALLAX_CENSUS_LEVELS;
 constexpr int item_rows = 4;
 
-// How each kind of device works on images.
+// The layout of images for each kind of device.
 struct Layout {
   bool is_processor;
-  int value_bytes;                        // of a signature's planes
+  int value_bytes;                        // bytes of a value in a signature's planes
   int described_columns, described_rows;  // columns and rows described together
-  int lanes, rows;                        // of a searched tile or strip, not counting its windows
-  int shares;                             // parts of a strip's labels, one work item each
+  int lanes, rows;                        // size of a searched tile or strip, without its windows
+  int shares;                             // parts of a strip's labels, one per work item
   int before;                             // columns of signatures written beside the image
 };
 
@@ -113,7 +113,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   int radius() const { return parameters_.window / 2; }
   int bits() const { return static_cast<int>(neighbourhood_.neighbours.size()); }
   bool with_gray() const { return parameters_.cost == CensusCost::ad_census; }
-  // Of a signature.
+  // The number of words of a signature.
   int words() const { return divide_round_up(bits(), 8 * layout_of_device_.value_bytes); }
   int planes() const { return words() + (with_gray() ? 1 : 0); }
   int gray_bytes() const { return static_cast<int>(bytes_per_sample(format().depth)); }
@@ -138,7 +138,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
     // On a GPU, the same for all levels, because it is a compile-time constant.
     level.signature_stride =
         device.is_processor ? level.stride + 2 * device.before : round_up(format().size.width, 256);
-    // On a GPU, rows above and below the image repeat its border, and the last strip may end below.
+    // On a GPU, rows above and below the image repeat its border, and the last strip may end below it.
     const int above = device.is_processor ? 0 : radius();
     const int rows =
         device.is_processor ? extent.height : round_up(extent.height, device.rows) + 2 * radius();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census matching on OpenCL: from the caller's images to gray pyramids, and from these to signatures.
+// Census matching on OpenCL: makes gray pyramids from the caller's images, and signatures from the pyramids.
 //
-// Specialised by GRAY (the type of a gray value), GRAY_BITS, SUM (a type that holds nine of them), PROCESSOR
-// (whether the device is one), TILE_COLUMNS and TILE_ROWS that are described together, BEFORE (columns of
-// signatures before the image). For a GPU, whose registers cannot be indexed, also by what an
-// OpenclTransform says, and RADIUS (rows above and below the image that repeat its border).
+// Specialised by GRAY (the type of a gray value), GRAY_BITS, SUM (a type that holds nine gray values),
+// PROCESSOR (whether the device is one), TILE_COLUMNS and TILE_ROWS that are described together, BEFORE
+// (columns of signatures before the image). For a GPU, whose registers cannot be indexed, also by the fields
+// of OpenclTransform, and RADIUS (rows above and below the image that repeat its border).
 
 static global GRAY* gray_at(global uchar* memory, const OpenclLevel* level, int side, int x, int y) {
   return (global GRAY*)(memory + level->gray[side]) + y * level->stride + x;
@@ -92,9 +92,9 @@ kernel void halve(global uchar* memory, OpenclLevels levels) {
 }
 
 typedef struct {
-  int level;  // of those described
+  int level;  // one of the described levels
   int side;
-  int x, y;  // its first pixel
+  int x, y;  // first pixel
 } Tile;
 
 static Tile own_tile(const OpenclLevels* levels) {
@@ -130,7 +130,7 @@ static void load_row(const global GRAY* row, int width, int x, GRAY* to) {
   for (int i = 0; i < SEEN_COLUMNS; ++i) to[i] = row[clamp(x + i, 0, width - 1)];
 }
 
-// The values that the neighbours of a row of pixels are compared with; `centre` is the first of the pixels.
+// The values with which the neighbours of a row of pixels are compared; `centre` is the first of the pixels.
 static void find_references(const GRAY* centre, bool modified, GRAY* references) {
   if (!modified) {
     for (int i = 0; i < TILE_COLUMNS; ++i) references[i] = centre[i];
@@ -144,7 +144,7 @@ static void find_references(const GRAY* centre, bool modified, GRAY* references)
   }
 }
 
-// Writes a row of the tile to a plane; beside the image, repeats its border.
+// Writes a row of the tile to a plane, and repeats its border beside the image.
 static void store_row(const OpenclLevel* level, int x, const uchar* bytes, global uchar* plane) {
   const int end = min(x + TILE_COLUMNS, level->width);
   if (x + TILE_COLUMNS <= level->width)

@@ -4,14 +4,14 @@
 // Specialised by PLANES (see OpenclLevel), WORDS of a signature, WITH_GRAY (for AD-census), WINDOW, SUB_PIXEL
 // (whether disparities have sub-pixel precision).
 
-// For functions in which an argument determines the shape of a loop.
+// Used for functions in which an argument determines the shape of a loop.
 #define RADIUS (WINDOW / 2)
 #define NO_DISPARITY INT_MIN
 // No pixel has this cost or this label.
 #define NO_COST 0xFFFF
 #define NO_LABEL 0xFFFF
 
-// The column of the other image that a column is compared with.
+// The column of the other image with which a column is compared.
 static int other_column(int x, int disparity, int side) {
   return side == 0 ? x - disparity : x + disparity;
 }
@@ -21,7 +21,7 @@ typedef struct {
   int first, count;
 } Labels;
 
-// The labels that a pixel is searched for, from the estimates of the level above.
+// The labels for which a pixel is searched, from the estimates of the level above.
 static Labels labels_around(const global uchar* memory, const OpenclSearch* search, int side, int x, int y) {
   const OpenclLevel* above = &search->above;
   int lowest = INT_MAX, highest = NO_DISPARITY;
@@ -47,7 +47,7 @@ static const global uchar* validity_at(const global uchar* memory, const OpenclL
   return memory + level->validity[side] + y * level->stride + x;
 }
 
-// The result of a pixel of the image. Costs are NO_COST where there are none.
+// The result of a pixel of the image. Costs are NO_COST if they do not exist.
 typedef struct {
   int label;  // or NO_LABEL
   int best, before, after, rival;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search of census matching on a GPU with OpenCL. A work item has a column of a strip of ROWS rows, and
 // takes labels in pairs, whose costs share a word, in 16 bits each. For a pair it goes down the strip, and
-// what the windows reach above and below: the sum of its column of the window is updated by the row that
-// enters and the row that leaves. Neighbouring columns are then added up: between the lanes of a warp on NVIDIA's
-// GPUs, in local memory on others. The second dimension of a group shares out the labels of the same strip.
+// the parts of windows above and below: the sum of its column of the window is updated by the row that enters
+// and the row that leaves. Neighbouring columns are then added up: between the lanes of a warp on NVIDIA's
+// GPUs, in local memory on others. The second dimension of a group distributes the labels of the same strip.
 //
 // Below the coarsest level, a strip is searched for the labels that any of its pixels wants; a pixel compares
-// only those that it wants itself.
+// only the labels that it wants itself.
 //
 // Specialised by ROWS (even, at most 32) and STRIDE of signatures, too, and by the macros of lanes.cl.
 
 #define LANES 32
-#define COLUMNS (LANES - 2 * RADIUS)  // that have full windows
+#define COLUMNS (LANES - 2 * RADIUS)  // columns with full windows
 #define WINDOW_ROWS (ROWS + 2 * RADIUS)
 #define PIXELS (ROWS * LANES)
 
-// A cost and, in the lower half, its label: the least key is the lowest cost, ties to the lowest label.
+// A cost and, in the lower half, its label: the lowest key has the lowest cost; ties go to the lowest label.
 #define NO_KEY UINT_MAX
 
 // Bits for pairs of labels that must be compared with the best, folded.
@@ -35,8 +35,8 @@ typedef struct {
 // The pixels of a work item.
 typedef struct {
   int side;
-  int x, y;     // the topmost
-  bool exists;  // the items at the end have no full windows
+  int x, y;     // the topmost pixel
+  bool exists;  // false for the items at the end, which have no full windows
 } Strip;
 
 static Strip own_strip(const OpenclSearch* search) {
@@ -50,7 +50,7 @@ static int pixel_of(int row) {
   return row * LANES + (int)get_local_id(0);
 }
 
-// A bit for each row of the strip, including rows below the image.
+// The validity of each row of the strip as a bit, including rows below the image.
 static uint validity_of(const global uchar* memory, const OpenclSearch* search, int side, int x, int y) {
   if (!search->masked[side]) return UINT_MAX;
   const int rows = min(ROWS, search->level.height - y);
@@ -68,7 +68,7 @@ static uint candidates(const global uchar* memory, const OpenclSearch* search, c
   return validity_of(memory, search, 1 - strip->side, x, strip->y);
 }
 
-// The labels that the pixels of a work item are searched for; the same for two rows.
+// The labels for which the pixels of a work item are searched; the same for two rows.
 typedef struct {
   Labels of[ROWS / 2];
 } Wanted;
@@ -114,7 +114,7 @@ static void find_wanted(const global uchar* memory, const OpenclSearch* search, 
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// A column of the base image, from the row where the windows of the strip's first row begin.
+// A column of the base image, from the first row of the windows of the strip's first row on.
 typedef struct {
   uint of[WINDOW_ROWS][PLANES];
 } BaseColumn;
@@ -138,7 +138,7 @@ static void load_base(const global uchar* memory, const OpenclSearch* search, co
 
 static uint pixel_cost(const uint* base, const global uint* other, uint truncation) {
 #if WORDS == 3
-  // A full adder: sum and carry of three bits save one population count.
+  // A full adder: the sum and carry of three words save one population count.
   const uint a = base[0] ^ other[0], b = base[1] ^ other[STRIDE], c = base[2] ^ other[2 * STRIDE];
   uint cost = popcount(a ^ b ^ c) + 2 * popcount((a & b) | (c & (a | b)));
 #else
@@ -176,9 +176,9 @@ INLINE void sum_columns(const global uchar* memory, const OpenclSearch* search, 
 
 #if NVIDIA
 
-// The sum of the values of as many lanes as a window has columns, from this one on.
+// The sum of the values of as many lanes as a window has columns, from this lane on.
 INLINE uint sum_of_lanes(uint value) {
-  uint sum = 0, span = value;  // `span` is a sum of `step` lanes
+  uint sum = 0, span = value;  // `span` is the sum over `step` lanes
   int reach = 0;
   UNROLLED
   for (int step = 1; step <= WINDOW; step *= 2) {
@@ -250,8 +250,8 @@ static void compare_with_best(local Shared* shared, const Wanted* wanted, int ro
   if (abs(difference) > 1 && wants(wanted, row, label)) atomic_min(&shared->rivals[pixel], (uint)cost);
 }
 
-// Goes through all pairs of labels: to find the best, or the costs that it is compared with. Costs next to
-// the best are used whether they were searched or not.
+// Goes through all pairs of labels, to find the best labels or the costs with which they are compared. Costs
+// next to the best are used whether they were searched or not.
 INLINE void sweep(const global uchar* memory, const OpenclSearch* search, const Strip* strip,
                   const Wanted* wanted, const BaseColumn* base, bool compares, bool rivals,
                   local Shared* shared) {

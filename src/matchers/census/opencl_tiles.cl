@@ -5,7 +5,7 @@
 //
 // Specialised also by ROWS of a tile (even) and TOGETHER, the number of pixel costs whose sum fits in a byte.
 
-// As many as fill LANES together with the columns that their windows reach.
+// A tile's columns and the columns that its windows reach fill LANES together.
 #define LANES 64
 #define TILE_COLUMNS (LANES - 2 * RADIUS)
 #define TILE_ROWS ROWS
@@ -13,9 +13,9 @@
 #define PIXELS (TILE_ROWS * LANES)
 
 typedef struct {
-  int x, y;         // its first pixel
-  int width, rows;  // its part inside the image
-  int side;         // of the image that the tile belongs to
+  int x, y;         // first pixel
+  int width, rows;  // part inside the image
+  int side;         // side of the tile's image
 } Tile;
 
 // State of a tile's pixels.
@@ -31,7 +31,7 @@ typedef struct {
 // A bit for each label.
 #define LABEL_WORDS (65536 / 32)
 
-// Words between the first and the last label are in use.
+// Only the words between the first and the last label are in use.
 static void want(uint* wanted, Labels labels) {
   const int last = labels.first + labels.count - 1;
   for (int word = labels.first / 32; word <= last / 32; ++word) {
@@ -68,7 +68,7 @@ static void start_from_estimates(const global uchar* memory, const OpenclSearch*
     }
 }
 
-// What a search finds: the best labels; the costs for sub-pixel disparities; and rivals, too.
+// Purposes of a search: the best labels; the costs for sub-pixel disparities; and rivals, too.
 #define FIND_BEST 0
 #define COMPARE 1
 #define COMPARE_WITH_RIVALS 2
@@ -132,7 +132,7 @@ static void drop_missing(const global uchar* memory, const OpenclSearch* search,
 }
 
 // Compares a label's costs with the best ones so far, in a row of the tile. A pixel's interval of labels has
-// no gaps: wherever it matters, the last label tried is the one before.
+// no gaps, so the last label tried is the previous one wherever it matters.
 INLINE void decide_row(const Candidate* candidate, const ushort* costs, Kept* kept, int row, bool neighbours,
                        bool rivals) {
   const ushort current = candidate->label;

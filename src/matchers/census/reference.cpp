@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The specification of census matching, written directly from census.h: every window is summed separately.
-// Slow on purpose.
+// The specification of census matching, written directly from census.h: every window is summed separately. It
+// is slow on purpose.
 
 #include <algorithm>
 #include <bitset>
@@ -26,7 +26,7 @@ struct Label {
   int disparity, row_offset;
 };
 
-// The cheapest candidate of a pixel in one row.
+// The candidate of the lowest cost of a pixel in one row.
 struct Winner {
   int disparity;  // no_disparity = there is none
   int cost;
@@ -38,11 +38,11 @@ struct ReferencePlanes {
   View<std::uint8_t> mask;  // not 0 = valid
   View<Signature> signatures;
   View<std::int32_t> disparity;
-  std::vector<View<Winner>> cheapest;  // by row offset
+  std::vector<View<Winner>> cheapest;  // [row offset]
   refine::RowVotes votes;
 };
 
-// Disparities from `lowest` to `highest`; empty where highest < lowest.
+// Disparities from `lowest` to `highest`; empty if highest < lowest.
 struct Interval {
   int lowest, highest;
 };
@@ -161,7 +161,7 @@ class Reference final : public host::Plan, public CensusPlan {
       }
   }
 
-  // The value that the neighbours of (x, y) are compared with.
+  // The value with which the neighbours of (x, y) are compared.
   int reference_value(const View<std::uint16_t>& image, int x, int y) const {
     if (!neighbourhood_.modified) return image.at(x, y);
     int sum = 0;
@@ -241,7 +241,7 @@ class Reference final : public host::Plan, public CensusPlan {
     return planes(level, side).cheapest[index(v + levels_[index(level)].rows)].at(x, y);
   }
 
-  // The cheapest candidate of a pixel of that side in one row, ties to the lowest.
+  // The candidate of the lowest cost of a pixel of that side in one row, ties to the lowest.
   Winner cheapest_of(int level, int side, int x, int y, int v) const {
     const Interval searched = interval(level, side, x, y);
     Winner best{no_disparity, 0};
@@ -293,7 +293,7 @@ class Reference final : public host::Plan, public CensusPlan {
     return order;
   }
 
-  // Its disparity is no_disparity where there is none.
+  // The pixel's label; its disparity is no_disparity if there is none.
   Label winner(int level, int side, int x, int y) const {
     for (const int v : preferred(level, side, x, y))
       if (const int d = cheapest(level, side, x, y, v).disparity; d != no_disparity) return {d, v};
@@ -319,8 +319,8 @@ class Reference final : public host::Plan, public CensusPlan {
     return other && *other <= refine::ambiguity_bound(cost(0, x, y, best), parameters_.uniqueness);
   }
 
-  // The costs next to the best are used whether they were searched or not. Where one of them is lower, the
-  // minimum lies at the border of the searched interval, and there is nothing to refine.
+  // The costs next to the best are used whether they were searched or not. If one of them is lower, the
+  // minimum lies at the border of the searched interval, and is not refined.
   float refined(int x, int y, Label label) const {
     const Level& full = levels_.front();
     const auto [d, v] = label;

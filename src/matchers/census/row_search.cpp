@@ -62,7 +62,7 @@ void RowSearch::count_votes_of_square(int level, int column, int row) const {
   std::int64_t* sums = votes(level).own(column, row);
   std::fill_n(sums, votes(level).offsets(), 0);
   for (int y = row * side; y < std::min((row + 1) * side, own.size.height); ++y) {
-    std::uint16_t counted[side];  // all bits of those pixels that have candidates in all rows
+    std::uint16_t counted[side];  // [side]: all bits set at pixels that have candidates in all rows
     std::fill_n(counted, count, std::uint16_t{0xFFFF});
     for (int v = -own.rows; v <= own.rows; ++v) {
       const std::uint16_t* costs = memory_.costs + place(level, v, y) + x;

@@ -36,14 +36,14 @@ using WordVector = hn::Vec<Words>;
 enum State {
   best_cost,
   best_label,
-  first_label,  // of the interval that is searched
-  label_span,   // its length less 1
+  first_label,  // first label of the searched interval
+  label_span,   // length of the interval less 1
   cost_before,  // cost of the label before the best one
   cost_after,
-  previous_cost,      // of the label before the current one
+  previous_cost,      // cost of the label before the current one
   rival_cost,         // lowest cost searched more than one label away from the best
   distant_cost,       // lowest cost searched two or more labels before the current one
-  previous_searched,  // of the label before the current one, if it was searched
+  previous_searched,  // cost of the label before the current one, if it was searched
 };
 
 class Tile {
@@ -104,7 +104,7 @@ class Tile {
     if (neighbours) want_neighbours();
   }
 
-  // Pixels of the level above a row of tiles, with one before and one after.
+  // Pixels of the level above a row of tiles, and one on either side.
   static constexpr int most_above = tile_lanes / 2 + 2;
   using Above = std::uint16_t[most_above];
 
@@ -124,7 +124,7 @@ class Tile {
     for (int label = 1; label < labels(); ++label) changes[label] += changes[label - 1];
   }
 
-  // The extreme estimates in rows y − 1 to y + 1 of the level above; the highest is 0 where there is none.
+  // The extreme estimates in rows y − 1 to y + 1 of the level above; the highest is 0 without estimates.
   void find_extremes(int count, int y, Above& lowest, Above& highest) const {
     const Estimates& above = s_.estimates;
     const int first = x_ / 2 - 1;
@@ -144,7 +144,7 @@ class Tile {
     find(std::min(first + count + 1, above.size.width - 1), count + 1);
   }
 
-  // The labels searched below each of `count` pixels: `first`, and `span` more.
+  // The labels searched for each of `count` pixels on the level below: `first`, and `span` more.
   void find_intervals(int count, const Above& lowest, const Above& highest, Above& first, Above& span) const {
     const int offset = 2 * s_.estimates.lowest - s_.level.lowest, radius = s_.search_radius,
               end = labels() - 1;
@@ -189,7 +189,7 @@ class Tile {
   struct Candidate {
     int label, shift;
     int first_column, last_column;
-    bool continues;  // the label before is one, too
+    bool continues;  // whether the previous label is a candidate, too
   };
 
   // Labels whose costs are computed together, while the signatures of the base image are loaded.
@@ -397,7 +397,7 @@ class Tile {
     return hn::And(exists, hn::Ne(hn::Load(d, valid), hn::Zero(d)));
   }
 
-  // Compares a label's costs with the best ones so far, of the pixels from `states` on.
+  // Compares a label's costs with the best costs so far, for the pixels from `states` on.
   template <bool neighbours, bool rival, bool limited>
   static HWY_INLINE void decide(const Candidate& candidate, std::uint16_t* HWY_RESTRICT states,
                                 WordVector cost) {
@@ -495,7 +495,7 @@ class Tile {
     for (int x = 0; x < columns_; ++x) status[x] = mask[x] != 0 ? status[x] : code(Status::input_masked);
   }
 
-  // refine::sub_pixel_offset() in vectors, added where there is a disparity.
+  // Adds refine::sub_pixel_offset(), computed in vectors, to existing disparities.
   void add_fractions(int row, float* disparity) const {
     const hn::ScalableTag<float> d;
     const hn::Rebind<std::int32_t, decltype(d)> d_int;
@@ -545,7 +545,7 @@ class Tile {
   const Search& s_;
   const TileMemory& memory_;
   int radius_;
-  int x_, y_;  // of the tile's first pixel
+  int x_, y_;  // the tile's first pixel
   int columns_, rows_;
 };
 

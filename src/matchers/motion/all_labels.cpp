@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coarse levels are kept as a whole. Of the finest one, which is three times as large as all others together, only the few
-// rows between the first half-sweep and the decision are kept, unless there are many half-sweeps. Its data costs are
-// computed twice instead: once for the next level, and once when its rows come.
+// Coarse levels are kept as a whole. The finest level is three times as large as all others together, so only
+// the few rows between its first half-sweep and the decision are kept, unless there are many half-sweeps.
+// Instead, its data costs are computed twice: for the next level, and when its rows are reached.
 
 #include "matchers/motion/all_labels.h"
 
@@ -19,13 +19,14 @@
 namespace parallax::motion {
 namespace {
 
-// Half-sweeps that follow each other closely. With more in the finest level, it is kept as a whole, too.
+// The maximum number of half-sweeps that follow each other closely. With more of them in the finest level, it
+// is kept as a whole, too.
 constexpr int most_at_once = 8;
 
 constexpr int columns_beside[] = {0, 0, -1, 1};
 constexpr int rows_beside[] = {-1, 1, 0, 0};
 
-// Of rows that several threads compute: no more than some bands for each thread, of `fewest` rows or more.
+// Bands of rows that several threads compute: no more than some for each thread, of `fewest` rows or more.
 class Bands {
  public:
   Bands(int rows, int fewest, int most, const Workers& workers)
@@ -52,14 +53,14 @@ struct AllLabels::Implementation {
   struct Scratch {
     std::byte *sending, *deciding, *costs[4], *sums;
     float* units;
-    LabelRows finest;  // of a tile, where the level is not kept
+    LabelRows finest;  // rows of a tile, if the level is not kept
     std::uint16_t *column, *row;
     float *lowest, *before[2], *after[2], *rival;
   };
 
   std::size_t count() const { return static_cast<std::size_t>(labels_.count()); }
   int iterations(std::size_t level) const { return model_.iterations(scale_index_, level); }
-  // Of columns, or of pixels of a parity.
+  // A range of columns, or of pixels of a parity.
   struct Range {
     int first, last;
   };
@@ -91,7 +92,7 @@ struct AllLabels::Implementation {
 
   int lines_at_once(int count, int lines) const;
   LabelRows tile_rows() const;
-  // Columns around a tile that its decisions depend on.
+  // Columns around a tile on which its decisions depend.
   int tile_border() const { return round_up(iterations(0) + 1, 4); }
 
   void match_level(std::size_t level, const Workers& workers) const;
@@ -107,9 +108,9 @@ struct AllLabels::Implementation {
   Arithmetic arithmetic_;
   std::size_t element_;
   std::vector<Size> sizes_;
-  std::vector<LabelRows> levels_;  // the finest one without memory, unless it is kept
+  std::vector<LabelRows> levels_;  // the finest one has no memory unless it is kept
   bool keeps_finest_;
-  std::vector<View<std::uint16_t>> gray_;  // of the levels but the finest
+  std::vector<View<std::uint16_t>> gray_;  // for all levels except the finest
   ParityFeatures features_;
   std::byte* zeros_ = nullptr;
   std::vector<std::uint8_t> table_;
@@ -244,7 +245,7 @@ void AllLabels::Implementation::sum_levels(const Workers& workers) const {
     });
 }
 
-// From costs of the finest level, which are computed for it, some pixels at a time.
+// Sums the costs of the finest level, which are computed for this purpose, some pixels at a time.
 void AllLabels::Implementation::sum_first_level(int y, const Scratch& scratch) const {
   const LabelRows &fine = levels_[0], &coarse = levels_[1];
   const int line = widest_vector_bytes / static_cast<int>(element_);
@@ -316,7 +317,7 @@ void AllLabels::Implementation::write_edges_as(const LabelRows& rows, std::size_
   }
 }
 
-// Of the pixels with x + y even: the others send before theirs are read.
+// Starts the messages of the pixels with x + y even; the other pixels send before theirs are read.
 void AllLabels::Implementation::start_messages(const LabelRows& rows, std::size_t level, int y) const {
   const int parity = y % 2;
   for (int to = 0; to < side::count; ++to) {
@@ -380,15 +381,16 @@ void AllLabels::Implementation::match_level(std::size_t level, const Workers& wo
     sweep_level(level, done, std::min(most_at_once, iterations(level) - done), workers);
 }
 
-// In bands of rows, each with a thread: first all rows whose half-sweeps need none of another band; then the others,
-// around where bands meet.
+// Bands of rows have a thread each. First all rows are computed whose half-sweeps need no other band, then
+// the rows around the borders of bands.
 void AllLabels::Implementation::sweep_level(std::size_t level, int done, int count,
                                             const Workers& workers) const {
   const LabelRows& rows = levels_[level];
   const Bands bands(rows.size.height, 2 * count, workers.threads() * workers.ranges_per_thread(), workers);
   const int line = widest_vector_bytes / static_cast<int>(element_), lines = rows.computed / line;
   const int block = lines_at_once(count, lines), blocks = divide_round_up(lines + count - 1, block);
-  // In blocks of columns, too; each half-sweep of a block begins and ends a vector farther left than the one before.
+  // Also in blocks of columns; each half-sweep of a block begins and ends a vector farther left than the
+  // previous one.
   const auto sweep_rows = [&](const auto& range, const auto& arrive, int slot) {
     for (int i = 0; i < blocks; ++i)
       follow_closely(
@@ -425,7 +427,8 @@ void AllLabels::Implementation::sweep_level(std::size_t level, int done, int cou
   });
 }
 
-// Widest vectors of a parity whose rows stay in the cache during `count` half-sweeps; of `lines`.
+// The number of widest vectors of a parity, out of `lines`, whose rows stay in the cache during `count`
+// half-sweeps.
 int AllLabels::Implementation::lines_at_once(int count, int lines) const {
   const std::size_t line = 2 * LabelRows::planes * this->count() * widest_vector_bytes,
                     fit = std::max<std::size_t>(1,
@@ -433,8 +436,8 @@ int AllLabels::Implementation::lines_at_once(int count, int lines) const {
   return fit < static_cast<std::size_t>(lines) ? static_cast<int>(fit) : lines + count - 1;
 }
 
-// Rows of the finest level, or of a part of its columns, which stay in the cache from their first half-sweep to the
-// decision.
+// Rows of the finest level, or of a part of its columns, that stay in the cache from their first half-sweep
+// to the decision.
 LabelRows AllLabels::Implementation::tile_rows() const {
   const Size size = sizes_[0];
   const auto of = [&](int pixels) {
@@ -442,7 +445,7 @@ LabelRows AllLabels::Implementation::tile_rows() const {
   };
   const LabelRows all = of(parity_pixels(size));
   if (all.used_bytes() <= cached_bytes_) return all;
-  // An even number of vectors, which needs the least padding.
+  // The even number of vectors that needs the least padding.
   const int step = 2 * widest_vector_bytes / static_cast<int>(element_);
   int pixels = round_up(2 * tile_border(), step);
   while (of(pixels + step).used_bytes() <= cached_bytes_) pixels += step;
@@ -478,7 +481,7 @@ void AllLabels::Implementation::match_tile(const Tile& tile, const Output& outpu
   LabelRows rows = scratch.finest;
   rows.first = tile.first;
   const int height = rows.size.height, count = iterations(0);
-  // The decision needs the last messages of the rows beside its own, and so on.
+  // The decision needs the last messages of the neighbouring rows, and so on.
   const auto range = [&](int k) -> RowRange {
     return {std::max(0, tile.rows.first - count + k), std::min(height, tile.rows.last + count - k)};
   };

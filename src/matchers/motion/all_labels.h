@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion on the CPU where each pixel considers all labels: a pyramid of messages over the labels of one scale.
+// Motion on the CPU if each pixel considers all labels: a pyramid of messages over the labels of one scale.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,9 @@
 
 namespace parallax::motion {
 
-// The label of the lowest belief, and on both axes the beliefs of its neighbours, which are infinite where they are no labels.
-// The rival, the same on both, is the lowest belief of a label more than one away on an axis; infinite where there is none.
+// The label of the lowest belief, and on both axes the beliefs of its neighbours, which are infinite where
+// there are no labels. The rival, the same on both axes, is the lowest belief of a label more than one away
+// on an axis; infinite if there is none.
 struct Decision {
   Offset offset;
   refine::Beliefs columns, rows;
@@ -23,18 +24,18 @@ class AllLabels {
   // A thread's share of the largest cache.
   static constexpr std::size_t usual_cached_bytes = 12 << 20;
 
-  // Of a scale that considers all labels; `scale_index` is its place in scales(). The model must outlive this. Rows in work
-  // take `cached_bytes` of a thread, or a few columns of them.
+  // For a scale that considers all labels; `scale_index` is its index in scales(). The model must outlive
+  // this. Rows in work take `cached_bytes` of a thread, or a few columns of them do.
   AllLabels(const Model& model, const Scale& scale, std::size_t scale_index, int slots,
             std::size_t cached_bytes = usual_cached_bytes);
   ~AllLabels();
 
-  // Called twice, as Arena says, before any other function.
+  // Called twice (see Arena), before any other function.
   void reserve(Arena& arena);
   // Called once, after reserve().
   void fill_memory();
 
-  // What becomes of the beliefs of a pixel; masked pixels and pixels without any right pixel have beliefs, too.
+  // The destination of a pixel's beliefs; masked pixels and pixels without any right pixel have beliefs, too.
   struct Output {
     View<Offset> best;  // the label of the lowest belief; may be empty
     // May be empty. Called once for each pixel, by several threads at once.

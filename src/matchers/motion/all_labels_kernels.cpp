@@ -24,7 +24,7 @@ struct Number {
   using Tag = hn::ScalableTag<T>;
   using Vector = hn::Vec<Tag>;
   static constexpr bool integer = std::numeric_limits<T>::is_integer;
-  // Above all beliefs.
+  // Sentinel above all beliefs.
   static constexpr T highest = integer ? std::numeric_limits<T>::max() : std::numeric_limits<T>::infinity();
   static HWY_INLINE Vector add(Vector a, Vector b) {
     if constexpr (integer)
@@ -59,7 +59,7 @@ struct Arriving {
       from_stride[d] = row.from_stride[d];
     }
   }
-  // The next label.
+  // Loads the next label.
   HWY_INLINE void load() {
     const typename N::Tag tag;
     for (int d = 0; d < side::count; ++d) {
@@ -69,7 +69,7 @@ struct Arriving {
     costs = hn::LoadU(tag, data);
     data += stride;
   }
-  // In the reference's order, which matters to floats.
+  // Adds in the reference's order, which affects floats.
   HWY_INLINE Vector belief() const {
     return hn::Add(
         hn::Add(hn::Add(hn::Add(messages[side::below], messages[side::above]), messages[side::right]),
@@ -89,8 +89,8 @@ struct Arriving {
   Vector messages[side::count], costs;
 };
 
-// The messages of a vector of pixels to all four sides. Forward and backward along each row of labels, then forward along
-// the columns, which reads every input once; then backward along the columns.
+// The messages of a vector of pixels to all four sides. Passes forward and backward along each row of labels,
+// then forward along the columns, which reads every input once; then backward along the columns.
 template <class N>
 HWY_INLINE void send(const SendingRow& row, std::ptrdiff_t i) {
   using Element = typename N::Element;
@@ -99,7 +99,7 @@ HWY_INLINE void send(const SendingRow& row, std::ptrdiff_t i) {
   const int lanes = static_cast<int>(hn::Lanes(tag)), step = side::count * lanes;
   const int columns = row.labels.width, rows = row.labels.height;
   const std::ptrdiff_t stride = row.stride, row_stride = columns * stride;
-  Element* reached = static_cast<Element*>(row.scratch);  // of a row of labels
+  Element* reached = static_cast<Element*>(row.scratch);  // a row of labels
   Arriving<N> arriving(row, i);
   Element* to[side::count];
   Vector slopes[side::count], least[side::count], reach[side::count];
@@ -203,13 +203,13 @@ struct Beliefs {
     const bool exists = r >= 0 && k >= 0 && r < labels.height && k < labels.width;
     return exists ? static_cast<float>(at(r, k, lane)) : std::numeric_limits<float>::infinity();
   }
-  // So that a label and those around it are no rivals.
+  // Removes a label and its neighbours, which are no rivals.
   void remove(int r, int k, int lane) const {
     for (int v = std::max(0, r - 1); v <= std::min(r + 1, labels.height - 1); ++v)
       for (int u = std::max(0, k - 1); u <= std::min(k + 1, labels.width - 1); ++u)
         at(v, u, lane) = N::highest;
   }
-  // Of those that are left.
+  // The lowest of the remaining beliefs.
   HWY_INLINE void find_lowest() {
     const typename N::Tag tag;
     Vector lowest = hn::Set(tag, N::highest);
@@ -297,7 +297,7 @@ void sum_integers(const SummingRow& row) {
 }
 
 void sum_floats(const SummingRow& row) {
-  // Pairs of vectors are no more than a widest one.
+  // Pairs of vectors are no longer than a widest one.
   const hn::CappedTag<float, widest_vector_bytes / sizeof(float) / 2> tag;
   const int lanes = static_cast<int>(hn::Lanes(tag));
   float* sums = static_cast<float*>(row.scratch);
@@ -355,13 +355,13 @@ void copy_row_here(Arithmetic arithmetic, const CopyingRow& row) {
   });
 }
 
-// Features of the pixels that a label pairs with those of a row.
+// Features of the pixels that a label pairs with a row's pixels.
 struct Partner {
   const std::uint8_t* planes;
   const std::uint8_t* valid;
 };
 
-// Where the right pixels of label (r, k) of pixel i begin: those outside the frame take no part.
+// The first right pixels of label (r, k) for pixel i; pixels outside the frame take no part.
 HWY_INLINE Partner partner(const CostingRow& row, int r, int k, int i) {
   const int shift = row.parity - (row.labels.first.x + k), parity = shift & 1;
   const std::ptrdiff_t at = std::clamp(i + (shift - parity) / 2, -FeatureLayout::border, row.layout.pixels);
@@ -419,7 +419,7 @@ void census_bytes(const CostingRow& row, int i) {
 
 #endif
 
-// Costs that are computed in floats, which hold integers in integer arithmetic.
+// Costs computed as floats, which hold integers in integer arithmetic.
 template <class N, Feature feature>
 void float_costs(const CostingRow& row, int i) {
   using Element = typename N::Element;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inner loops of all_labels.h. Lanes are the pixels of a row whose columns have one parity, which are of one colour of the
-// checkerboard: pixel i is column 2i or 2i + 1. Values of label k of pixel i are element k·stride + i of a plane.
+// Inner loops of all_labels.h. Lanes are the pixels of a row whose columns have one parity, which are of one
+// colour of the checkerboard: pixel i is column 2i or 2i + 1. Values of label k of pixel i are element
+// k·stride + i of a plane.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 
 namespace parallax::motion {
 
-// Where a message goes to, or comes from.
+// The side to which a message goes, or from which it comes.
 namespace side {
 inline constexpr int above = 0, below = 1, left = 2, right = 3, count = 4;
 inline constexpr int opposite[] = {below, above, right, left};
@@ -28,10 +29,11 @@ std::size_t element_bytes(Arithmetic arithmetic);
 // A row of pixels that send messages, or decide.
 struct PixelRow {
   Size labels;
-  int first, last;        // pixels; those that send are full widest vectors
+  int first, last;        // pixels; sending pixels fill widest vectors
   std::ptrdiff_t stride;  // elements between labels
   const void* data;
-  // Messages to these pixels from each side: element i is to pixel i. Their stride is 0 where all labels share zeros.
+  // Messages to these pixels from each side: element i is sent to pixel i. Their stride is 0 if all labels
+  // share zeros.
   const void* from[side::count];
   std::ptrdiff_t from_stride[side::count];
 };
@@ -39,7 +41,7 @@ struct PixelRow {
 struct SendingRow : PixelRow {
   void* to[side::count];
   const void *slopes[side::count], *truncations[side::count];
-  void* scratch;  // of sending_scratch() bytes
+  void* scratch;  // sending_scratch() bytes
 };
 inline std::size_t sending_scratch(Size labels) {
   return static_cast<std::size_t>(labels.width) * side::count * widest_vector_bytes;
@@ -47,11 +49,12 @@ inline std::size_t sending_scratch(Size labels) {
 void send_row(Arithmetic arithmetic, const SendingRow& row);
 
 struct DecidingRow : PixelRow {
-  bool around;                  // whether beliefs around the lowest are asked for
-  std::uint16_t *column, *row;  // of the label of the lowest belief, by pixel
-  // By pixel: the lowest belief, those before and after it along both axes, and the rival; infinite where there is none.
+  bool around;                  // whether beliefs around the lowest are wanted
+  std::uint16_t *column, *row;  // label of the lowest belief, [pixel]
+  // [pixel]: the lowest belief, the beliefs before and after it along both axes, and the rival; infinite
+  // without such a label.
   float *lowest, *before[2], *after[2], *rival;
-  void* scratch;  // of deciding_scratch() bytes
+  void* scratch;  // deciding_scratch() bytes
 };
 inline std::size_t deciding_scratch(Size labels) {
   return (static_cast<std::size_t>(labels.width) * static_cast<std::size_t>(labels.height) +
@@ -60,21 +63,21 @@ inline std::size_t deciding_scratch(Size labels) {
 }
 void decide_row(Arithmetic arithmetic, const DecidingRow& row);
 
-// Data costs of the coarser level: pixel X of it has children of index X in both parities of two rows. A pixel's least
-// is subtracted from all of its labels, and they are cut at the bound.
+// Data costs of the coarser level: pixel X of it has children of index X in both parities of two rows. A
+// pixel's lowest cost is subtracted from all its labels, and the results are limited to the bound.
 struct SummingRow {
   int labels;
   int first, count;         // indices of children; full vectors
   const void* children[4];  // both parities of the first row, then of the second; null = none
-  std::ptrdiff_t stride;    // of the children
-  void* sums[2];            // by parity of the coarse pixel
+  std::ptrdiff_t stride;    // stride of the children
+  void* sums[2];            // [parity of the coarse pixel]
   std::ptrdiff_t sums_stride;
   int bound;      // integer arithmetic only
-  void* scratch;  // of 4 widest vectors for each label
+  void* scratch;  // 4 widest vectors for each label
 };
 void sum_row(Arithmetic arithmetic, const SummingRow& row);
 
-// Messages of a pixel that it takes from the pixel of its index one level up, whose messages are by parity.
+// Messages of a pixel, taken from the pixel of its index one level up, whose messages are by parity.
 struct CopyingRow {
   int labels;
   int computed;
@@ -85,18 +88,19 @@ struct CopyingRow {
 };
 void copy_row(Arithmetic arithmetic, const CopyingRow& row);
 
-// The features of a frame: by row, by parity, planes of census bytes, or one of samples; and last, bytes that are 255 where
-// pixels take part. On both sides of a plane, some of its elements are those of pixels that take no part.
+// The features of a frame: by row, by parity, planes of census bytes, or one plane of samples; and last,
+// bytes that are 255 where pixels take part. The elements on both sides of a plane belong to pixels that take
+// no part.
 struct FeatureLayout {
   static constexpr int border = widest_vector_bytes;
   bool census;
-  int pixels;  // of a parity
+  int pixels;  // pixels of a parity
   int planes() const { return census ? data_cost::most_feature_planes : 1; }
   int sample_bytes() const { return census ? 1 : 2; }
   std::ptrdiff_t elements() const { return round_up(pixels, border) + 2 * border; }
   std::ptrdiff_t half_bytes() const { return (planes() * sample_bytes() + 1) * elements(); }
   std::ptrdiff_t row_bytes() const { return 2 * half_bytes(); }
-  // The planes of a row and parity, of their pixel 0.
+  // Address of pixel 0 in the planes of a row and parity.
   std::ptrdiff_t plane_at(int y, int parity, int plane) const {
     return y * row_bytes() + parity * half_bytes() + (plane * elements() + border) * sample_bytes();
   }
@@ -105,20 +109,20 @@ struct FeatureLayout {
   }
 };
 
-// Data costs of a row of one parity, minus the least of each pixel, cut at the bound.
+// Data costs of a row of one parity, minus the lowest of each pixel, limited to the bound.
 struct CostingRow {
   LabelSpace labels;
   FeatureLayout layout;
-  Size size;  // of the frames
+  Size size;  // size of the frames
   int y, parity;
   const std::uint8_t *left, *right;  // features of the frames, from their first row on
-  int first, count;                  // pixels, of full widest vectors; those beyond the frame cost 0
-  // Costs of 0…63 bits of difference; null if these, or the outside cost, are no bytes.
+  int first, count;                  // pixels, filling widest vectors; those beyond the frame cost 0
+  // Costs of 0…63 differing bits; null if these or the outside cost do not fit in bytes.
   const std::uint8_t* table;
   float scale, outside;
   int differences;
   int bound;  // integer arithmetic only
-  void* out;  // of pixel `first`
+  void* out;  // address of pixel `first`
   std::ptrdiff_t stride;
   float* scratch;  // a widest vector for each label
 };

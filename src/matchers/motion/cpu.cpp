@@ -63,9 +63,9 @@ class Cpu final : public detail::Plan {
   }
 
  private:
-  // The frames of a scale, and what each direction finds.
+  // The frames of a scale, and the results of each direction.
   struct Level {
-    View<std::uint16_t> gray[2];  // of the coarser scales
+    View<std::uint16_t> gray[2];  // for the coarser scales
     View<std::uint8_t> mask[2];
     ScaleFrames frames;
     View<Offset> best[2];
@@ -124,7 +124,7 @@ class Cpu final : public detail::Plan {
     }
   }
 
-  // Sums, over all pixels above and left, of those of the other frame that take part.
+  // Computes, for all pixels, the number of the other frame's pixels above and to the left that take part.
   void find_reachable(const StereoPair& pair) const {
     const View<const std::uint8_t> masks[] = {pair.right_mask, pair.left_mask};
     for (int direction = 0; direction < directions(); ++direction) {
@@ -142,7 +142,7 @@ class Cpu final : public detail::Plan {
     }
   }
 
-  // Whether a pixel has a right pixel of any label.
+  // Whether a pixel has a right pixel for any label.
   bool reachable(int direction, int x, int y) const {
     const LabelSpace labels = labels_of(0, direction);
     const int left = std::max(0, x - labels.last().x), right = std::min(size_.width, x - labels.first.x + 1),
@@ -206,7 +206,7 @@ class Cpu final : public detail::Plan {
     });
   }
 
-  // `labels`: those that the pixel considers.
+  // `labels`: the labels that the pixel considers.
   void take_decision(int direction, int x, int y, const Decision& found, const LabelSpace& labels,
                      const DisparityMap& map) const {
     const View<const std::uint8_t>& mask = pyramid_[0].frames.mask[direction];
@@ -234,11 +234,11 @@ class Cpu final : public detail::Plan {
   std::vector<Scale> scales_;
   RowFeatures samples_;
   std::vector<Level> pyramid_;
-  std::vector<Windows> windows_;  // of all scales but the coarsest
-  AllLabels all_labels_;          // of the coarsest
+  std::vector<Windows> windows_;  // for all scales except the coarsest
+  AllLabels all_labels_;          // for the coarsest scale
   refine::VectorPipeline refinement_;
-  View<float> row_offset_;       // where the caller wants none
-  View<std::int32_t> there_[2];  // of find_reachable()
+  View<float> row_offset_;       // used if the caller wants none
+  View<std::int32_t> there_[2];  // see find_reachable()
   refine::RightVectors right_;
   Arena arena_;
 };

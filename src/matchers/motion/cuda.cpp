@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion on CUDA. Both frames and their features at all scales are shared by the match from the first frame to the second
-// one, and by the match back; these run at once where their memory is small enough.
+// Motion on CUDA. The match from the first frame to the second one and the match back share both frames and
+// their features at all scales; they run at once if their memory is small enough.
 
 #include <bit>
 #include <cstdint>
@@ -32,13 +32,13 @@ using data_cost::CudaImages;
 
 constexpr unsigned block_threads = 128, warp_lanes = 32, block_warps = block_threads / warp_lanes;
 constexpr unsigned directions = 4;
-constexpr int window_elements = 8;  // of a row of a window
-// Unless told otherwise, both matches run at once up to this memory of each.
+constexpr int window_elements = 8;  // elements of a row of a window
+// By default, both matches run at once up to this memory of each.
 constexpr std::size_t most_bytes_at_once = std::size_t{2} << 30;
 
 // Tunables.
 constexpr const char *both_at_once = "both_matches_at_once", *least_blocks = "blocks_per_multiprocessor";
-constexpr int usual_least_blocks = 6;  // as in the kernel, on GPUs since compute capability 9.0
+constexpr int usual_least_blocks = 6;  // the kernels' default on GPUs since compute capability 9.0
 
 enum Way { forward, backward };
 
@@ -50,7 +50,7 @@ int pitch_of(Size size) {
   return (size.width + 1) / 2;
 }
 
-// One thread, or a few, for each pixel of one colour.
+// One or several threads for each pixel of one colour.
 Shape colour_grid(Size size, unsigned pixels_a_block, unsigned colours = 1) {
   return {rows_of(size), cuda::blocks(static_cast<std::size_t>(pitch_of(size)), pixels_a_block), colours};
 }
@@ -70,7 +70,7 @@ struct AllLabels {
   Kernel find_status, find_costs, add_up, start, update, decide;
 };
 
-// Kernels of scales with windows of one size.
+// Kernels of scales whose windows have one size.
 struct Windows {
   cuda::Program program;
   Kernel predict, find_costs, update, decide;
@@ -117,9 +117,9 @@ class Cuda final : public cuda::Plan {
   // The memory of a match in one direction, the image first.
   struct Match {
     PlaneBuffer<std::uint8_t> status;
-    std::vector<Buffer<CudaOffset>> best, predictions;  // by scale
-    std::vector<Level> windows;                         // by scale
-    std::vector<Level> all_labels;                      // by level of the last scale
+    std::vector<Buffer<CudaOffset>> best, predictions;  // [scale]
+    std::vector<Level> windows;                         // [scale]
+    std::vector<Level> all_labels;                      // [level of the last scale]
   };
 
   bool checks() const { return model_.parameters.refine.left_right_check; }
@@ -138,7 +138,7 @@ class Cuda final : public cuda::Plan {
     return arithmetic == Arithmetic::fixed8 ? 8 : arithmetic == Arithmetic::fixed16 ? 16 : 32;
   }
 
-  // Whether a few threads share a pixel, with a row of labels each.
+  // Whether several threads share a pixel, with a row of labels each.
   bool is_packed() const {
     constexpr int most = 32;
     const Size labels = last().labels.extent;
@@ -148,7 +148,7 @@ class Cuda final : public cuda::Plan {
     return is_packed() ? std::bit_ceil(static_cast<unsigned>(last().labels.extent.height)) : warp_lanes;
   }
 
-  // Stored values of a pixel, as in the kernels.
+  // The number of a pixel's stored values, as in the kernels.
   std::size_t elements_of_all_labels() const {
     constexpr int piece_columns = 16;
     const Size labels = last().labels.extent;
@@ -269,7 +269,7 @@ class Cuda final : public cuda::Plan {
     refinement_.enqueue(map, right, stream);
   }
 
-  // Both frames at all scales and levels.
+  // Finds the features of both frames at all scales and levels.
   void find_features(StreamHandle stream) const {
     images_.front().smooth(stream);
     for (std::size_t i = 1; i < images_.size(); ++i) images_[i].halve(images_[i - 1], stream);
@@ -286,7 +286,7 @@ class Cuda final : public cuda::Plan {
     }
   }
 
-  // Of the frame that a match begins at, at a level of a scale.
+  // The gray image of the frame from which a match begins, at a level of a scale.
   View<const std::uint16_t> gray(Way way, std::size_t scale, std::size_t level) const {
     if (level > 0) return at(grays_[way][level]);
     const data_cost::CudaSamples samples = costs(way, scale).samples;
@@ -369,8 +369,8 @@ class Cuda final : public cuda::Plan {
     const bool coarsest = k + 1 == all_sizes_.size();
     const CudaLevel coarser = coarsest ? CudaLevel{} : all_labels_level(way, k + 1);
     const int iterations = model_.iterations(last_index(), k);
-    // The first half-sweep updates colour 1 from the initial messages of colour 0, which nothing else reads unless it is
-    // the only one.
+    // The first half-sweep updates colour 1 from the initial messages of colour 0. Nothing else reads these
+    // unless it is the only half-sweep.
     if (iterations == 1 && !coarsest)
       all_labels_.start.launch(stream, colour_grid(size, block_warps), {block_threads}, 0, level, coarser);
     const Shape grid = colour_grid(size, is_packed() ? block_threads / lanes() : 1);
@@ -395,19 +395,20 @@ class Cuda final : public cuda::Plan {
   }
 
   Model model_;
-  int least_blocks_;  // of messages of all labels, that must fit on a multiprocessor; 0 = as many as usual
+  // minimum number of all-label update blocks resident on a multiprocessor; 0 = the kernels' default
+  int least_blocks_;
   bool at_once_ = false;
-  std::vector<Scale> scales_[2];                      // by way; their sizes are the same
-  std::vector<Size> all_sizes_;                       // of the levels of the last scale
-  std::vector<CudaImages> images_;                    // by scale
-  std::vector<PlaneBuffer<std::uint16_t>> grays_[2];  // by way and level of the last scale
+  std::vector<Scale> scales_[2];                      // [way]; their sizes are the same
+  std::vector<Size> all_sizes_;                       // sizes of the levels of the last scale
+  std::vector<CudaImages> images_;                    // [scale]
+  std::vector<PlaneBuffer<std::uint16_t>> grays_[2];  // [way][level of the last scale]
   Buffer<std::uint32_t> edges_;
   Match matches_[2];
   PlaneBuffer<float> right_[2];
   refine::CudaVectorPipeline refinement_;
   cuda::Branch back_;
   AllLabels all_labels_;
-  std::map<std::pair<int, int>, Windows> windows_;  // by size
+  std::map<std::pair<int, int>, Windows> windows_;  // by size of the window
   Kernel average_;
 };
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion on CUDA where every pixel considers all labels; and the status of pixels before they are matched.
+// Motion on CUDA if every pixel considers all labels; and the status of pixels before they are matched.
 //
-// Values of a pixel are contiguous, in planes of one colour of the checkerboard. Where they are PACKED, in bytes and for at
-// most 32 columns and rows of labels, LANES threads of a warp (a power of two, at least ROWS) share a pixel and compute its
-// four messages at once: a word has the values of a label for all directions. A thread has a row of labels in registers, and
-// then, by way of shared memory, every LANES-th column.
+// Values of a pixel are contiguous, in planes of one colour of the checkerboard. If they are PACKED, in bytes
+// and for at most 32 columns and rows of labels, LANES threads of a warp (a power of two, at least ROWS)
+// share a pixel and compute its four messages at once: a word has the values of a label for all directions. A
+// thread has a row of labels in registers, and then, via shared memory, every LANES-th column.
 //
 //   packed   [piece of 16 columns][row][column of the piece]
 //   else     [row][column], where a warp computes a message
 //
-// Specialised by PACKED, LANES, BLOCK (threads of a packed update), LEAST_BLOCKS of it that must fit on a multiprocessor
-// (0: as many as usual), and by the macros of cuda_common.h. Other kernels have a warp for each pixel: grid.x = rows,
-// grid.y = blocks of a row of one colour, grid.z = colours.
+// Specialised by PACKED, LANES, BLOCK (threads of a packed update), LEAST_BLOCKS (minimum number of its
+// blocks resident on a multiprocessor; 0: the default), and by the macros of cuda_common.h. Other kernels
+// have a warp for each pixel: grid.x = rows, grid.y = blocks of a row of one colour, grid.z = colours.
 #include "devices/cuda/lanes.h"
 #include "matchers/motion/cuda_common.h"
 
@@ -31,7 +31,7 @@ struct Label {
   int column, row;
   __device__ __forceinline__ bool exists() const { return column < COLUMNS && row < ROWS; }
   __device__ __forceinline__ int number() const { return row * COLUMNS + column; }
-  // Where its value is among a pixel's.
+  // Position of the label's value among a pixel's values.
   __device__ __forceinline__ int place() const {
     return PACKED ? (column / piece_columns * ROWS + row) * piece_columns + column % piece_columns : number();
   }
@@ -61,7 +61,8 @@ __device__ __forceinline__ T least_of_warp(T value) {
   return value;
 }
 
-// compute(0) … compute(count − 1), over the lanes of a warp: kept in registers, or computed again.
+// compute(0) … compute(count − 1), distributed over the lanes of a warp: kept in registers, or computed
+// again.
 template <int count, class T, class Compute>
 class OverLanes {
  public:
@@ -91,7 +92,7 @@ class OverLanes {
   T kept_[rounds <= most_kept ? rounds : 1];
 };
 
-// The messages to a pixel, by where they come from; null from beyond the border.
+// The messages to a pixel, by the side from which they come; null from beyond the border.
 struct Incoming {
   const Stored* from[directions];
 
@@ -100,7 +101,8 @@ struct Incoming {
   }
 };
 
-// Those that are there, or, where a level starts, those of the pixels (x/2, y/2) of the coarser one, if there is one.
+// The current messages, or, where a level starts, the messages of the pixels (x/2, y/2) of the coarser level,
+// if there is one.
 __device__ __forceinline__ Incoming incoming(const CudaLevel& level, const CudaLevel& coarser, bool starts, int x,
                                              int y) {
   Incoming messages;
@@ -148,18 +150,18 @@ PARALLAX_KERNEL find_status(CudaCosts costs, CudaLabels all, uint8* status, int 
 
 namespace {
 
-// Bits of signatures are counted and looked up where labels are PACKED: a half-warp has a row of a piece.
+// If labels are PACKED, bits of signatures are counted and looked up: a half-warp has a row of a piece.
 constexpr bool counts_bits = PACKED && COST == census_distance;
 constexpr int half_lanes = warp_lanes / 2, row_pairs = (ROWS + 1) / 2, most_bits = 64;
 static_assert(!PACKED || half_lanes == piece_columns);
 
-// `units`: the cost of a number of bits that differ.
+// `units`: the cost by number of differing bits.
 __device__ __forceinline__ void find_costs_by_bits(const CudaLevel& level, const CudaCosts& costs, const Pixel& pixel,
                                                    const int* units) {
   const CostPixel place = cost_pixel(costs, pixel.x, pixel.y);
   const int lane = threadIdx.x % warp_lanes, place_in_piece = lane % half_lanes;
   const int first_x = pixel.x - level.labels.first.x, first_y = pixel.y + level.labels.first.y;
-  // Of the row of this lane, from the last column of labels on.
+  // Signatures of this lane's row, from the last column of labels on.
   const bool inside = lane < ROWS && first_y + lane >= 0 && first_y + lane < costs.samples.height;
   const uint32 valid_row = !inside ? 0
                                    : static_cast<uint32>(valid_bits(costs.validity.right, costs.validity.words,
@@ -332,13 +334,14 @@ static_assert(STORED == 8 && ROWS <= LANES && COLUMNS <= 32);
 #if LEAST_BLOCKS > 0
 constexpr int least_blocks = LEAST_BLOCKS;
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-// Without an instruction for the minimum after an addition, an update needs more registers, and would spill.
+// Without an instruction that adds and takes the minimum, an update needs more registers, and would spill
+// with more blocks.
 constexpr int least_blocks = 4;
 #else
 constexpr int least_blocks = 6;
 #endif
 constexpr int block_pixels = BLOCK / LANES, columns_a_lane = (COLUMNS + LANES - 1) / LANES;
-// Rows begin in different banks, and so do neighbouring pixels of a warp.
+// Padded so that rows, and neighbouring pixels of a warp, begin in different banks.
 constexpr int row_words = COLUMNS | 1;
 constexpr int pixel_words = (ROWS * row_words + 31 - LANES) / 32 * 32 + LANES;
 static_assert(pixel_words >= ROWS * row_words);
@@ -354,7 +357,7 @@ __device__ __forceinline__ uint32 with_half(uint32 word, uint32 values) {
   return half == 0 ? (word & 0xFF00FF00u) | values : (word & 0x00FF00FFu) | values << 8;
 }
 
-// Words become those of their first, second, … bytes.
+// Transposes four words of four bytes: word i gets the i-th byte of each.
 __device__ __forceinline__ uint4 transposed(const uint4& words) {
   const uint32 low = __byte_perm(words.x, words.y, 0x5140), high = __byte_perm(words.x, words.y, 0x7362);
   const uint32 next_low = __byte_perm(words.z, words.w, 0x5140), next_high = __byte_perm(words.z, words.w, 0x7362);
@@ -371,7 +374,7 @@ __device__ __forceinline__ uint4 load_piece(const Stored* values, int piece, int
   return *reinterpret_cast<const uint4*>(values + (piece * ROWS + row) * piece_columns);
 }
 
-// The belief without the message from each direction, of a row of labels.
+// The beliefs of a row of labels, without the message from each direction.
 __device__ __forceinline__ void load_row(const Incoming& messages, const Stored* data, int row,
                                          uint32 (&h)[COLUMNS]) {
 #pragma unroll
@@ -406,7 +409,7 @@ __device__ __forceinline__ void pass(uint32 (&values)[count], uint32 slope) {
   for (int k = count - 2; k >= 0; --k) values[k] = __viaddmin_u16x2(values[k + 1], slope, values[k]);
 }
 
-// Along the row of a lane. Returns its least values.
+// Passes along a lane's row. Returns its lowest values.
 template <int half>
 __device__ __forceinline__ uint32 pass_row(uint32 (&h)[COLUMNS], uint32 slope) {
   uint32 values[COLUMNS], least = ~0u;
@@ -421,7 +424,7 @@ __device__ __forceinline__ uint32 pass_row(uint32 (&h)[COLUMNS], uint32 slope) {
   return least;
 }
 
-// Along a column in shared memory, which becomes a column of messages.
+// Passes along a column in shared memory, which becomes a column of messages.
 template <int half>
 __device__ __forceinline__ void pass_column(uint32 (&h)[ROWS], uint32 slope, uint32 least, uint32 highest) {
   uint32 values[ROWS];
@@ -440,7 +443,7 @@ __device__ __forceinline__ void store_row(const CudaLevel& level, const Pixel& p
                                           const uint32 (&sent)[COLUMNS]) {
 #pragma unroll
   for (int piece = 0; piece < pieces; ++piece) {
-    uint4 words[4];  // of a few labels: by direction
+    uint4 words[4];  // [direction], for a few labels
 #pragma unroll
     for (int word = 0; word < 4; ++word) {
       const auto label = [&](int i) -> uint32 {
@@ -461,8 +464,8 @@ __device__ __forceinline__ void store_row(const CudaLevel& level, const Pixel& p
 
 }  // namespace
 
-// One half-sweep: the messages of one colour. `starts`: it is the first one of the level, and `coarser` the level before it,
-// if there is one. grid.x = rows, grid.y = blocks of a row of one colour.
+// One half-sweep: the messages of one colour. `starts`: it is the first one of the level, and `coarser` is
+// the previous level, if there is one. grid.x = rows, grid.y = blocks of a row of one colour.
 PARALLAX_KERNEL __launch_bounds__(BLOCK, least_blocks)
     update(CudaLevel level, CudaLevel coarser, const Value* edges, int colour, int starts) {
   __shared__ uint32 shared[block_pixels][pixel_words];
@@ -520,8 +523,8 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK, least_blocks)
 
 namespace {
 
-// Values of the message that a warp computes: in shared memory, or, if they are many, in their final place, which no other
-// warp reads meanwhile.
+// Values of the message that a warp computes: in shared memory, or, if they are many, in their final place,
+// which no other warp reads at that time.
 constexpr int row_values = COLUMNS | 1;
 constexpr bool in_shared_memory = ROWS * row_values <= 2048;
 
@@ -536,7 +539,7 @@ struct Values {
   }
 };
 
-// After h has been written.
+// Called after h has been written.
 template <class Work>
 __device__ __forceinline__ void finish_message(const Work& work, const Smoothness& smooth, Value least, Stored* to) {
   const int lane = threadIdx.x % warp_lanes;
@@ -565,7 +568,7 @@ __device__ __forceinline__ void finish_message(const Work& work, const Smoothnes
 
 namespace {
 
-// The message in a direction, by a warp, in the memory of `work`.
+// The message in a direction, computed by a warp in the memory of `work`.
 template <class Work>
 __device__ __forceinline__ void send(const Work& work, const Incoming& messages, const Stored* data, int direction,
                                      const Smoothness& smooth, Stored* to) {
@@ -584,8 +587,9 @@ __device__ __forceinline__ void send(const Work& work, const Incoming& messages,
 
 }  // namespace
 
-// One half-sweep: the messages of one colour. `starts`: it is the first one of the level, and `coarser` the level before it,
-// if there is one. A block is a pixel, a warp a direction: grid.x = rows, grid.y = pixels of one colour in a row.
+// One half-sweep: the messages of one colour. `starts`: it is the first one of the level, and `coarser` is
+// the previous level, if there is one. A block is a pixel, a warp a direction: grid.x = rows, grid.y = pixels
+// of one colour in a row.
 PARALLAX_KERNEL __launch_bounds__(directions* warp_lanes)
     update(CudaLevel level, CudaLevel coarser, const Value* edges, int colour, int starts) {
   __shared__ Value shared[directions][in_shared_memory ? ROWS * row_values : 1];
@@ -609,7 +613,7 @@ PARALLAX_KERNEL __launch_bounds__(directions* warp_lanes)
 
 namespace {
 
-// The beliefs of a pixel, over the lanes of a warp.
+// The beliefs of a pixel, distributed over the lanes of a warp.
 #if PACKED
 
 class PixelBeliefs {
@@ -638,7 +642,7 @@ class PixelBeliefs {
     return least_byte(least);
   }
 
-  // The first label of this belief.
+  // The first label with this belief.
   __device__ __forceinline__ int number_of(Value belief) const {
     int number = labels;
     for_words([&](int column, int row, uint32 word) {
@@ -648,7 +652,7 @@ class PixelBeliefs {
     return least_of_warp(number);
   }
 
-  // The least of labels more than one away from another.
+  // The lowest belief of the labels more than one away from another label.
   __device__ __forceinline__ Value least_beyond(int column, int row) const {
     uint32 least = ~0u;
     for_words([&](int first, int of_row, uint32 word) {
@@ -688,7 +692,7 @@ class PixelBeliefs {
     });
   }
 
-  // All bits of the first `bytes` bytes.
+  // All bits set in the first `bytes` bytes.
   __device__ __forceinline__ static uint32 bytes_below(int bytes) {
     return bytes <= 0 ? 0 : bytes >= 4 ? ~0u : (1u << 8 * bytes) - 1;
   }
@@ -699,7 +703,7 @@ class PixelBeliefs {
     return static_cast<Value>(min(word & 0xFF, word >> 8 & 0xFF));
   }
 
-  // Where there is no label, all bits are set.
+  // All bits are set where there is no label.
   uint32 words_[rounds][part_words];
 };
 
@@ -715,7 +719,7 @@ class PixelBeliefs {
     return least_of_warp(least);
   }
 
-  // The first label of this belief.
+  // The first label with this belief.
   __device__ __forceinline__ int number_of(Value belief) {
     int number = labels;
     all_.template for_each<true>([&](int i, Value value) {
@@ -724,7 +728,7 @@ class PixelBeliefs {
     return least_of_warp(number);
   }
 
-  // The least of labels more than one away from another.
+  // The lowest belief of the labels more than one away from another label.
   __device__ __forceinline__ Value least_beyond(int column, int row) {
     Value least = no_limit;
     all_.template for_each<true>([&](int i, Value value) {
@@ -761,7 +765,7 @@ PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) decide(CudaLevel leve
   if (wants_neighbours(to)) {
     const Value rival = beliefs.least_beyond(found.column, found.row);
     found.rival = rival == no_limit ? no_value : static_cast<float>(rival);
-    // A neighbour for each of the first lanes.
+    // Each of the first lanes has a neighbour.
     const int direction = threadIdx.x % directions;
     const Label beside{found.column + step_x(direction), found.row + step_y(direction)};
     const bool exists = beside.column >= 0 && beside.row >= 0 && beside.exists();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the kernels of all labels and of windows.
+// Functions that the kernels of all labels and of windows share.
 //
-// Specialised by STORED (8, 16: bits of an integer; 32: float), BOUND of a message in integers, COLUMNS and ROWS of the
-// labels that a pixel considers, SUB_PIXEL, EDGE_TABLE (elements of a table by edges); and by the macros of
-// data_cost/cuda_costs.h.
+// Specialised by STORED (8, 16: bits of an integer; 32: float), BOUND of a message in integers, COLUMNS and
+// ROWS of the labels that a pixel considers, SUB_PIXEL, EDGE_TABLE (elements of a table by edges); and by the
+// macros of data_cost/cuda_costs.h.
 #pragma once
 
 #include "data_cost/cuda_costs.h"
@@ -33,14 +33,14 @@ constexpr Value no_limit = 0x3FFFFFFF;
 #endif
 constexpr bool in_integers = STORED != 32;
 
-// The sums that a pixel's messages are made of fit what is stored.
+// The sums from which a pixel's messages are computed fit in the stored type.
 static_assert(!in_integers || 7 * BOUND + 1 < 1 << (STORED == 32 ? 16 : STORED));
 
 __device__ __forceinline__ Value lower(Value a, Value b) {
   return a < b ? a : b;
 }
 
-// The lower of a value, and of its neighbour's, a slope away.
+// The lower of a value and a neighbour's value plus the slope.
 __device__ __forceinline__ Value lowered(Value neighbour, Value slope, Value value) {
 #if STORED == 32
   return fminf(neighbour + slope, value);
@@ -52,7 +52,7 @@ __device__ __forceinline__ Value lowered(Value neighbour, Value slope, Value val
 enum Direction { above, below, left_side, right_side };
 constexpr int directions = 4;
 
-// The order of sums: below, above, right, left.
+// The order of summation: below, above, right, left.
 __device__ __forceinline__ constexpr int in_order(int i) {
   return i ^ 1;
 }
@@ -66,7 +66,7 @@ __device__ __forceinline__ int step_y(int direction) {
   return direction == above ? -1 : direction == below ? 1 : 0;
 }
 
-// A pixel, the number i of its colour in its row.
+// A pixel, which is number i of its colour in its row.
 struct Pixel {
   int x, y, i;
 };
@@ -79,7 +79,7 @@ __device__ __forceinline__ bool contains(const CudaLevel& level, int x, int y) {
   return x >= 0 && y >= 0 && x < level.width && y < level.height;
 }
 
-// A pixel's values in a plane of its colour. `elements`: for each pixel.
+// A pixel's values in a plane of its colour. `elements`: number per pixel.
 template <int elements>
 __device__ __forceinline__ int64 place_of(const CudaLevel& level, int x, int y) {
   return (static_cast<int64>(y) * level.pitch + (x >> 1)) * elements;
@@ -91,7 +91,7 @@ __device__ __forceinline__ Stored* data_of(const CudaLevel& level, int x, int y)
          place_of<elements>(level, x, y);
 }
 
-// The message that a pixel sends.
+// Address of the message that a pixel sends.
 template <int elements>
 __device__ __forceinline__ Stored* message_of(const CudaLevel& level, int x, int y, int to) {
   return static_cast<Stored*>(level.messages) + (((x + y) & 1) * directions + to) * level.plane_elements +
@@ -115,7 +115,7 @@ __device__ __forceinline__ bool is_valid(const uint32* bits, int words, int x, i
   return (bits[static_cast<int64>(y) * words + x / 32] >> x % 32 & 1) != 0;
 }
 
-// A pixel of the first frame, for which data costs are wanted.
+// A pixel of the first frame whose data costs are computed.
 struct CostPixel {
   uint64 feature;
   int x, y;
@@ -131,13 +131,13 @@ __device__ __forceinline__ CostPixel cost_pixel(const CudaCosts& costs, int x, i
   return pixel;
 }
 
-// What a difference costs.
+// The cost of a difference.
 __device__ __forceinline__ float units_of(const CudaCosts& costs, int difference) {
   const float units = static_cast<float>(min(difference, costs.differences)) * costs.cost_scale;
   return in_integers ? floorf(units + 0.5f) : units;
 }
 
-// In units, before any subtraction.
+// The cost in units, before any subtraction.
 __device__ __forceinline__ float cost(const CudaCosts& costs, const CostPixel& pixel, CudaOffset offset) {
   if (!pixel.valid) return 0;
   const CudaSamples& samples = costs.samples;
@@ -155,7 +155,7 @@ __device__ __forceinline__ float cost(const CudaCosts& costs, const CostPixel& p
   return units_of(costs, difference);
 }
 
-// What remains of a data cost.
+// A data cost after subtraction and limiting.
 __device__ __forceinline__ Value settled(float cost, float least) {
   const float above_least = cost - least;
   return in_integers ? static_cast<Value>(fminf(above_least, 4.0f * BOUND + 1.0f)) : above_least;
@@ -163,8 +163,8 @@ __device__ __forceinline__ Value settled(float cost, float least) {
 
 // Decisions
 
-// The lowest belief of a pixel, at a column and row of the labels that it considers, those of its neighbours, infinite
-// where there are none, and its rival.
+// The lowest belief of a pixel, at a column and row of the labels that it considers; the beliefs of its
+// neighbours, infinite where there are none; and its rival.
 struct Found {
   CudaOffset first;
   int column, row;

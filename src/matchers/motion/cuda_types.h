@@ -10,35 +10,36 @@ struct alignas(8) CudaOffset {
   int x, y;
 };
 
-// A rectangle of labels, as LabelSpace.
+// A rectangle of labels: see LabelSpace.
 struct CudaLabels {
   CudaOffset first;
   int columns, rows;
 };
 
-// A level of all labels, or a scale with windows. Values are those of the arithmetic; a pixel's are contiguous.
+// A level of all labels, or a scale with windows. Values are those of the arithmetic; a pixel's are
+// contiguous.
 struct CudaLevel {
   int width, height;
   int pitch;                 // pixels of one colour in a row
-  long long plane_elements;  // of one colour
+  long long plane_elements;  // elements of one colour
   void* data;                // [colour]
-  void* messages;            // [colour][direction]; null: there is no such level
+  void* messages;            // [colour][direction]; null = the level does not exist
   const unsigned short* gray;
   int gray_stride;
-  CudaLabels labels;        // all those of the scale
-  CudaOffset* predictions;  // of a scale with windows, in rows of `width`
+  CudaLabels labels;        // all labels of the scale
+  CudaOffset* predictions;  // scales with windows only, in rows of `width`
 };
 
-// The labels that the pixels of a scale took, in rows without gaps.
+// The labels chosen by the pixels of a scale, in rows without gaps.
 struct CudaBest {
   CudaOffset* of;
   int width, height;
 };
 
-// Where decisions go.
+// The output of decisions.
 struct CudaMotion {
-  CudaOffset* best;          // null: to the map
-  refine::CudaDecision map;  // from the first frame, or back: then of integers only
+  CudaOffset* best;          // null = decisions go to the map
+  refine::CudaDecision map;  // from the first frame, or back: then integers only
   float* row_offset;
   int backward;
 };

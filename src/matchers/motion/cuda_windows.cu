@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion on CUDA where a pixel considers a window of labels of its own.
+// Motion on CUDA if each pixel considers its own window of labels.
 //
-// Values of a pixel are rows of eight, of which COLUMNS are used, in planes of one colour of the checkerboard. A thread
-// computes a message: its labels are in registers, and for a moment in shared memory, where the labels of its receiver are
-// found.
+// Values of a pixel are rows of eight, of which COLUMNS are used, in planes of one colour of the
+// checkerboard. A thread computes a message: its labels are in registers, and temporarily in shared memory,
+// where the labels of its receiver are looked up.
 //
-// Specialised by PIXELS (of a block of updates, with a thread for each direction), and by the macros of cuda_common.h.
-// Other kernels have a thread for each pixel: grid.x = rows, grid.y = blocks of a row.
+// Specialised by PIXELS (of a block of updates, with a thread for each direction), and by the macros of
+// cuda_common.h. Other kernels have a thread for each pixel: grid.x = rows, grid.y = blocks of a row.
 #include "devices/cuda/words.h"
 #include "matchers/motion/cuda_common.h"
 
@@ -31,8 +31,8 @@ __device__ __forceinline__ CudaOffset first_of(const CudaLevel& level, int x, in
   return window_first(level.labels, level.predictions[static_cast<int64>(y) * level.width + x]);
 }
 
-// Values of a row of labels, as they are stored. Those beyond the last column stay in the highest bytes of a word, so that
-// sums of them change no others.
+// Stored values of a row of labels. Values beyond the last column are the highest bytes of a word, so that
+// their sums change no other values.
 using Row = parallax::cuda::Words<row_elements * STORED / 32>;
 
 __device__ __forceinline__ Row load_row(const Stored* values, int row) {
@@ -74,7 +74,8 @@ __device__ __forceinline__ void store_row(const Value (&values)[COLUMNS], Stored
   parallax::cuda::store(words, reinterpret_cast<uint32*>(to + row * row_elements));
 }
 
-// The messages to a pixel, by where they come from; null from beyond the border, and all of them at the start.
+// The messages to a pixel, by the side from which they come; null from beyond the border, and all null at the
+// start.
 struct Incoming {
   const Stored* from[directions];
 };
@@ -90,7 +91,7 @@ __device__ __forceinline__ Incoming incoming(const CudaLevel& level, bool starts
   return messages;
 }
 
-// The belief of a row of labels, without the message from one direction if it is one.
+// The beliefs of a row of labels, without the message from `without` if that is a direction.
 __device__ __forceinline__ Row belief_row(const Incoming& messages, const Stored* data, int row, int without) {
   Row sum = {};
 #pragma unroll
@@ -103,7 +104,7 @@ __device__ __forceinline__ Row belief_row(const Incoming& messages, const Stored
   return sum;
 }
 
-// Data costs of an offset in the 5×5 pixels around one.
+// Data costs of an offset in the 5×5 pixels around a pixel.
 __device__ float support(const CudaCosts& costs, int x, int y, CudaOffset offset) {
   constexpr int radius = 2;
   float sum = 0;
@@ -135,7 +136,7 @@ PARALLAX_KERNEL predict(CudaLevel level, CudaCosts costs, CudaBest coarser) {
     for (int u = max(0, x / 2 - 1); u <= min(coarser.width - 1, x / 2 + 1); ++u) {
       const CudaOffset other = of_parent(u, v);
       const int column = other.x - first.x, row = other.y - first.y;
-      // Costs of the same offset again would be no lower.
+      // Skips an offset that has been tried, whose costs would be no lower.
       if ((column >= 0 && row >= 0 && column < COLUMNS && row < ROWS) || same(other, last)) continue;
       if (least == no_value) least = support(costs, x, y, own);
       last = other;
@@ -147,7 +148,7 @@ PARALLAX_KERNEL predict(CudaLevel level, CudaCosts costs, CudaBest coarser) {
   level.predictions[static_cast<int64>(y) * level.width + x] = best;
 }
 
-// After predict().
+// Runs after predict().
 PARALLAX_KERNEL find_costs(CudaLevel level, CudaCosts costs, float prediction_weight) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
@@ -175,7 +176,8 @@ PARALLAX_KERNEL find_costs(CudaLevel level, CudaCosts costs, float prediction_we
   }
 }
 
-// One half-sweep: the messages of one colour. `starts`: it is the first one. grid.y = blocks of a row of one colour.
+// One half-sweep: the messages of one colour. `starts`: whether it is the first one. grid.y = blocks of a row
+// of one colour.
 PARALLAX_KERNEL __launch_bounds__(PIXELS* directions)
     update(CudaLevel level, const Value* edges, int colour, int starts) {
   __shared__ Stored shared[window_labels][PIXELS * directions];
@@ -219,7 +221,7 @@ PARALLAX_KERNEL __launch_bounds__(PIXELS* directions)
     }
   }
 
-  // A label outside the window costs the slope for each step from the nearest one inside.
+  // A label outside the window costs the slope for each step from the nearest label inside.
   const int shift_x = receiver.x - own.x, shift_y = receiver.y - own.y;
   const Value highest = least + smooth.truncation;
   Stored* to = message_of<elements>(level, pixel.x, pixel.y, direction);

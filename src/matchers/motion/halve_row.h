@@ -9,11 +9,11 @@
 
 namespace parallax::motion {
 
-// Row y: the means of up to four children, rounded.
+// Row y of the coarse image: the rounded means of up to four children.
 inline void halve_row(View<const std::uint16_t> fine, View<std::uint16_t> coarse, int y) {
   const std::uint16_t *above = fine.row(2 * y), *below = fine.row(std::min(2 * y + 1, fine.size.height - 1));
   std::uint16_t* out = coarse.row(y);
-  // Where there are two children, each counts twice.
+  // If there are two children, each counts twice.
   const auto mean = [](int a, int b, int c, int d) {
     return static_cast<std::uint16_t>((a + b + c + d + 2) / 4);
   };

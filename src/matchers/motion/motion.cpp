@@ -13,7 +13,7 @@ namespace {
 // With less than half a unit per label, the rounded slope would differ too much from the exact one.
 constexpr float least_slope = 0.5f;
 
-// The coarsest scale considers all labels: no more than these on each axis, unless its image is small.
+// The coarsest scale considers all labels: at most these on each axis, unless its image is small.
 constexpr int most_coarse_labels = 17, smallest_side = 16;
 
 void check_fits(const Model& model) {
@@ -70,7 +70,8 @@ Model make_model(const MotionParameters& p) {
     const float slope = model.rounded(static_cast<float>(weight) * model.scale);
     model.truncations.push_back(
         model.rounded(static_cast<float>(weight) * p.discontinuity_truncation * model.scale));
-    // At least one unit, because with 0 a message would say nothing; above the bound, a higher slope has no effect.
+    // At least one unit, because messages with slope 0 are constant; above the bound, a higher slope has no
+    // effect.
     model.slopes.push_back(model.integer ? std::clamp(slope, 1.0f, static_cast<float>(model.bound)) : slope);
   }
   if (model.integer) check_fits(model);
@@ -94,8 +95,8 @@ Margins margins(const MotionParameters& p, Size size, int padding) {
       search_reach(-model.space().last().y, -model.space().first.y, size.height, p.refine.left_right_check);
   margins.top += rows.left;
   margins.bottom += rows.right;
-  // Tiles begin at multiples of two pixels of the coarsest scale's coarsest level, so that their scales and levels are
-  // parts of the image's, with the same checkerboard colours.
+  // Tiles begin at multiples of two pixels of the coarsest scale's coarsest level, so that their scales and
+  // levels are parts of the image's, with the same checkerboard colours.
   const std::vector<Scale> all = scales(p, size);
   margins.alignment = 1 << (all.size() - 1 + level_sizes(all.back().size, p.levels).size());
   return margins;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What data costs compare, of both frames of a scale, in the layout of all_labels_kernels.h.
+// The features of both frames of a scale that data costs compare, in the layout of all_labels_kernels.h.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace parallax::motion {
 
-// The frames of a scale, the one whose pixels are matched first: gray samples in 256ths of a gray level, and masks, which
-// are 0 where a pixel takes no part. Empty masks: all pixels take part.
+// The frames of a scale; the one whose pixels are matched comes first. They are gray samples in 256ths of a
+// gray level, and masks, which are 0 where a pixel takes no part. Empty masks: all pixels take part.
 struct ScaleFrames {
   View<const std::uint16_t> gray[2];
   View<const std::uint8_t> mask[2];
@@ -22,7 +22,7 @@ class ParityFeatures {
   // `cost`: census or absolute_difference.
   ParityFeatures(DataCost cost, Size size, int slots);
 
-  // Called twice, as Arena says, before any other function.
+  // Called twice (see Arena), before any other function.
   void reserve(Arena& arena);
   // Called once, after reserve().
   void fill_memory();
@@ -47,7 +47,7 @@ class ParityFeatures {
   struct Scratch {
     Planes planes;
   };
-  std::vector<Scratch> scratch_;  // by slot
+  std::vector<Scratch> scratch_;  // [slot]
 };
 
 }  // namespace parallax::motion

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The specification of motion, written directly from motion.h: one pixel and one label at a time, all values in floats. In
-// integer arithmetic they hold integers, exactly.
+// The specification of motion, written directly from motion.h: one pixel and one label at a time, all values
+// in floats. In integer arithmetic they hold integers, exactly.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ using refine::no_value;
 
 struct Level {
   Size size;
-  Size window;  // of labels that a pixel considers
+  Size window;  // labels that a pixel considers
   Volume data = {};
   Volume to[4] = {};  // the messages that pixels send in each direction, over the labels of their receivers
   View<std::uint16_t> gray = {};
@@ -43,7 +43,7 @@ struct ReferenceScale : Scale {
   Frames frames = {};
   std::vector<Level> levels = {};
   View<Offset> best = {};        // the labels that pixels take
-  View<Offset> prediction = {};  // of scales that consider windows
+  View<Offset> prediction = {};  // for scales with windows
 };
 
 // Everything for one direction: from the first frame to the second one, or back.
@@ -94,7 +94,7 @@ class Matching {
     for (std::size_t i = scales_.size(); i-- > 0;) match_scale(i);
   }
 
-  // What a pixel of the image decides.
+  // The decision of a pixel of the image.
   Offset best(int x, int y) const { return scales_.front().best.at(x, y); }
   bool masked(int x, int y) const { return costs_.front().masked(x, y); }
   bool reachable(int x, int y) const { return costs_.front().reachable(x, y); }
@@ -218,7 +218,8 @@ class Matching {
       for (int x = 0; x < scale.size.width; ++x) scale.best.at(x, y) = lowest(finest, x, y);
   }
 
-  // Data costs in units, before any subtraction; as of a label outside the image where the offset is no label.
+  // Data costs in units, before any subtraction. An offset that is no label costs as much as a label outside
+  // the image.
   float cost(std::size_t i, int x, int y, Offset offset) const {
     return costs_[i].at(x, y, index(scales_[i].labels, offset));
   }
@@ -274,7 +275,7 @@ class Matching {
     settle(data, finest.count());
   }
 
-  // Subtracts a pixel's least data cost, and cuts at the bound.
+  // Subtracts a pixel's lowest data cost, and limits the results to the bound.
   void settle(float* data, int labels) const {
     const float least = *std::min_element(data, data + labels);
     for (int label = 0; label < labels; ++label)
@@ -365,7 +366,7 @@ class Matching {
   const Model& model_;
   bool backward_;
   std::vector<ReferenceScale> scales_;
-  std::vector<DataCosts> costs_;     // of each scale
+  std::vector<DataCosts> costs_;     // [scale]
   std::unique_ptr<DataCosts> full_;  // for smoothed samples of the image
   float* message_ = nullptr;
 };
@@ -453,7 +454,7 @@ class Reference final : public detail::Plan {
   Workers workers_;
   Matching forward_, backward_;
   refine::VectorPipeline refinement_;
-  View<float> row_offset_;  // where the caller wants none
+  View<float> row_offset_;  // used if the caller wants none
   refine::RightVectors right_;
   Arena arena_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the packs of a scale, only those of the few rows between the first half-sweep and the decision are kept.
+// Only the packs of the few rows between the first half-sweep and the decision are kept.
 
 #include "matchers/motion/windows.h"
 
@@ -16,11 +16,11 @@ namespace {
 
 constexpr int window_census_border = 4, window_census_rows = 7;
 
-// Data costs beyond the window.
+// Data cost of elements beyond the window.
 template <class Element>
 Element never_lowest() {
   if constexpr (std::numeric_limits<Element>::has_infinity) return std::numeric_limits<Element>::infinity();
-  constexpr int above_all = 40000;  // and with messages below 65536
+  constexpr int above_all = 40000;  // with messages, still below 65536
   return static_cast<Element>(above_all);
 }
 
@@ -108,7 +108,7 @@ void Windows::reserve(Arena& arena) {
   }
 }
 
-// Messages from beyond the border, and those beyond windows, stay 0.
+// Messages from beyond the border, and elements beyond windows, stay 0.
 void Windows::fill_memory() const {
   for (const Scratch& scratch : scratch_)
     std::memset(scratch.packs, 0, static_cast<std::size_t>(held_) * row_bytes());
@@ -171,7 +171,7 @@ void Windows::run(const Match& match, int first, int last, int slot) const {
   if (match.backward) direction.scale.labels = scale_.labels.reversed();
   const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
   const int height = scale_.size.height, count = iterations();
-  // The decision needs the last messages of the rows beside its own, and so on.
+  // The decision needs the last messages of the neighbouring rows, and so on.
   const auto range = [&](int k) -> RowRange {
     return {std::max(0, first - count + k), std::min(height, last + count - k)};
   };
@@ -203,7 +203,7 @@ void Windows::arrive(const Direction& direction, int y, const Scratch& scratch) 
   write_costs(direction, y, here, scratch.predictions);
 }
 
-// Also writes where windows start.
+// Also writes the starts of windows.
 void Windows::predict_row(const Direction& direction, int y, const Scratch& scratch) const {
   const View<const Offset>& coarser = direction.match.coarser;
   WindowStart* starts = row(scratch, y).starts;
@@ -212,7 +212,7 @@ void Windows::predict_row(const Direction& direction, int y, const Scratch& scra
     scratch.predictions[x] = prediction;
     starts[x] = {1 - first.x - scale_.window.width, first.y};
   };
-  // With steps of the coarser scale up to this, doubled motions stay in the window.
+  // If steps of the coarser scale do not exceed this, doubled motions stay in the window.
   const int close = std::min(model_.parameters.active_window / 2 / 2, 1);
   find_rough(coarser, y / 2, close, scratch.rough);
   for (int parent = 0; parent < coarser.size.width; ++parent) {
@@ -238,7 +238,7 @@ Offset Windows::prediction_of(const Direction& direction, int parent_x, int pare
   return nearest(direction.scale.labels, {2 * found.x, 2 * found.y});
 }
 
-// The predictions of the pixels around a coarser one that are outside of its window, each once.
+// The predictions of the pixels around a coarser pixel that are outside its window, each once.
 int Windows::find_others(const Direction& direction, int parent_x, int parent_y, Offset own,
                          Offset* others) const {
   const Size size = direction.match.coarser.size;
@@ -382,7 +382,7 @@ void Windows::sweep(int iteration, int y, const Scratch& scratch) const {
 
 void Windows::decide(const Direction& direction, int y, const Scratch& scratch) const {
   const Match& match = direction.match;
-  // Pixels with x + y odd have received messages only if the others have sent some.
+  // Pixels with x + y odd have received messages only if the other pixels have sent some.
   const bool odd = iterations() > 1;
   const WindowDecisions row{&window_model_,
                             scale_.size.width,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion on the CPU where each pixel considers a window of labels of its own, around a prediction: one scale.
+// Motion on the CPU if each pixel considers its own window of labels around a prediction: one scale.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace parallax::motion {
 
 class Windows {
  public:
-  // Of a scale that considers windows; `scale_index` is its place in scales(). The model must outlive this.
+  // For a scale with windows; `scale_index` is its index in scales(). The model must outlive this.
   Windows(const Model& model, const Scale& scale, std::size_t scale_index, int slots);
 
-  // Called twice, as Arena says, before any other function.
+  // Called twice (see Arena), before any other function.
   void reserve(Arena& arena);
   // Called once, after reserve().
   void fill_memory() const;
 
-  // Takes the frames of the next matches, of either direction. Views stay in use.
+  // Takes the frames of the next matches, in either direction. Views stay in use.
   void prepare(const ScaleFrames& frames, const Workers& workers);
 
   // A match of some rows in one direction; rows around them are computed for it.
@@ -31,7 +31,7 @@ class Windows {
     bool backward;               // from the second frame to the first one
     View<const Offset> coarser;  // labels that the next coarser scale found
     View<Offset> best;           // receives the labels found; may be empty
-    bool rivals;                 // whether decisions need them; else they are infinite
+    bool rivals;                 // whether decisions need rivals; otherwise they are infinite
     // May be empty. Called with the decisions of each row, by several threads at once.
     std::function<void(int y, const Decision* row)> decided;
   };
@@ -40,7 +40,7 @@ class Windows {
   Size size() const { return scale_.size; }
 
  private:
-  // Of one slot: the latest rows, and memory for one.
+  // Memory of one slot: the latest rows, and memory for one row.
   struct Scratch {
     std::byte* packs;
     WindowStart* starts;
@@ -50,7 +50,6 @@ class Windows {
     Decision* decisions;
     std::uint8_t* census[8];
   };
-  // Of a direction.
   struct Direction;
 
   int iterations() const { return model_.iterations(scale_index_, 0); }
@@ -80,7 +79,7 @@ class Windows {
   Scale scale_;
   std::size_t scale_index_;
   WindowModel window_model_;
-  int held_;  // rows
+  int held_;  // number of rows
   ScaleFrames frames_ = {};
   View<std::uint64_t> signatures_[2];
   View<std::uint16_t> extended_[2];  // gray samples with repeated borders, for the census

@@ -69,7 +69,7 @@ HWY_INLINE Pack higher(const Pack& a, const Pack& b) {
   return combine(a, b, [](int u, int v) { return std::max(u, v); });
 }
 
-// The elements of the pack that are `columns` and `rows` further.
+// Moves the pack: element (i, j) becomes the one `columns` and `rows` further.
 HWY_INLINE Pack moved(const Pack& pack, int columns, int rows) {
   Pack out = {};
   for (int i = std::max(0, -columns); i < std::min(window_side, window_side - columns); ++i)
@@ -101,7 +101,7 @@ HWY_INLINE void highest_of(const Pack (&packs)[side::count], std::uint32_t* high
   for (int i = 0; i < side::count; ++i) highest[i] = static_cast<std::uint32_t>(highest_of(packs[i]));
 }
 
-// A bit for each element of this value.
+// A bit for each element that has this value.
 HWY_INLINE std::uint64_t equal_to(const Pack& pack, int value) {
   std::uint64_t bits = 0;
   for (int i = 0; i < window_lanes; ++i) bits |= std::uint64_t{pack.v[i] == value} << i;
@@ -117,7 +117,8 @@ HWY_INLINE Pack look_up(const Pack& table, Pack indices) {
   return indices;
 }
 
-// Adds row j: by how many bits signatures of the other frame differ, from `right` on.
+// Adds row j: the numbers of bits in which the own signature differs from those of the other frame, from
+// `right` on.
 HWY_INLINE void count_bits(std::uint64_t own, const std::uint64_t* right, int j, Pack& counts) {
   for (int i = 0; i < window_side; ++i) {
     const std::uint64_t other = own ^ right[i];
@@ -125,7 +126,7 @@ HWY_INLINE void count_bits(std::uint64_t own, const std::uint64_t* right, int j,
         (other & no_signature) != 0 ? WindowModel::outside_bits : std::popcount(other));
   }
 }
-// The same of as many pixels of the own frame, and which of them take part: 255, else 0.
+// The same for as many pixels of the own frame, and whether they take part: 255, else 0.
 HWY_INLINE void count_bits_beside(const std::uint64_t* own, const std::uint64_t* right, int j, Pack& counts,
                                   Pack& present) {
   for (int i = 0; i < window_side; ++i) {
@@ -181,7 +182,7 @@ HWY_INLINE Pack higher(const Pack& a, const Pack& b) {
   return combine(a, b, [](ByteVector u, ByteVector v) HWY_ATTR { return hn::Max(u, v); });
 }
 
-// The columns of labels moved towards higher ones, or lower ones; zeros come in.
+// Moves the columns of labels towards higher ones, or lower ones; zeros come in.
 template <int groups>
 HWY_INLINE Pack columns_up(const Pack& pack) {
   const Bytes d;
@@ -235,7 +236,7 @@ HWY_INLINE Pack columns_down(const Pack& pack) {
   return out;
 }
 
-// The same of rows, within each group.
+// Moves the rows of labels likewise, within each group.
 template <class Shift>
 HWY_INLINE Pack shifted(const Pack& pack, const Shift& shift) {
   Pack out;
@@ -251,7 +252,7 @@ HWY_INLINE Pack rows_down(const Pack& pack) {
   return shifted(pack, [](auto groups) HWY_ATTR { return hn::ShiftRight<8 * rows>(groups); });
 }
 
-// The elements of the pack that are `columns` and `rows` further; 0 beyond it.
+// Moves the pack: element (i, j) becomes the one `columns` and `rows` further; 0 beyond the pack.
 HWY_INLINE Pack moved(const Pack& pack, int columns, int rows) {
   alignas(64) std::uint8_t wide[3 * window_lanes] = {};
   store(pack, wide + window_lanes);
@@ -260,7 +261,7 @@ HWY_INLINE Pack moved(const Pack& pack, int columns, int rows) {
   });
 }
 
-// The highest of the elements of 16 parts.
+// The highest elements of 16 parts.
 HWY_INLINE hn::Vec<Block> to_block(const Pack& pack) {
   ByteVector highest = pack.v[0];
   for (int i = 1; i < vectors; ++i) highest = hn::Max(highest, pack.v[i]);
@@ -294,7 +295,7 @@ HWY_INLINE void highest_of(const Pack (&packs)[side::count], std::uint32_t* high
   all = max(all, hn::ShiftRight<8>(all));
   hn::StoreU(hn::And(all, hn::Set(words, 255)), words, highest);
 }
-// A bit for each element of this value.
+// A bit for each element that has this value.
 HWY_INLINE std::uint64_t equal_to(const Pack& pack, int value) {
   const Bytes d;
   std::uint64_t bits = 0;
@@ -308,7 +309,8 @@ HWY_INLINE std::uint64_t equal_to(const Pack& pack, int value) {
   return bits;
 }
 
-// Adds row j: by how many bits signatures of the other frame differ, from `right` on.
+// Adds row j: the numbers of bits in which the own signature differs from those of the other frame, from
+// `right` on.
 HWY_INLINE void count_bits(std::uint64_t own, const std::uint64_t* right, int j, Pack& counts) {
   const Groups d;
   const hn::RebindToSigned<Groups> signs;
@@ -320,7 +322,7 @@ HWY_INLINE void count_bits(std::uint64_t own, const std::uint64_t* right, int j,
     counts.v[i] = hn::Or(counts.v[i], hn::BitCast(Bytes(), hn::ShiftLeftSame(count, 8 * j)));
   }
 }
-// The same of as many pixels of the own frame, and which of them take part: 255, else 0.
+// The same for as many pixels of the own frame, and whether they take part: 255, else 0.
 HWY_INLINE void count_bits_beside(const std::uint64_t* own, const std::uint64_t* right, int j, Pack& counts,
                                   Pack& present) {
   const Groups d;
@@ -349,7 +351,8 @@ HWY_INLINE Pack look_up(const Pack& table, const Pack& indices) {
 #if HWY_TARGET <= HWY_AVX3_DL
   return {ByteVector{_mm512_permutexvar_epi8(indices.v[0].raw, table.v[0].raw)}};
 #else
-  // Indices beyond a part of 16 elements get the highest bit, for which a lookup brings 0; others have the lowest four alone.
+  // Indices beyond a part of 16 elements get the highest bit, for which a lookup returns 0; other indices
+  // keep only their lowest four bits.
   const Bytes d;
   alignas(64) std::uint8_t elements[window_lanes];
   store(table, elements);
@@ -368,8 +371,9 @@ HWY_INLINE Pack look_up(const Pack& table, const Pack& indices) {
 
 #endif
 
-// What each label lacks at least, given what the others do, and the same beyond the window: forward and backward passes
-// over both axes, in steps of 1, 2 and 4.
+// The lower envelope, for values missing to the maximum: each label, also beyond the window, gets at least
+// the value of any other label minus the slope for each step. Forward and backward passes over both axes, in
+// steps of 1, 2 and 4.
 HWY_INLINE Pack spread(Pack pack, int slope) {
   const auto by = [&](const Pack& up, const Pack& down, const Pack& step)
                       HWY_ATTR { pack = higher(pack, less(higher(up, down), step)); };
@@ -383,7 +387,7 @@ HWY_INLINE Pack spread(Pack pack, int slope) {
   return pack;
 }
 
-// The pack as the labels of another window have it, whose start is `columns` and `rows` further.
+// The pack at the labels of another window, whose start is `columns` and `rows` further.
 HWY_INLINE Pack elsewhere(const Pack& pack, int columns, int rows, Size window, int slope, int truncation) {
   const int near_columns = std::clamp(columns, 1 - window.width, window.width - 1),
             near_rows = std::clamp(rows, 1 - window.height, window.height - 1);
@@ -439,7 +443,7 @@ void send_bytes(const WindowSweep& sweep) {
   }
 }
 
-// The first label, row by row and by rising disparity, of those in a set.
+// The first label of a set, row by row and in ascending order of disparity.
 struct Label {
   int column, row;
   int lane() const { return column * window_side + row; }
@@ -453,7 +457,7 @@ HWY_INLINE Label first_of(std::uint64_t labels) {
   return {(63 - std::countl_zero(columns)) / window_side, row};
 }
 
-// What decisions need of the packs of beliefs. `lowest`: of all labels.
+// The values of the packs of beliefs that decisions need. `lowest`: the lowest belief of all labels.
 template <class BeliefAt>
 void write_window_decision(const WindowDecisions& row, int x, Label label, float rival, const BeliefAt& at) {
   const Size window = row.model->window;
@@ -472,7 +476,7 @@ void write_window_decision(const WindowDecisions& row, int x, Label label, float
                    belief(label.column, label.row + 1), rival};
 }
 
-// Labels of the window that are more than one away from another.
+// Labels of the window that are more than one away from another label.
 HWY_INLINE std::uint64_t rivals_of(Label label, std::uint64_t labels) {
   const std::uint64_t lines = label.row == 0 ? 3 : std::uint64_t{7} << (label.row - 1) & 255;
   std::uint64_t near = lines << label.column * window_side;
@@ -481,7 +485,7 @@ HWY_INLINE std::uint64_t rivals_of(Label label, std::uint64_t labels) {
   return labels & ~near;
 }
 
-// Four pixels at a time, whose highest elements are found together.
+// Processes four pixels at a time, whose highest elements are found together.
 constexpr int at_once = side::count;
 
 HWY_INLINE void decide_bytes(const WindowDecisions& row, const Pack& inside, std::uint64_t labels,
@@ -522,7 +526,7 @@ void decide_all_bytes(const WindowDecisions& row) {
 
 // ---- Words and floats
 
-// Of all messages but one, in the reference's order, which matters to floats.
+// Sums all messages except one, in the reference's order, which affects floats.
 template <class Element>
 HWY_INLINE void sum_beliefs(const WindowRow& row, int x, bool receives, int without, Element* out) {
   const Element* data = pack_of<Element>(row, x, data_pack);
@@ -543,9 +547,9 @@ HWY_INLINE void sum_beliefs(const WindowRow& row, int x, bool receives, int with
 }
 
 template <class Element>
-using Line = hn::CappedTag<Element, window_side>;  // of a column of labels
+using Line = hn::CappedTag<Element, window_side>;  // a column of labels
 
-// Forward and backward over columns.
+// Forward and backward passes over columns.
 template <class Element>
 HWY_INLINE void spread_columns(Element* h, int columns, Element slope) {
   const Line<Element> d;
@@ -577,7 +581,7 @@ HWY_INLINE void transpose(const Element* from, Element* to) {
     for (int j = 0; j < window_side; ++j) to[j * window_side + i] = from[i * window_side + j];
 }
 
-// On one axis, for each label of another window: the nearest label of this one, and how far it is.
+// For each label of another window, on one axis: the nearest label of this window, and its distance.
 struct Nearest {
   int label[window_side], away[window_side];
 
@@ -647,7 +651,8 @@ void decide_plain(const WindowDecisions& row) {
 
 // ---- Data costs of bytes
 
-// The part of a row of signatures that begins at this column; without any, if the row or all of the part is not there.
+// The part of a row of signatures that begins at this column; a part without signatures if the row or the
+// whole part does not exist.
 HWY_INLINE const std::uint64_t* signatures_at(const View<const std::uint64_t>& plane, int column, int y) {
   const int width = plane.size.width - 2 * signature_border, height = plane.size.height - 1;
   return plane.row(y >= 0 && y < height ? y : height) + signature_border +
@@ -706,7 +711,7 @@ void find_supports_here(const WindowSupports& supports) {
   }
 }
 
-// Whether any of the eight around a motion differs from it by more than `close`.
+// Whether any of the eight motions around a motion differs from it by more than `close`.
 void find_rough_here(const View<const Offset>& motions, int y, int close, std::uint8_t* rough) {
   static_assert(sizeof(Offset) == 2 * sizeof(int));
   const hn::ScalableTag<std::int32_t> d;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Semi-global matching on CUDA: volumes of data costs and of each path's costs, in bytes where they fit. All work that
-// does not change between runs, from samples to the finished map, is one graph.
+// Semi-global matching on CUDA: volumes of data costs and of each path's costs, in bytes if they fit. All
+// work that does not change between runs, from samples to the finished map, is one graph.
 
 #include <algorithm>
 #include <string>
@@ -36,7 +36,7 @@ constexpr int usual_pixels_ahead = 4;
 constexpr const char *labels_a_thread = "labels_per_thread", *threads_a_block = "threads_per_block",
                      *pixels_ahead = "pixels_ahead", *paths_apart = "paths_apart";
 
-// Pixels of a row whose sums a block keeps in shared memory.
+// The number of pixels of a row whose sums a block keeps in shared memory.
 int pixels_a_segment(int labels) {
   constexpr int most_sums = 16384, most_pixels = 64, fewest_pixels = 8;
   return std::clamp(most_sums / labels, fewest_pixels, most_pixels);
@@ -76,15 +76,15 @@ class Cuda final : public cuda::Plan {
     return format().size.pixels() * static_cast<std::size_t>(dealing_.labels() * bits() / 32);
   }
 
-  // Kernels count the words of a volume in 32 bits.
+  // Refuses volumes with more words than kernels can count in 32 bits.
   void check_countable() const {
     if (volume_words() <= UINT32_MAX) return;
     throw Error(ErrorCategory::device,
                 "the image has too many pixels and labels for the cuda device: match it in parts");
   }
 
-  // Where the paths that lead downwards keep the GPU busy, those that lead upwards are launched after them: so paths
-  // that run at the same time read the same data costs, which are still in the cache.
+  // If the downward paths keep the GPU busy, the upward paths are launched after them, so that concurrent
+  // paths read the same data costs, which are still in the cache.
   bool is_busy_with_rows() const {
     constexpr int threads_a_multiprocessor = 320;
     int chains = 0;
@@ -93,7 +93,7 @@ class Cuda final : public cuda::Plan {
     return chains * dealing_.lanes >= threads_a_multiprocessor * context()->multiprocessors();
   }
 
-  // Data costs of the pixels ahead are in shared memory.
+  // The number of pixels ahead whose data costs fit in shared memory.
   int pixels_that_fit(int wanted) const {
     constexpr int most_bytes = 40 * 1024;
     const int bytes_a_pixel = path_threads_ * dealing_.per_lane * bits() / 8;
@@ -145,7 +145,7 @@ class Cuda final : public cuda::Plan {
     refinement_.prepare(context(), device_memory(), stream);
   }
 
-  // The cost of a gray level, or of a bit, if costs are proportional to them.
+  // The cost of a gray level or of a bit, if costs are proportional to them.
   int cost_of_a_difference() const {
     if (!images_.integer_differences()) return 0;
     const float cost = model_.data_cost(data_cost::per_level);
@@ -219,7 +219,7 @@ class Cuda final : public cuda::Plan {
                                      .validity_words = validity.words});
   }
 
-  // A grid of rows, and blocks of a row.
+  // A grid of rows and blocks of a row.
   Shape rows(std::size_t pixels_a_block) const {
     return {static_cast<unsigned>(format().size.height),
             cuda::blocks(static_cast<std::size_t>(format().size.width), pixels_a_block)};
@@ -233,7 +233,7 @@ class Cuda final : public cuda::Plan {
             .words = static_cast<long long>(volume_words())};
   }
 
-  // Which paths a launch follows.
+  // Selects the paths that a launch follows.
   using Wanted = bool (*)(Step);
   static bool anywhere(Step) { return true; }
   static bool sideways(Step step) { return step.y == 0; }
@@ -246,7 +246,7 @@ class Cuda final : public cuda::Plan {
     if (blocks > 0) follow_.launch(stream, {blocks}, {path_threads()}, 0, volumes(), wanted_paths);
   }
 
-  // `blocks`: of all these paths.
+  // `blocks`: total number of blocks of these paths.
   CudaPaths paths(CudaImages::Which pair, Wanted wanted, unsigned& blocks) const {
     const View<const std::uint16_t> gray = images_.gray(pair);
     CudaPaths paths{};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the costs of a pixel lie in memory and in registers.
+// The layout of a pixel's costs in memory and in registers.
 //
-// LANES neighbouring threads share the labels of a pixel; each has PER_LANE of them. In registers, word k of a thread
-// holds two costs of 16 bits each, those of its labels k and k + PER_LANE / 2: so the neighbours of all labels are in
-// neighbouring words, except at the ends. In memory a cost has BITS: 16, in the same words, or 8, two words in one.
-// The parts of a pixel's threads follow one another.
+// LANES neighbouring threads share the labels of a pixel; each has PER_LANE of them. In registers, word k of
+// a thread holds two costs of 16 bits each, those of its labels k and k + PER_LANE / 2; the neighbours of all
+// labels are therefore in neighbouring words, except at the ends. In memory a cost has BITS: 16, in the same
+// words, or 8, two words in one. The parts of a pixel's threads follow one another.
 //
-// Labels are padded to LANES · PER_LANE with data costs of PAD, the highest data cost plus P2, which neither win
-// nor change a path: the least path cost of a pixel is at most the highest data cost.
+// Labels are padded to LANES · PER_LANE with data costs of PAD, the highest data cost plus P2. They neither
+// win nor change a path, because the lowest path cost of a pixel is at most the highest data cost.
 //
 // Specialised by LABELS, LANES, PER_LANE (a multiple of 4), BITS of a path cost (8, 16), PAD.
 #pragma once
@@ -49,7 +49,7 @@ __device__ __forceinline__ Packed pack(const Costs& costs) {
   return packed;
 }
 
-// Where the cost of a lane's label k is in memory: the word, and the lowest bit in it.
+// The position in memory of the cost of a lane's label k: the word, and the lowest bit in it.
 __device__ __forceinline__ constexpr int word_of(int k) {
   return k % half_labels * BITS / 16;
 }

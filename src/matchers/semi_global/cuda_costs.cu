@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Semi-global matching on CUDA: the data costs of all pixels, and their sums over windows.
 //
-// Specialised by TABLE (1 = differences are integer gray levels, or bits), TABLE_SIZE, PER_DIFFERENCE (the cost of one
-// of these, if costs are proportional to them; else 0), HAS_OUTSIDE (a cost), WINDOW (its side), BLOCK (threads); and
-// by the macros of data_cost/cuda_costs.h and cuda_common.h.
+// Specialised by TABLE (1 = differences are integer gray levels or bits), TABLE_SIZE, PER_DIFFERENCE (the
+// cost of one of these if costs are proportional to them; else 0), HAS_OUTSIDE (a cost), WINDOW (its side),
+// BLOCK (threads); and by the macros of data_cost/cuda_costs.h and cuda_common.h.
 #include "data_cost/cuda_costs.h"
 #include "matchers/semi_global/cuda_common.h"
 #include "decision/cuda_decision.h"
@@ -14,13 +14,13 @@ namespace refine = parallax::refine;
 
 namespace {
 
-// A thread computes the costs of its labels for neighbours in a row, which reach mostly the same right pixels:
-// columns `first_right`, first_right + 1, …
+// A thread computes the costs of its labels for neighbours in a row, which reach mostly the same right
+// pixels: the span of columns `first_right`, first_right + 1, …
 constexpr int pixels = 4;
 constexpr int span = PER_LANE + pixels - 1;
 static_assert(span <= 64);
 
-// The index of label k of pixel p in them.
+// The index in the span of label k of pixel p.
 __device__ __forceinline__ constexpr int in_span(int p, int k) {
   return p + PER_LANE - 1 - k;
 }
@@ -108,7 +108,7 @@ __device__ __forceinline__ void for_each_cost(const CudaCosts& costs, const Plac
   }
 }
 
-// Which pixels have a label whose right pixel exists, and which have one whose does not.
+// Which pixels have a label whose right pixel exists, and which have one whose right pixel does not.
 struct Existence {
   uint32 some, some_not;
   __device__ __forceinline__ bool any(int p) const { return (some >> p & 1) != 0; }
@@ -132,7 +132,7 @@ __device__ __forceinline__ Existence existence(uint64 right_valid) {
 
 }  // namespace
 
-// The data costs of pixels, and their initial status. grid.x = rows, grid.y = blocks of a row.
+// Computes the data costs of pixels, and their initial status. grid.x = rows, grid.y = blocks of a row.
 PARALLAX_KERNEL __launch_bounds__(BLOCK)
     find_costs(CudaCosts costs, uint32* volume_of_costs, CudaRight right) {
   __shared__ uint32 table[TABLE_SIZE];
@@ -160,7 +160,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
   const auto put = [&](int p, int k, uint32 cost) {
     packed[p].of[word_of(k)] += (beyond_labels(k) ? padding : cost) << shift_of(k);
   };
-  // Not so at the borders, and near masked pixels.
+  // False at the borders and near masked pixels.
   const bool all_exist = (left_valid & all_pixels) == all_pixels && exists.some_not == 0;
   if (__all_sync(all_lanes, all_exist)) {
     for_each_cost(costs, at, table, put);
@@ -186,7 +186,8 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
   }
 }
 
-// Sums over a window, first along rows (step_x = 1), then along columns. LANES threads per pixel; grid as above.
+// Sums over a window, first along rows (step_x = 1), then along columns. LANES threads per pixel; grid as
+// above.
 PARALLAX_KERNEL __launch_bounds__(BLOCK)
     add_window(const uint32* from, uint32* to, int width, int height, int step_x, int step_y) {
   constexpr int reach = WINDOW / 2;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Semi-global matching on CUDA: from path costs to disparities.
 //
-// A block adds up the path costs of neighbours in a row, decides, and offers their sums, or what they have
-// decided, to the right pixels that labels lead to.
+// A block adds up the path costs of neighbours in a row, decides, and offers their sums, or only the decided
+// ones, to the right pixels that labels lead to.
 //
-// Specialised by PATHS, SEGMENT (pixels of a block), WINNERS (1 = only what left pixels have decided is offered),
-// SUB_PIXEL, BLOCK (threads); and by the macros of cuda_common.h.
+// Specialised by PATHS, SEGMENT (pixels of a block), WINNERS (1 = only the left pixels' decisions are
+// offered), SUB_PIXEL, BLOCK (threads); and by the macros of cuda_common.h.
 #include "matchers/semi_global/cuda_common.h"
 #include "decision/cuda_decision.h"
 
@@ -16,7 +16,7 @@ namespace cuda = parallax::cuda;
 namespace {
 
 constexpr uint32 none = 0xFFFF;  // higher than all sums
-// Sums between neighbours, which are in different banks.
+// The distance between the sums of neighbours, which puts them in different banks.
 constexpr int pitch = padded_labels + 2;
 
 __device__ __forceinline__ Costs add_up_paths(const CudaVolumes& volumes, int64 pixel) {
@@ -30,7 +30,7 @@ __device__ __forceinline__ Costs add_up_paths(const CudaVolumes& volumes, int64 
   return sum;
 }
 
-// The lowest sum, and in the lower half its label: ties go to the lowest label.
+// The lowest sum, with its label in the lower half: ties go to the lowest label.
 __device__ __forceinline__ uint32 find_best(const Costs& sums) {
   uint32 best = none << 16;
   for_each_label(sums, [&](int k, uint32 sum) {
@@ -60,7 +60,7 @@ struct Segment {
   int first_x, pixels, y;
 };
 
-// A pixel without a decision has none of the sums.
+// A pixel without a decision offers no sums.
 __device__ __forceinline__ void keep(const Costs& sums, uint8 status, uint16* of_pixel) {
   const auto keep_two = [&](int label, uint32 kept) {
     *reinterpret_cast<uint32*>(of_pixel + lane_of_pixel() * PER_LANE + label) =
@@ -135,7 +135,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
   offer_sums(right, segment, width, to.min_disparity);
 }
 
-// The right map, from the best that was offered; a masked pixel has none. One thread per pixel, grid as above.
+// The right map, from the best offers; a masked pixel has none. One thread per pixel, grid as above.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) write_right(CudaRight right, CudaRightMap to) {
   wait_for_previous();
   const int x = blockIdx.y * BLOCK + threadIdx.x, y = blockIdx.x;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Semi-global matching on CUDA: path costs.
 //
-// Paths of a direction are independent chains of pixels. Those that are not horizontal begin in each column of the
-// first row; a diagonal one that leaves the image on one side continues on the other as a new path, so all have as
-// many pixels as the image has rows. LANES threads follow a chain, with the path costs of the last pixel in
-// registers; a launch follows several directions.
+// Paths of a direction are independent chains of pixels. Chains that are not horizontal begin in each column
+// of the first row; a diagonal chain that leaves the image on one side continues on the other as a new path,
+// so all have as many pixels as the image has rows. LANES threads follow a chain, with the path costs of the
+// last pixel in registers; a launch follows several directions.
 //
-// With MGM, pixels of a path depend on those beside it. A launch follows all directions by one front: a diagonal, row
-// or column of pixels that do not depend on each other, where the fronts before it are done.
+// With MGM, pixels of a path depend on those beside it. A launch follows all directions by one front: a
+// diagonal, row or column of pixels that do not depend on each other, once the previous fronts are done.
 //
-// Specialised by EDGES (0 = the same P2 everywhere), LARGE_JUMP (P2 without edges), SMALL_JUMP, AHEAD (pixels whose
-// data costs are loaded before they are needed), TABLE_SIZE (of P2), BLOCK (threads); and by the macros of
-// cuda_common.h.
+// Specialised by EDGES (0 = the same P2 everywhere), LARGE_JUMP (P2 without edges), SMALL_JUMP, AHEAD (pixels
+// whose data costs are loaded before they are needed), TABLE_SIZE (of P2), BLOCK (threads); and by the macros
+// of cuda_common.h.
 #include "matchers/semi_global/cuda_common.h"
 
 using namespace parallax::semi_global;
@@ -21,16 +21,16 @@ namespace {
 
 // A pixel of a chain.
 struct Position {
-  uint32 word;    // of the lane's costs, in a volume
-  int gray;       // element of the gray image
+  uint32 word;    // index of the lane's costs in a volume
+  int gray;       // index in the gray image
   int to_go;      // pixels until a diagonal path leaves the image
-  bool is_first;  // of a path
+  bool is_first;  // whether a path begins here
 };
 
-// How chains go on.
+// The steps of chains.
 struct Way {
   int words, grays;            // to the next pixel
-  int words_back, grays_back;  // and to the other side of the image, where a diagonal path leaves it
+  int words_back, grays_back;  // to the other side of the image, where a diagonal path leaves it
   int width;
 
   template <bool is_diagonal>
@@ -45,21 +45,21 @@ struct Way {
   }
 };
 
-// Path costs of the last pixel of a chain, and the least of them, twice in a word.
+// Path costs of the last pixel of a chain, and the lowest of them, twice in a word.
 struct State {
   Costs path;
   uint32 least;
 };
 
-// L of the next pixel, from its data costs. `large_jump`: P2, twice in a word; 0 where a path begins: then the last
-// pixel brings nothing.
+// L of the next pixel, from its data costs. `large_jump`: P2, twice in a word; 0 where a path begins, because
+// the last pixel then contributes nothing.
 __device__ __forceinline__ Costs next(const State& last, const Costs& costs, uint32 large_jump) {
   constexpr uint32 nothing = 0x7FFF7FFFu, small_jump = SMALL_JUMP | SMALL_JUMP << 16;
   constexpr int first = 0, end = half_labels - 1;
   const int lane = lane_of_pixel();
   const uint32 below = __shfl_up_sync(all_lanes, last.path.of[end], 1, LANES),
                above = __shfl_down_sync(all_lanes, last.path.of[first], 1, LANES);
-  // The label before each of word 0, and the label after each of the last word.
+  // The label before each label of word 0, and the label after each label of the last word.
   const uint32 before = __byte_perm(lane > 0 ? below : nothing, last.path.of[end], 0x5432),
                after = __byte_perm(last.path.of[first], lane + 1 < LANES ? above : nothing, 0x5432);
   const uint32 capped = last.least + large_jump;
@@ -82,7 +82,7 @@ __device__ __forceinline__ uint32 least_of(const Costs& path) {
   return __vminu2(least, __byte_perm(least, 0, 0x1032));
 }
 
-// A chain of pixels. Threads beyond the last one repeat it, and do not store.
+// A chain of pixels. Threads beyond the last chain repeat it, and do not store.
 struct Chain {
   Way way;
   Position first;
@@ -91,12 +91,12 @@ struct Chain {
   uint32* out;
 };
 
-// Data costs that threads of a block have loaded before they need them, each for itself.
+// Data costs that the threads of a block load ahead, each for itself.
 struct Ahead {
   Packed costs[AHEAD][BLOCK];
 };
 
-// Gray values of a chain, loaded before they are needed.
+// Gray values of a chain, loaded ahead.
 template <bool is_diagonal>
 class Grays {
  public:
@@ -169,7 +169,7 @@ __device__ __forceinline__ void load_table(const CudaPaths& paths, uint32* table
   }
 }
 
-// The path of a block, among those of a launch, and the block's number in it.
+// A block's path among those of a launch, and the block's number in it.
 struct Task {
   int path;
   uint32 block;
@@ -219,7 +219,8 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
 
 namespace {
 
-// What a pixel's path costs bring to another: T, or 0 where that lies beyond the border. `step`: from there to here.
+// A pixel's contribution to the path costs of another one: T, or 0 if the pixel lies beyond the border.
+// `step`: from there to here.
 struct Step {
   int x, y;
 };
@@ -228,10 +229,11 @@ struct Pixel {
   int x, y;
 };
 
-// The pixel of a front, if it has so many. `way`: the sum of both steps that lead to a pixel.
+// Finds the pixel `index` of a front; false if it has fewer. `way`: the sum of both steps that lead to a
+// pixel.
 __device__ __forceinline__ bool find_in_front(const Step& way, int front, int index, int width, int height,
                                               Pixel& pixel) {
-  int x = index, y = front;  // rows
+  int x = index, y = front;  // fronts are rows
   if (way.y == 0) {
     x = front, y = index;
   } else if (way.x != 0) {
@@ -242,7 +244,7 @@ __device__ __forceinline__ bool find_in_front(const Step& way, int front, int in
   return x >= 0 && x < width && y >= 0 && y < height;
 }
 
-// T of a pixel before another one.
+// T of the pixel a step before another one.
 __device__ __forceinline__ Costs brought_by(const CudaPaths& paths, const uint32* path_costs,
                                             const uint32* table, const Pixel& here, const Step& step,
                                             int width, int height) {

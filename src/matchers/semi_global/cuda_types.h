@@ -11,7 +11,7 @@ struct CudaVolumes {
   int width, height;
   unsigned* costs;
   unsigned* paths;  // a volume for each path
-  long long words;  // of a volume
+  long long words;  // words of a volume
 };
 
 // The paths of a launch.
@@ -19,14 +19,14 @@ struct CudaPaths {
   struct {
     int x, y;  // step from pixel to pixel
     int volume;
-    unsigned after;  // number of the first block after those of this path
+    unsigned after;  // number of the first block behind this path's blocks
   } of[most_paths];
   const unsigned short* gray;
   int gray_stride;
   const unsigned short* large_jumps;  // P2 by the difference in gray levels
 };
 
-// The lowest sum that each right pixel has, with its label in the lower half; rows without gaps.
+// The lowest sum of each right pixel, with its label in the lower half; rows without gaps.
 struct CudaRight {
   unsigned* lowest;  // null: not wanted
 };
@@ -35,7 +35,7 @@ struct CudaRightMap {
   float* disparity;
   int width, stride, min_disparity;
   const unsigned* validity;  // a bit for each pixel, see CudaValidity
-  int validity_words;        // of a row
+  int validity_words;        // words of a row
 };
 
 }  // namespace parallax::semi_global

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the inner loops of semi-global matching share.
+// Functions that the inner loops of semi-global matching share.
 
 // Included once for each instruction set.
 #if defined(PARALLAX_SEMI_GLOBAL_LANES) == defined(HWY_TARGET_TOGGLE)
@@ -36,7 +36,7 @@ HWY_INLINE std::uint16_t lowest_lane(Tag tag, hn::Vec<Tag> v) {
   return hn::GetLane(hn::MinOfLanes(tag, v));
 }
 
-// All bits in the lanes from `label` on that are beyond the labels.
+// All bits set in the lanes from `label` on that are beyond the last label.
 HWY_INLINE hn::Vec<Words> beyond(int labels, int label) {
   constexpr int most = vector_bytes / 2, lanes = hn::MaxLanes(Words());
   alignas(vector_bytes) static constexpr auto bits = [] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Semi-global matching on OpenCL: volumes of data costs and of each path's costs, in bytes where they fit.
+// Semi-global matching on OpenCL: volumes of data costs and of each path's costs, in bytes if they fit.
 
 #include <algorithm>
 #include <span>
@@ -30,7 +30,7 @@ std::size_t size(int value) {
   return static_cast<std::size_t>(value);
 }
 
-// Pixels of a row whose sums a group keeps in local memory.
+// The number of pixels of a row whose sums a group keeps in local memory.
 int pixels_a_segment(int labels) {
   constexpr int most_sums = 8192, most_pixels = 64, fewest_pixels = 4;
   return std::clamp(most_sums / labels, fewest_pixels, most_pixels);
@@ -68,20 +68,20 @@ class Opencl final : public opencl::Plan {
   bool takes_right_from_sums() const { return checks_both() && !matches_right(); }
   bool has_edges() const { return parameters_.edge_contrast > 0; }
   int bits() const { return model_.fits_bytes() ? 8 : 16; }
-  // A multiple of the alignment of all loads.
+  // Rounded up to a multiple of the alignment of all loads.
   std::size_t volume_bytes() const {
     return round_up(format().size.pixels() * size(dealing_.labels() * bits() / 8), buffer_alignment);
   }
   cl_long reserve(std::size_t bytes) { return offset(layout_.reserve<std::byte>(bytes)); }
 
-  // Columns whose windows a processor's work item adds up.
+  // The number of columns whose windows a processor's work item adds up.
   static constexpr std::size_t columns_at_once = 16;
-  // Pixels whose data costs a work item finds, and neighbouring chains that it follows.
+  // The number of pixels whose data costs a work item finds, and of neighbouring chains that it follows.
   int pixels_at_once() const { return is_processor() || dealing_.per_lane > 16 ? 1 : 4; }
   int chains_at_once() const { return std::clamp(2048 / dealing_.per_lane, 4, 16); }
 
-  // Work items of a group. The lanes that follow a chain wait for each other at each pixel: on NVIDIA's GPUs for their
-  // warp, on others for the group.
+  // Work items of a group. The lanes that follow a chain wait for each other at each pixel: on NVIDIA's GPUs
+  // for their warp, on others for the group.
   bool is_nvidia() const { return context().info().nvidia_capability > 0; }
   std::size_t items_of_group() const { return is_processor() ? 1 : 128; }
   std::size_t items_that_follow() const { return is_processor() ? 1 : is_nvidia() ? 128 : 32; }
@@ -177,8 +177,8 @@ class Opencl final : public opencl::Plan {
                        {items_of_group()}, memory(), volumes_, rows, costs, reach, along_columns);
   }
 
-  // Where the paths that lead downwards occupy a GPU, those that lead upwards are launched after them: so
-  // paths that run at the same time read the same data costs, which are still in the cache.
+  // If the downward paths keep a GPU busy, the upward paths are launched after them, so that concurrent paths
+  // read the same data costs, which are still in the cache.
   void follow() {
     const std::span<const Step> steps = steps_of(parameters_.paths);
     const auto end = std::find_if(steps.begin(), steps.end(), [](Step step) { return step.y < 0; });
@@ -223,13 +223,13 @@ class Opencl final : public opencl::Plan {
   std::size_t width() const { return size(volumes_.width); }
   std::size_t height() const { return size(volumes_.height); }
 
-  // Lanes of all pixels, `at_once` of which share them.
+  // Groups for the lanes of all pixels; lanes share `at_once` pixels.
   Shape groups_of_pixels(int at_once) const {
     return {groups_for(groups_for(width(), size(at_once)) * size(dealing_.lanes), items_of_group()),
             height()};
   }
 
-  // Enough for the longest front, too.
+  // Suffices for the longest front, too.
   std::size_t groups_of_chains() const {
     const std::size_t chains_a_group =
         is_processor() ? size(chains_at_once()) : items_that_follow() / size(dealing_.lanes);

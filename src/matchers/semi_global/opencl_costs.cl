@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data costs of all pixels, and their sums over windows.
 //
-// Specialised by PIXELS (neighbours in a row whose costs a work item finds), COLUMNS (whose windows a processor's work
-// item adds up), PROPORTIONAL (whether costs are OpenclCosts::per_bit for each bit of a difference), and by the macros of
-// data_cost/opencl_costs.cl and opencl_values.cl.
+// Specialised by PIXELS (neighbours in a row whose costs a work item finds), COLUMNS (whose windows a
+// processor's work item adds up), PROPORTIONAL (whether costs are OpenclCosts::per_bit for each bit of a
+// difference), and by the macros of data_cost/opencl_costs.cl and opencl_values.cl.
 
 #define FOR_PIXELS(p) EACH for (int p = 0; p < PIXELS; ++p)
 
-// In units.
+// The cost rounded to units.
 INLINE ushort to_units(float cost) {
   return (ushort)(int)(max(cost, 0.0f) + 0.5f);
 }
@@ -26,11 +26,11 @@ INLINE bool all_right_exist(const OpenclInputs* inputs) {
 }
 
 INLINE int right_column(const OpenclInputs* inputs, int min_disparity, int x) {
-  // Beyond the image, no pixel is valid.
+  // Limited to columns that are padding: no pixel is valid beyond the image.
   return clamp(x - min_disparity - first_label(), -PIXELS, inputs->width + PER_LANE - 1);
 }
 
-// The cost of a label in units, without regard to validity.
+// The cost of a label in units, regardless of validity.
 INLINE ushort cost_in_units(const OpenclCosts* costs, Difference difference) {
 #if PROPORTIONAL
   return (uint)difference * (uint)costs->per_bit;
@@ -65,7 +65,7 @@ INLINE RightPixels right_pixels(global uchar* memory, const OpenclInputs* inputs
   return right;
 }
 
-// Costs without regard to validity.
+// Costs regardless of validity.
 INLINE void find_pixel_costs(global uchar* memory, const OpenclVolumes* volumes, const OpenclInputs* inputs,
                              const OpenclCosts* costs, const RightPixels* right, int x, int y, ushort* found) {
 #if COST == VOLUME
@@ -76,7 +76,7 @@ INLINE void find_pixel_costs(global uchar* memory, const OpenclVolumes* volumes,
   const global FEATURE* left[FEATURE_PLANES];
   for (int plane = 0; plane < FEATURE_PLANES; ++plane) left[plane] = features_at(memory, inputs, 0, y, 0, plane);
   FEATURES(of_left, left, x)
-  // In a loop of its own, which compilers for processors vectorise.
+  // This is a loop of its own so that compilers for processors vectorise it.
   Difference differences[PER_LANE];
   FOR_LABELS(k) {
     FEATURES(of_right, right->features, -k)
@@ -116,7 +116,8 @@ kernel EACH_OF_GROUP void find_costs(global uchar* memory, OpenclVolumes volumes
 
 #else
 
-// The columns that a work item's pixels and labels reach, from the first one on; and the one of a pixel and a label.
+// The columns that a work item's pixels and labels reach, from the first one on; and the column of a pixel
+// and a label.
 #define SPAN (PER_LANE + PIXELS - 1)
 #define IN_SPAN(p, k) ((p) + PER_LANE - 1 - (k))
 
@@ -128,11 +129,12 @@ INLINE ulong bits_of_span(const global uchar* memory, long first) {
   return bits >> (first & 3) & ((1UL << SPAN) - 1);
 }
 
-// What a work item knows of its pixels: bits.
+// Validity of a work item's pixels, as bits.
 typedef struct {
   uint left_valid;
-  ulong right_valid;   // of the span
-  uint some, missing;  // pixels that have a label whose right pixel exists, and those that have one whose does not
+  ulong right_valid;   // validity of the span's pixels
+  // pixels with a label whose right pixel exists, and with one whose right pixel does not
+  uint some, missing;
 } Existence;
 
 INLINE uint either(uint a, uint b) {
@@ -164,11 +166,11 @@ typedef struct {
   Value of[PIXELS][VALUES];
 } Found;
 
-// Where the cost of a lane's label is.
+// The value that holds the cost of a lane's label.
 #define VALUE_OF(k) ((k) % WORDS * BITS / 16)
 #define SHIFT_OF(k) ((k) / WORDS * 16 + (BITS == 8 ? (k) % 2 * 8 : 0))
 
-// `all_exist`: all pixels are valid. Else what is not there has another cost.
+// `all_exist`: all pixels are valid; otherwise the costs of missing pixels are replaced.
 INLINE void find_all_costs(global uchar* memory, const OpenclVolumes* volumes, const OpenclInputs* inputs,
                            const OpenclCosts* costs, const Existence* exists, int first_right, int x, int y,
                            bool all_exist, Found* found) {
@@ -209,7 +211,7 @@ INLINE void pad(const OpenclVolumes* volumes, Found* found) {
   }
 }
 
-// The data costs of pixels, and their status before matching. x = a work item for each lane, y = rows.
+// Finds the data costs of pixels, and their status before matching. x = a work item for each lane, y = rows.
 kernel EACH_OF_GROUP void find_costs(global uchar* memory, OpenclVolumes volumes, OpenclInputs inputs,
                                      OpenclCosts costs, long lowest_of_right) {
   local uint shared[GROUP];
@@ -249,8 +251,8 @@ INLINE void subtract(const Word* costs, Word* sums) {
   }
 }
 
-// Sums over a side of a window, along rows (step_x = 1) or columns: each from that of the pixel before. Groups: rows, or
-// COLUMNS columns.
+// Sums over a side of a window, along rows (step_x = 1) or columns: each from the previous pixel's sum.
+// Groups: rows, or COLUMNS columns.
 kernel EACH_OF_GROUP void add_window(global uchar* memory, OpenclVolumes volumes, long from, long to, int reach,
                                      int step_x) {
   const int width = volumes.width, first = get_group_id(0) * (step_x ? 1 : COLUMNS),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// From path costs to disparities. A group adds up the path costs of neighbours in a row, decides, and offers their
-// sums, or what they have decided, to the right pixels that labels lead to. On a processor, a work item has a row.
+// The step from path costs to disparities. A group adds up the path costs of neighbours in a row, decides,
+// and offers their sums, or only the decided ones, to the right pixels that labels lead to. On a processor, a
+// work item has a row.
 //
-// Specialised by PATHS, SEGMENT (pixels of a group whose sums it keeps), and by the macros of opencl_values.cl.
+// Specialised by PATHS, SEGMENT (pixels of a group whose sums it keeps), and by the macros of
+// opencl_values.cl.
 
 // Higher than all sums.
 #define NONE 0xFFFF
@@ -22,7 +24,6 @@ INLINE void add_up_paths(global uchar* memory, const OpenclVolumes* volumes, lon
   }
 }
 
-// Keeps the sums of a lane.
 INLINE void keep(const Word* sums, bool is_matched, local ushort* kept) {
   FOR_LABELS(k) {
     kept[k] = is_matched ? sums[k] : NONE;
@@ -31,7 +32,7 @@ INLINE void keep(const Word* sums, bool is_matched, local ushort* kept) {
 
 #else
 
-// Paths whose costs are on their way together.
+// The number of paths whose costs are loaded together.
 #define AT_ONCE (VALUES <= 4 ? 8 : 4)
 
 INLINE void add_up_paths(global uchar* memory, const OpenclVolumes* volumes, long pixel, Word* sums) {
@@ -55,7 +56,6 @@ INLINE void add_up_paths(global uchar* memory, const OpenclVolumes* volumes, lon
   }
 }
 
-// Keeps the sums of a lane.
 INLINE void keep(const Word* sums, bool is_matched, local ushort* kept) {
   const uint none = both_halves(NONE);
   local uint* to = (local uint*)(kept + first_label());
@@ -67,7 +67,7 @@ INLINE void keep(const Word* sums, bool is_matched, local ushort* kept) {
 
 #endif
 
-// The lowest sum, and in the lower half its label: ties go to the lowest label.
+// The lowest sum, with its label in the lower half: ties go to the lowest label.
 INLINE uint find_best(const Word* sums, int labels) {
   uint best = ~0u;
   FOR_LABELS(k) {
@@ -112,7 +112,7 @@ INLINE void offer(global uint* right, int x, int width, uint offered) {
 #endif
 }
 
-// Decides pixel x of row y, and keeps its sums: NONE where it is undecided. Returns the best, as find_best().
+// Decides pixel x of row y, and keeps its sums: NONE where it is undecided. Returns find_best().
 INLINE uint decide_pixel(global uchar* memory, const OpenclVolumes* volumes, const OpenclSums* sums,
                          const OpenclDecision* to, int x, int y, bool writes, local uint (*shared)[GROUP],
                          local ushort* kept) {
@@ -163,11 +163,11 @@ kernel EACH_OF_GROUP void decide(global uchar* memory, OpenclVolumes volumes, Op
 
 #else
 
-// Sums between neighbours are in different banks.
+// The distance between the sums of neighbours, which puts them in different banks.
 #define KEPT_PITCH (PITCH + 2)
 
-// The sums of the group that lead to the same right pixel lie on a diagonal. `first_right`: the right pixel of the
-// first pixel and the last label.
+// The sums of the group that lead to the same right pixel lie on a diagonal. `first_right`: the right pixel
+// of the first pixel and the last label.
 INLINE void offer_sums(global uint* right, const OpenclVolumes* volumes, int pixels, int first_right,
                        local ushort (*kept)[KEPT_PITCH]) {
   const int last = volumes->labels - 1;
@@ -204,7 +204,7 @@ kernel EACH_OF_GROUP void decide(global uchar* memory, OpenclVolumes volumes, Op
 
 #endif
 
-// The right map, from the best that was offered; a masked pixel has none. One work item for each pixel.
+// The right map, from the best offers; a masked pixel has none. One work item for each pixel.
 kernel void write_right(global uchar* memory, OpenclRightMap to) {
   const int x = get_global_id(0);
   const long y = get_global_id(1);

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Path costs.
 //
-// Paths of a direction are independent chains of pixels. Those that are not horizontal begin in each column of the
-// first row; a diagonal one that leaves the image on one side continues on the other as a new path, so all have as
-// many pixels as the image has rows. On a GPU, LANES work items follow a chain, with the path costs of the last pixel
-// in registers; on a processor, a work item follows CHAINS neighbours, row by row.
+// Paths of a direction are independent chains of pixels. Chains that are not horizontal begin in each column
+// of the first row; a diagonal chain that leaves the image on one side continues on the other as a new path,
+// so all have as many pixels as the image has rows. On a GPU, LANES work items follow a chain, with the path
+// costs of the last pixel in registers; on a processor, a work item follows CHAINS neighbours, row by row.
 //
-// With MGM, pixels of a path depend on those beside it. On a GPU, a launch finds the path costs of all directions in one
-// front: a diagonal, row or column of pixels that do not depend on each other, where the fronts before it are done. On a
-// processor, a work item finds those of a direction, pixel by pixel.
+// With MGM, pixels of a path depend on those beside it. On a GPU, a launch finds the path costs of all
+// directions in one front: a diagonal, row or column of pixels that do not depend on each other, once the
+// previous fronts are done. On a processor, a work item finds the path costs of a direction, pixel by pixel.
 //
-// Specialised by EDGES (0 = the same P2 everywhere), CHAINS, AHEAD (pixels whose data costs a GPU loads before they are
-// needed, even), and by the macros of opencl_values.cl.
+// Specialised by EDGES (0 = the same P2 everywhere), CHAINS, AHEAD (pixels whose data costs a GPU loads
+// before they are needed, even), and by the macros of opencl_values.cl.
 
 // Higher than all path costs.
 #define NOTHING 0x7FFF
 
-// Path costs of the last pixel of a chain, between those of the labels before and after each lane's.
+// Path costs of the last pixel of a chain, between the costs of the labels before and after each lane's
+// labels.
 typedef struct {
   Word of[WORDS + 2];
-  Word least;  // in all values of the word
+  Word least;  // repeated in all values of the word
 } Path;
 
 INLINE int gray_at(const global uchar* memory, const OpenclPaths* paths, int x, int y) {
   return ((const global ushort*)(memory + paths->gray))[y * paths->gray_stride + x];
 }
 
-// P2 to a pixel; 0 where a path begins: then the last pixel brings nothing.
+// P2 to a pixel; 0 where a path begins, because the last pixel then contributes nothing.
 INLINE Word large_jump(const global uchar* memory, const OpenclPaths* paths, bool is_first, int gray, int gray_before) {
   if (is_first) return 0;
   if (!EDGES) return all_of(paths->large_jump);
@@ -39,7 +40,7 @@ INLINE Word least_word(const Word* words) {
   return least;
 }
 
-// L of the next pixel, from its data costs; but those beyond a lane's labels, and the least of all lanes.
+// L of the next pixel, from its data costs. Other lanes complete the labels beyond this lane's, and `least`.
 INLINE void find_next(const Path* last, const Word* costs, int small_jump, Word large_jump, Path* next) {
   const Word small = all_of(small_jump), capped = last->least + large_jump;
   FOR_WORDS(k) {
@@ -49,7 +50,7 @@ INLINE void find_next(const Path* last, const Word* costs, int small_jump, Word 
   next->least = least_word(next->of + 1);
 }
 
-// What the lanes of a chain tell each other. Aligned for wide loads.
+// Costs that the lanes of a chain exchange. Aligned for wide loads.
 typedef struct {
   Word least[LANES], first[LANES], last[LANES];
 } __attribute__((aligned(16))) Ends;
@@ -60,10 +61,10 @@ typedef struct {
 typedef struct {
   long pixel;
   int x, y;
-  bool is_first;  // of a path
+  bool is_first;  // whether a path begins here
 } Place;
 
-// How chains go on.
+// The steps of chains.
 typedef struct {
   int x, y, width;
 } Way;
@@ -88,7 +89,7 @@ INLINE Place first_place(const OpenclVolumes* volumes, const Way* way, int chain
   return place;
 }
 
-// All labels are in one lane.
+// Nothing to exchange: all labels are in one lane.
 INLINE void exchange_ends(local Ends* ends, Path* path) {
   path->of[0] = path->of[WORDS + 1] = NOTHING;
 }
@@ -139,7 +140,7 @@ kernel EACH_OF_GROUP void follow(global uchar* memory, OpenclVolumes volumes, Op
 
 #else
 
-// Completes a lane's path costs by those of other lanes.
+// Completes a lane's path costs with those of other lanes.
 INLINE void exchange_ends(local Ends* ends, Path* path) {
   const int lane = own_lane();
 #if NVIDIA
@@ -162,17 +163,17 @@ INLINE void exchange_ends(local Ends* ends, Path* path) {
 
 // A pixel of a chain.
 typedef struct {
-  long costs;     // element of a volume: a lane's costs
-  int gray;       // element of the gray image
+  long costs;     // index in a volume: a lane's costs
+  int gray;       // index in the gray image
   int to_go;      // pixels until a diagonal path leaves the image
-  bool is_first;  // of a path
+  bool is_first;  // whether a path begins here
 } Place;
 
-// How chains go on.
+// The steps of chains.
 typedef struct {
   long costs;            // to the next pixel
   int gray;
-  long costs_back;       // and to the other side of the image, where a diagonal path leaves it
+  long costs_back;       // to the other side of the image, where a diagonal path leaves it
   int gray_back, width;
 } Way;
 
@@ -186,7 +187,7 @@ INLINE void advance(Place* place, const Way* way, bool is_diagonal) {
   place->to_go = way->width;
 }
 
-// A chain of pixels. Lanes beyond the last one repeat it, and do not store.
+// A chain of pixels. Lanes beyond the last chain repeat it, and do not store.
 typedef struct {
   Way way;
   Place first;
@@ -223,7 +224,7 @@ INLINE Chain find_chain(global uchar* memory, const OpenclVolumes* volumes, cons
   return chain;
 }
 
-// What a step of a chain reads.
+// The inputs of a step of a chain.
 typedef struct {
   Value costs[VALUES];
   int gray;
@@ -239,12 +240,12 @@ INLINE Input load_input(const Chain* chain, const Place* place) {
 // A chain that is being followed.
 typedef struct {
   Place here, to_load;
-  Input ahead[AHEAD];  // that of pixel i is number i % AHEAD
+  Input ahead[AHEAD];  // pixel i is element i % AHEAD
   Path path;
   Word jump;  // P2 to the next pixel
 } Walk;
 
-// `number`: of the pixel, modulo AHEAD; `loads`: whether there is a pixel AHEAD later.
+// `number`: the pixel's number, modulo AHEAD; `loads`: whether there is a pixel AHEAD later.
 INLINE void follow_to_next(const global uchar* memory, const OpenclPaths* paths, const Chain* chain, bool is_diagonal,
                            int number, bool loads, local Ends* ends, Walk* walk) {
   Word costs[WORDS];
@@ -265,7 +266,7 @@ INLINE void follow_to_next(const global uchar* memory, const OpenclPaths* paths,
   advance(&walk->here, &chain->way, is_diagonal);
 }
 
-// `ends`: of the group's chains, twice.
+// `ends`: two of them, for the group's chains.
 INLINE void follow_chain(const global uchar* memory, const OpenclPaths* paths, const Chain* chain, bool is_diagonal,
                          local Ends (*ends)[GROUP / LANES]) {
   const int of_group = get_local_id(0) / LANES, length = chain->length;
@@ -275,7 +276,7 @@ INLINE void follow_chain(const global uchar* memory, const OpenclPaths* paths, c
     if (i + 1 < length) advance(&walk.to_load, &chain->way, is_diagonal);
   }
   int first = 0;
-  // Apart from the last pixels, because compilers wait for loads that are conditional.
+  // Separate from the last pixels, because compilers wait for conditional loads.
   for (; first + 2 * AHEAD <= length; first += AHEAD) {
     EACH for (int j = 0; j < AHEAD; ++j)
         follow_to_next(memory, paths, chain, is_diagonal, j, true, &ends[j % 2][of_group], &walk);
@@ -305,7 +306,6 @@ kernel EACH_OF_GROUP void follow(global uchar* memory, OpenclVolumes volumes, Op
 
 // MGM
 
-// Path costs of a lane.
 INLINE void load_path(global uchar* memory, const OpenclVolumes* volumes, long path_costs, long pixel, local Ends* ends,
                       Path* path) {
   load(costs_at(memory, path_costs, pixel), path->of + 1);
@@ -314,7 +314,7 @@ INLINE void load_path(global uchar* memory, const OpenclVolumes* volumes, long p
   exchange_ends(ends, path);
 }
 
-// T of the pixel a step before another one; 0 where that lies beyond the border.
+// T of the pixel a step before another one; 0 beyond the border.
 INLINE void find_brought(global uchar* memory, const OpenclVolumes* volumes, const OpenclPaths* paths, long path_costs,
                          int x, int y, int step_x, int step_y, local Ends* ends, Word* found) {
   int from_x = x - step_x, from_y = y - step_y;
@@ -328,7 +328,7 @@ INLINE void find_brought(global uchar* memory, const OpenclVolumes* volumes, con
   const Word jump = large_jump(memory, paths, is_outside, gray_at(memory, paths, x, y),
                                  gray_at(memory, paths, from_x, from_y));
 #if PROCESSOR
-  // Compilers vectorise no loop over the neighbours of labels.
+  // Compilers do not vectorise loops over the neighbours of labels.
   for (int k = 0; k < WORDS; k += 16) {
     const ushort16 aside = min(vload16(0, from.of + k), vload16(0, from.of + k + 2)) + (ushort)paths->small_jump;
     const ushort16 lowest = min(aside, vload16(0, from.of + k + 1));
@@ -382,9 +382,10 @@ kernel EACH_OF_GROUP void follow_beside(global uchar* memory, OpenclVolumes volu
 
 #else
 
-// The pixel of a front, if it has so many. way_x, way_y: the sum of both steps that lead to a pixel.
+// Finds the pixel `index` of a front; false if it has fewer. way_x, way_y: the sum of both steps that lead to
+// a pixel.
 INLINE bool find_in_front(const OpenclVolumes* volumes, int way_x, int way_y, int front, int index, int* x, int* y) {
-  *x = index;  // in a row
+  *x = index;  // fronts are rows
   *y = front;
   if (way_y == 0) {
     *x = front;
@@ -398,8 +399,8 @@ INLINE bool find_in_front(const OpenclVolumes* volumes, int way_x, int way_y, in
   return *x >= 0 && *x < volumes->width && *y >= 0 && *y < volumes->height;
 }
 
-// Groups: x = GROUP / LANES pixels of the front, y = paths. Lanes beyond the last pixel work on the first one of the
-// image, and do not store.
+// Groups: x = GROUP / LANES pixels of the front, y = paths. Lanes beyond the last pixel work on the image's
+// first pixel, and do not store.
 kernel EACH_OF_GROUP void follow_front(global uchar* memory, OpenclVolumes volumes, OpenclPaths paths, int front) {
   local Ends ends[2][GROUP / LANES];
   const int path = get_group_id(1), step_x = paths.x[path], step_y = paths.y[path], of_group = get_local_id(0) / LANES,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of the kernels of semi-global matching on OpenCL; included by host and kernels. Offsets are in bytes, from
-// the start of the plan's memory; strides in elements.
+// Arguments of the kernels of semi-global matching on OpenCL; included by host and kernels. Offsets are in
+// bytes, from the start of the plan's memory; strides in elements.
 #ifndef PARALLAX_SEMI_GLOBAL_OPENCL_TYPES
 #define PARALLAX_SEMI_GLOBAL_OPENCL_TYPES
 
@@ -13,7 +13,7 @@ namespace parallax::semi_global {
 // The costs of all pixels and labels: see opencl_values.cl.
 typedef struct {
   cl_int width, height, labels;
-  cl_int padding;  // data cost of a label beyond the last
+  cl_int padding;  // data cost of labels beyond the last
   cl_long costs;
   cl_long paths, path_bytes;  // a volume for each path, this far apart
 } OpenclVolumes;
@@ -29,16 +29,16 @@ typedef struct {
 typedef struct {
   cl_int wants_rival;
   cl_int uniqueness;  // percent; 0 = none
-  // The lowest sum that each right pixel has, with its label in the lower half: uints in rows without gaps; negative =
-  // not wanted.
+  // The lowest sum of each right pixel, with its label in the lower half: uints in rows without gaps;
+  // negative = not wanted.
   cl_long right;
-  cl_int only_winners;  // right pixels have only the sums of what left pixels have decided
+  cl_int only_winners;  // whether only the left pixels' decisions are offered to right pixels
 } OpenclSums;
 
 // The right map from the sums of the left image.
 typedef struct {
   cl_long disparity, stride;
-  cl_long mask;  // of the right image; negative = valid everywhere
+  cl_long mask;  // mask of the right image; negative = valid everywhere
   cl_long right;
   cl_int width, min_disparity;
 } OpenclRightMap;

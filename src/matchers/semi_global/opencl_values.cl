@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the costs of a pixel lie in memory, and how work items share them.
+// The layout of a pixel's costs in memory, and their distribution over work items.
 //
-// In memory, a pixel has LANES · PER_LANE costs of BITS (8, 16); rows have no gaps. LANES neighbouring work items share
-// a pixel; each has PER_LANE labels that follow one another.
+// In memory, a pixel has LANES · PER_LANE costs of BITS (8, 16); rows have no gaps. LANES neighbouring work
+// items share a pixel; each has PER_LANE consecutive labels.
 //
-// On a processor, a work item has all labels, in order, and loops over them that compilers vectorise. On a GPU, costs are
-// in registers, two in each: word k of a lane has those of labels k and k + WORDS. So the neighbours of all labels are in
-// neighbouring words, except at the ends. In memory they are in the same words, or, in bytes, words 2i and 2i + 1 are
-// the even and the odd bytes of one.
+// On a processor, a work item has all labels, in order, and loops over them that compilers vectorise. On a
+// GPU, costs are in registers, two in each: word k of a lane has the costs of labels k and k + WORDS. The
+// neighbours of all labels are therefore in neighbouring words, except at the ends. In memory they are in the
+// same words, or, in bytes, words 2i and 2i + 1 are the even and the odd bytes of one.
 //
-// Labels beyond the last have the highest data cost and P2 as their data cost. So they neither win nor change a path,
-// because the least path cost of a pixel is at most the highest data cost.
+// Labels beyond the last have the highest data cost plus P2 as their data cost. They neither win nor change a
+// path, because the lowest path cost of a pixel is at most the highest data cost.
 //
-// Specialised by PROCESSOR, BITS, LANES, PER_LANE (a multiple of 4), GROUP (work items, a multiple of LANES), and by the
-// macros of words.cl and lanes.cl.
+// Specialised by PROCESSOR, BITS, LANES, PER_LANE (a multiple of 4), GROUP (work items, a multiple of LANES),
+// and by the macros of words.cl and lanes.cl.
 
 #define PITCH (LANES * PER_LANE)
 #define EACH_OF_GROUP __attribute__((reqd_work_group_size(GROUP, 1, 1)))
@@ -50,7 +50,7 @@ INLINE Word lower(Word a, Word b) {
 #endif
 }
 
-// The lower of a + b and c.
+// The lower value of a + b and c.
 INLINE Word lower_of_sum(Word a, Word b, Word c) {
 #if PROCESSOR
   return lower(a + b, c);
@@ -79,7 +79,6 @@ static int own_lane(void) {
   return get_local_id(0) % LANES;
 }
 
-// The labels of a lane begin with this one.
 static int first_label(void) {
   return own_lane() * PER_LANE;
 }
@@ -103,7 +102,7 @@ INLINE void store(const Word* costs, global Value* to) {
   }
 }
 
-// Stores costs that are not read again soon, past the caches.
+// Stores costs past the caches, because they are not read again soon.
 INLINE void stream(const Word* costs, global Value* to) {
 #ifdef __clang__
   for (int k = 0; k < WORDS; k += 16) {
@@ -121,7 +120,6 @@ INLINE void fetch_ahead(const global Value* from) {
 #endif
 }
 
-// The cost of a lane's label.
 INLINE ushort cost_of_label(const Word* costs, int k) {
   return costs[k];
 }
@@ -132,14 +130,14 @@ INLINE void set_costs(const ushort* by_label, Word* costs) {
   }
 }
 
-// Gives the labels beyond the last this cost.
+// Sets the cost of the labels beyond the last.
 INLINE void set_padding(Word* costs, int labels, ushort cost) {
   for (int k = labels; k < WORDS; ++k) costs[k] = cost;
 }
 
 #else
 
-// Values that are loaded or stored at once.
+// The number of values that are loaded or stored at once.
 #if VALUES % 4 == 0
 typedef uint4 Block;
 #elif VALUES % 2 == 0
@@ -201,7 +199,7 @@ INLINE void store(const Word* costs, global Value* to) {
   store_values(values, to);
 }
 
-// Stores costs that are not read again soon: they leave the caches first.
+// Stores costs that leave the caches first, because they are not read again soon.
 INLINE void stream(const Word* costs, global Value* to) {
 #if NVIDIA && VALUES % 4 == 0
   Value values[VALUES];
@@ -236,7 +234,8 @@ INLINE void set_padding(Word* costs, int labels, ushort cost) {
 
 #endif
 
-// What all lanes of a pixel find, combined. `shared`: a uint for each work item of the group, read by none.
+// Combines the results of all lanes of a pixel. `shared`: a uint for each work item of the group, which no
+// other code reads.
 #if LANES == 1
 #define OVER_LANES(combine, own, shared)
 #elif NVIDIA

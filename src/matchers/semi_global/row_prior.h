@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row offsets that a pair has by its data costs in the large, where rows are searched, and what other ones cost. The
-// costs of a square for row offset v are the sum of min_d Σ D(p, d, v) over its groups of four pixels p side by side, on
-// every eighth row, where D is the data cost of a single pixel: groups tell rows apart better than pixels do. The surface v̂
-// fits them (rows/row_surface.h). C(p, d, v) grows by
+// The row offsets that a pair has globally by its data costs, where rows are searched, and the costs of
+// deviating from them. The costs of a square for row offset v are the sum of min_d Σ D(p, d, v) over its
+// groups of four neighbouring pixels p in a row, on every eighth row, where D is the data cost of a single
+// pixel: groups distinguish rows better than pixels do. The surface v̂ is fitted to the costs of squares
+// (rows/row_surface.h). C(p, d, v) grows by
 //
 //   row_prior·max(0, |v − v̂| − ½)
 //
-// rounded, where v̂ is that of the middle of p: the row offsets on both sides of v̂ cost nothing or little. Images of fewer
-// than four columns or five rows have no groups, and v̂ = 0.
+// rounded, where v̂ is taken at the middle of p: the row offsets on both sides of v̂ cost nothing or little.
+// Images of fewer than four columns or five rows have no groups, and v̂ = 0.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,7 @@ class RowPrior {
 
   bool exists() const { return model_.row_offsets > 1 && model_.parameters.row_prior > 0; }
 
-  // Called twice, as Arena says.
+  // Called twice (see Arena).
   void reserve(Arena& arena) {
     if (exists()) costs_.reserve(arena);
   }
@@ -43,7 +44,7 @@ class RowPrior {
   }
 
   void clear() const { costs_.clear(); }
-  // Adds what the group from pixel (x, y) has at the row offset of index `row`.
+  // Adds the lowest cost of the group from pixel (x, y) on at the row offset of index `row`.
   void add(int x, int y, int row, int least) const {
     constexpr int side = data_cost::RowOffsetCosts::side;
     costs_.of(x / side, y / side)[row] += least;
@@ -55,7 +56,7 @@ class RowPrior {
     return surface_.at(data_cost::position(x, 1, costs_.image.width),
                        data_cost::position(y, 1, costs_.image.height));
   }
-  // What the row offset of index `row` costs where v̂ is `expected`.
+  // The cost of the row offset of index `row` if v̂ is `expected`.
   int cost(double expected, int row) const {
     const double away = std::abs(model_.min_row_offset + row - expected) - 0.5;
     return static_cast<int>(std::max(0.0, away) * static_cast<double>(model_.parameters.row_prior) + 0.5);

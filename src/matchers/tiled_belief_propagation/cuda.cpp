@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiled belief propagation on CUDA. All work that does not change between runs, from samples to the finished
-// map, is one graph. The right map is a second match, of the mirrored pair.
+// map, is one graph. The right map comes from a second match, of the mirrored pair.
 
 #include <algorithm>
 #include <string>
@@ -42,7 +42,7 @@ enum class TileScheduler {
   tile_flags,           // one persistent kernel; a tile starts when its incoming messages have arrived
 };
 
-// Where the messages inside a tile are kept.
+// The memory of the messages inside a tile.
 enum class TileMessages {
   automatic,
   registers,      // if the tile and label counts fit
@@ -65,7 +65,7 @@ Choice wanted(const detail::Configuration& configuration, const char* name) {
   return static_cast<Choice>(configuration.value(name, static_cast<int>(Choice::automatic)));
 }
 
-// How the labels of a pixel are distributed over lanes, see cuda_common.h.
+// The distribution of a pixel's labels over lanes: see cuda_common.h.
 struct Dealing {
   int lanes, per_lane;
 };
@@ -74,7 +74,7 @@ int labels_a_thread(int labels, int lanes) {
   return round_up(divide_round_up(labels, lanes), 4);
 }
 
-// \throws Error (device) when that few threads cannot hold that many labels
+// \throws Error (device) when so few threads cannot hold so many labels
 Dealing deal(int labels, int wanted_lanes) {
   // A thread's work per label is small compared with the work per pixel of all its threads, but with few
   // labels there are not many threads.
@@ -146,13 +146,13 @@ class Cuda final : public cuda::Plan {
   std::size_t counters() const {
     return scheduler_ == TileScheduler::tile_flags ? static_cast<std::size_t>(grid_.count()) : 1;
   }
-  // Bits of messages between tiles. Where tiles wait for messages, the highest bits mark their arrival.
+  // Bits of messages between tiles. If tiles wait for messages, the highest bits mark their arrival.
   int bits_between() const {
     const bool fits = scheduler_ != TileScheduler::tile_flags || model_.truncation < 128;
     return model_.message_bytes == 1 && fits ? 8 : 16;
   }
-  // The most blocks that can have work at once. Where each waits for two others only, some are already
-  // loading data costs.
+  // The maximum number of blocks that can have work at once. If each waits for two others only, some are
+  // already loading data costs.
   int most_blocks() const {
     const bool ahead = scheduler_ == TileScheduler::tile_flags && in_shared_memory();
     return std::min(grid_.count(), ahead ? 2 * longest_diagonal() : longest_diagonal());
@@ -166,7 +166,7 @@ class Cuda final : public cuda::Plan {
 
   bool in_shared_memory() const { return messages_ != TileMessages::global_memory; }
 
-  // As cuda_tiles.cu lays it out.
+  // The layout of cuda_tiles.cu.
   std::size_t shared_bytes() const {
     if (!in_shared_memory()) return 0;
     const std::size_t row_units =
@@ -226,7 +226,7 @@ class Cuda final : public cuda::Plan {
                                              "does not support: choose launch-per-diagonal");
   }
 
-  // Rows or columns that a block sweeps at the same time.
+  // The number of rows or columns that a block sweeps at the same time.
   int lines() const {
     if (is_untiled()) return std::max(1, warp_lanes / dealing_.lanes);
     // Threads per direction: many labels need many registers.
@@ -278,9 +278,9 @@ class Cuda final : public cuda::Plan {
 
   Options tile_options() const {
     Options options = common_options();
-    // The labels that a cost travels until it reaches the bound.
+    // The number of labels that a cost travels until it reaches the bound.
     const int reach = std::min(model_.parameters.discontinuity_truncation, model_.labels) - 1;
-    // The longest of the shifts by 1, 2, 4, … that add up to `reach` must not leave the half of a thread's
+    // The longest of the shifts by 1, 2, 4, … that add up to `reach` must stay within half of a thread's
     // labels.
     constexpr int short_reach = 7, longest_shift[] = {0, 1, 1, 2, 2, 2, 3, 4};
     const bool shifts = reach <= short_reach && longest_shift[reach] <= dealing_.per_lane / 2;
@@ -396,12 +396,12 @@ class Cuda final : public cuda::Plan {
   Dealing dealing_;
   CudaImages images_;
   refine::CudaPipeline refinement_;
-  int threads_a_direction_;  // at most; 0 = chosen by the registers needed
-  Size tile_;                // the largest
+  int threads_a_direction_;  // upper limit; 0 = chosen by the registers needed
+  Size tile_;                // size of the largest tile
   int sum_bits_ = 16;
   TileMessages messages_ = TileMessages::automatic;
   TileScheduler scheduler_ = TileScheduler::automatic;
-  int blocks_ = 0;  // of a persistent launch
+  int blocks_ = 0;  // for a persistent launch
   Buffer<std::uint32_t> data_, sums_, across_columns_[2], across_rows_[2], progress_, numbered_;
   PlaneBuffer<float> right_disparity_;
   cuda::Program cost_program_, tile_program_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the values of a pixel lie in memory and in registers.
+// The layout of a pixel's values in memory and in registers.
 //
 // LANES neighbouring threads share the labels of a pixel; each has PER_LANE of them. Labels are padded with
 // the bound of the data costs, which can neither win nor change a message. In registers, word k of a thread
-// holds two values of 16 bits, those of its labels k and k + PER_LANE / 2: so the neighbours of all labels
-// are in neighbouring words, except at the ends. In memory a value has 16 bits, in the same words, or 8,
-// two words in one; the parts of a pixel's threads follow one another.
+// holds two values of 16 bits, those of its labels k and k + PER_LANE / 2; the neighbours of all labels are
+// therefore in neighbouring words, except at the ends. In memory a value has 16 bits, in the same words, or
+// 8, two words in one; the parts of a pixel's threads follow one another.
 //
 // Specialised by LABELS, LANES, PER_LANE (a multiple of 4), TRUNCATION (T), BITS of sums (data costs plus two
 // messages).
@@ -23,19 +23,19 @@ constexpr uint32 data_bound = 4 * TRUNCATION + 1;
 __device__ constexpr int words_of(int bits) {
   return PER_LANE * bits / 32;
 }
-constexpr int sum_words = words_of(BITS);  // of a thread
+constexpr int sum_words = words_of(BITS);  // words of a thread
 constexpr int pixel_words = LANES * sum_words;
 
 __device__ __forceinline__ uint32 both(uint32 value) {
   return value | value << 16;
 }
 
-// Labels in computing form.
+// A thread's labels in the form for arithmetic.
 struct Labels {
   uint32 of[half_labels];
 };
 
-// Labels in memory form.
+// A thread's labels in memory form.
 template <int bits>
 using Packed = cuda::Words<words_of(bits)>;
 using Sums = Packed<BITS>;
@@ -78,7 +78,7 @@ __device__ __forceinline__ Packed<bits> pack(const Labels& labels) {
   return packed;
 }
 
-// Adds packed values: none overflows its bits.
+// Adds packed values; none overflows its bits.
 __device__ __forceinline__ Sums add(const Sums& a, const Sums& b) {
   Sums sums;
 #pragma unroll

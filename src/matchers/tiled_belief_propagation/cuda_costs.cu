@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiled belief propagation on CUDA: the data costs of all pixels.
 //
-// Specialised by TABLE (1 = differences are integer gray levels, or bits), TABLE_SIZE, HAS_OUTSIDE (a cost),
+// Specialised by TABLE (1 = differences are integer gray levels or bits), TABLE_SIZE, HAS_OUTSIDE (a cost),
 // BLOCK (threads); and by the macros of data_cost/cuda_costs.h and cuda_common.h.
 #include "data_cost/cuda_costs.h"
 #include "devices/cuda/kernel.h"
@@ -27,7 +27,7 @@ struct Differences {
   int of[PER_LANE];
 };
 
-// Differences of windows of 5×5 pixels: values that windows of neighbouring labels share are loaded once.
+// Differences of windows of 5×5 pixels. Values that windows of neighbouring labels share are loaded once.
 __device__ __forceinline__ Differences window_differences(const CudaSamples& samples, const Pixel& pixel) {
   constexpr int radius = 2, side = 2 * radius + 1, pixels = side * side;
   uint32 sums[PER_LANE];
@@ -70,7 +70,7 @@ struct Costs {
   float of[PER_LANE];
 };
 
-// Costs without regard to the right pixels' validity.
+// Costs regardless of the right pixels' validity.
 __device__ __forceinline__ Costs all_costs(const CudaCosts& costs, const Pixel& pixel, const float* table) {
   const int width = costs.samples.width;
   Costs found;
@@ -101,7 +101,7 @@ __device__ __forceinline__ bool in_frame(const CudaCosts& costs, const Pixel& pi
          pixel.y >= costs.samples.height - costs.frame;
 }
 
-// Whether the right pixel of any label of the pixel exists, and whether those of all do.
+// Whether any, and whether all labels of the pixel have a right pixel.
 struct Existence {
   bool any, all;
 };

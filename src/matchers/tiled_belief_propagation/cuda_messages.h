@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a message is computed from a pixel's values. Each step of a sweep depends on the previous one here, so
+// The computation of a message from a pixel's values. Each step of a sweep depends on the previous one, so
 // latency matters.
 //
 // Specialised by SLOPE (λ), REACH (labels that a cost travels until it reaches the bound), SHIFTS (1 = by
 // shifts of all labels at once, for a short reach; 0 = by a forward and a backward pass), LANE_REACH (the
-// same in threads, a power of two or 0); and by the macros of cuda_common.h.
+// reach in threads, a power of two or 0); and by the macros of cuda_common.h.
 #pragma once
 
 #include "matchers/tiled_belief_propagation/cuda_common.h"
 
 namespace parallax::tiled_belief_propagation {
 
-// Higher than any value; plus a step of λ·K, it still fits in 16 bits.
+// Sentinel above every value; plus a step of λ·K, it still fits in 16 bits.
 constexpr uint32 nothing = 0xE000;
 
-// The least value of a pixel, in both halves.
+// The lowest value of a pixel, in both halves.
 __device__ __forceinline__ uint32 least_of(const Labels& h) {
   uint32 least[half_labels];
 #pragma unroll
@@ -28,7 +28,7 @@ __device__ __forceinline__ uint32 least_of(const Labels& h) {
   return __vminu2(found, __byte_perm(found, 0, 0x1032));
 }
 
-// Sets h(b) to the least of h(b), h(b − step) + cost and h(b + step) + cost.
+// Sets h(b) to the minimum of h(b), h(b − step) + cost and h(b + step) + cost.
 template <int step>
 __device__ __forceinline__ void shift(Labels& h) {
   constexpr int lanes = LANES;
@@ -36,7 +36,7 @@ __device__ __forceinline__ void shift(Labels& h) {
   uint32 before[step], after[step];
 #pragma unroll
   for (int i = 0; i < step; ++i) {
-    // The last words, with labels one half further up; the first, with labels one half further down.
+    // The last words, with labels one half further up; the first words, with labels one half further down.
     const uint32 last = h.of[half_labels - step + i], first = h.of[i];
     uint32 below = nothing << 16, above = nothing;
     if constexpr (lanes > 1) {
@@ -69,8 +69,8 @@ __device__ __forceinline__ void shift_up_to(Labels& h) {
   }
 }
 
-// The lowest values that the labels of the lanes before (or behind) allow at the neighbour of a thread's
-// first (last) label.
+// The lowest values that the previous (or next) lanes' labels allow at the neighbour of a thread's first
+// (last) label.
 template <bool upwards>
 __device__ __forceinline__ uint32 carried(uint32 value) {
   const int lane = lane_of_pixel();
@@ -82,7 +82,7 @@ __device__ __forceinline__ uint32 carried(uint32 value) {
   if constexpr (LANES == 1) return nothing;
 #pragma unroll
   for (int step = 1; step <= LANE_REACH; step *= 2) {
-    // Values beyond the bound have no effect: all are cut there.
+    // Values beyond the bound have no effect, so all are limited to it.
     constexpr uint32 lane_cost = SLOPE * PER_LANE;
     value = min(value, neighbour(value, step) + min(lane_cost * step, static_cast<uint32>(TRUNCATION)));
   }
@@ -109,7 +109,7 @@ __device__ __forceinline__ void pass(Labels& h) {
   }
 }
 
-// The message that a pixel sends: the lower envelope of h, cut at its least plus T, minus its least.
+// The message that a pixel sends: the lower envelope of h, limited to its minimum plus T, minus its minimum.
 __device__ __forceinline__ Labels message_from(Labels h) {
   const uint32 least = least_of(h);
   if constexpr (SHIFTS) {

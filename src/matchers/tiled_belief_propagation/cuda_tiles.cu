@@ -2,21 +2,21 @@
 // Tiled belief propagation on CUDA: from data costs to a map.
 //
 // A block visits a tile. All rows are swept at once, LANES threads per row: half of the block sends to the
-// right, half to the left, as neither reads what the other sends; then all columns, down and up. Of
-// the messages only sums are kept, as that is all that is read again: of each pixel its data costs plus the
-// two messages along its column, which the sweeps along rows read, and plus the two along its row, which the
-// sweeps along columns read. Both halves add to the same sums: each to its nearer half of the line first,
-// then all wait, then each to the other half.
+// right, half to the left, because neither reads the messages that the other sends; then all columns, down
+// and up. Only the sums that are read again are kept: for each pixel its data costs plus the two messages
+// along its column, which the sweeps along rows read, and its data costs plus the two messages along its row,
+// which the sweeps along columns read. Both halves of the block add to the same sums: each to its nearer half
+// of the line first, then all wait, then each to the other half.
 //
-// The tiles of an anti-diagonal do not depend on each other. How blocks proceed to the next diagonal is
-// SCHEDULER, a TileScheduler: 1 = a launch for each, 2 = a barrier of all blocks, 3 = a tile waits for the
-// messages that come to it. In the two latter all blocks run at once (a cooperative launch), or some would
-// wait for others that cannot begin.
+// The tiles of an anti-diagonal do not depend on each other. SCHEDULER, a TileScheduler, decides how blocks
+// proceed to the next diagonal: 1 = a launch for each, 2 = a barrier of all blocks, 3 = a tile waits for the
+// messages to it. With 2 and 3 all blocks run at once (a cooperative launch), or some would wait for others
+// that cannot begin.
 //
-// Specialised further by MESSAGES (where sums are: 0 = shared memory, and those of a line, and its messages,
-// in registers while it is swept, 1 = shared memory, 2 = global memory), TILE_WIDTH and TILE_HEIGHT (of the
-// largest tile), LINES (rows or columns that a block sweeps at once), MESSAGE_BITS (of messages
-// between tiles), SUB_PIXEL; and by the macros of cuda_messages.h.
+// Specialised further by MESSAGES (memory of sums: 0 = shared memory, but registers for the sums and messages
+// of a line while it is swept, 1 = shared memory, 2 = global memory), TILE_WIDTH and TILE_HEIGHT (of the
+// largest tile), LINES (rows or columns that a block sweeps at once), MESSAGE_BITS (of messages between
+// tiles), SUB_PIXEL; and by the macros of cuda_messages.h.
 #include "devices/cuda/kernel.h"
 #include "decision/cuda_decision.h"
 #include "matchers/tiled_belief_propagation/cuda_messages.h"
@@ -42,7 +42,7 @@ using Message = Packed<MESSAGE_BITS>;
 // The role of a thread.
 struct Role {
   bool backward;
-  int line;  // the first of its lines
+  int line;  // first of its lines
   int lane;
 };
 
@@ -103,7 +103,7 @@ struct Path {
   Line from, data, to;
 };
 
-// A step: the message to a pixel becomes the one that it sends.
+// A step of a sweep: replaces the message to a pixel by the message that the pixel sends.
 __device__ __forceinline__ void send(const Sums& sum, Labels& message) {
   Labels h = unpack(sum);
 #pragma unroll
@@ -111,14 +111,14 @@ __device__ __forceinline__ void send(const Sums& sum, Labels& message) {
   message = message_from(h);
 }
 
-// Pixels that are read ahead. Near memory answers before the next pixel is needed.
+// The number of pixels that are read ahead. Near memory answers before the next pixel is needed.
 template <int words>
 __device__ constexpr int pixels_ahead() {
   return in_shared_memory || words > 8 ? 1 : words > 4 ? 2 : 4;
 }
 
-// Sweeps pixels [begin, end) of a line, with `adds` those that the opposite sweep has visited. Threads that
-// are not `active` take part, but write nothing, and read nothing that others write meanwhile.
+// Sweeps pixels [begin, end) of a line; with `adds`, pixels that the opposite sweep has visited. Threads that
+// are not `active` take part, but write nothing, and read nothing that others are writing.
 template <bool writes, bool adds>
 __device__ __forceinline__ void sweep_part(const Path& path, int begin, int end, bool active,
                                            Labels& message) {
@@ -157,7 +157,7 @@ __device__ __forceinline__ void sweep_part(const Path& path, int begin, int end,
 }
 
 // Sweeps a line of up to `most` pixels: reads all of it before the first message is computed, and writes
-// after the last.
+// after the last message.
 template <int most, bool writes>
 __device__ __forceinline__ void sweep_in_registers(const Path& path, int length, int first, bool active,
                                                    Labels& message) {
@@ -200,11 +200,11 @@ __device__ __forceinline__ void sweep(Path path, int length, bool backward, bool
   }
 }
 
-// Where tiles wait for messages, a message itself says which pass sent it: passes are numbered from run to
-// run, and two bits of each of its words, which no value reaches, are the number's last. So a tile can begin
-// when the messages to it have come, before those that sent them have ended their visits. What lies there
-// otherwise is one or two passes older: nobody sends again before the last message has been taken.
-// Memory that nobody has sent to holds zeros, and the first pass is number 1.
+// If tiles wait for messages, a message itself tells which pass sent it: passes are numbered from run to run,
+// and two bits of each word of a message, which no value reaches, are the lowest bits of the number. A tile
+// can therefore begin when the messages to it have arrived, before their senders have ended their visits.
+// Older contents are one or two passes old, because nobody sends again before the last message has been
+// taken. Memory that nobody has written holds zeros, and the first pass is number 1.
 constexpr bool tells_itself = SCHEDULER == 3;
 constexpr uint32 mark_bits = 0x80008000u;
 static_assert(!tells_itself || MESSAGE_BITS == 16 || TRUNCATION < 128, "bytes have no bit for the number");
@@ -213,8 +213,8 @@ __device__ __forceinline__ uint32 mark_of(uint32 number) {
   return (number & 2) << 30 | (number & 1) << 15;
 }
 
-// Messages across one border of a tile: those that come in with a sweep, and the place for those that leave.
-// Null where there are none: zeros come in, nothing leaves.
+// Messages across one border of a tile: incoming ones, and the place for outgoing ones. Null if there are
+// none: zeros come in, nothing leaves.
 struct Border {
   const uint32* in;
   uint32* out;
@@ -266,7 +266,7 @@ struct Crossing {
 struct Visit {
   Region region;
   int left, top;
-  Crossing row, column;  // of the thread's direction
+  Crossing row, column;  // borders in the thread's direction
 };
 
 __device__ __forceinline__ Border border_of(uint32* forward, uint32* backward, bool is_backward, int tile,
@@ -275,7 +275,7 @@ __device__ __forceinline__ Border border_of(uint32* forward, uint32* backward, b
     return messages + (static_cast<int64>(between) * length + begin) * LANES * message_words;
   };
   const bool has_before = tile > 0, has_after = tile + 1 < tiles;
-  // Messages against the order of this pass were sent in the last pass; in the first pass, there are none.
+  // Messages against the order of this pass were sent in the last pass; the first pass has none.
   const bool against = is_backward != (pass % 2 != 0);
   Border border = {nullptr, nullptr, mark_of(against ? number - 1 : number), mark_of(number)};
   if (is_backward) {
@@ -317,7 +317,7 @@ __device__ __forceinline__ Visit find_visit(const CudaTiles& tiles, const Role& 
   return visit;
 }
 
-// Loads the data costs of a tile to shared memory.
+// Loads the data costs of a tile into shared memory.
 __device__ __forceinline__ void load_data(const CudaTiles& tiles, const Visit& visit) {
   constexpr int wide = access_words(pixel_words);
   using Wide = Access<wide>::Type;
@@ -351,8 +351,8 @@ __device__ __forceinline__ void start_sums(const Visit& visit, const Role& role)
   }
 }
 
-// Sweeps along rows, or along columns. `first`: there are no messages inside yet, and sums only of outermost
-// rows.
+// Sweeps along rows, or along columns. `first`: there are no messages inside yet, and only the outermost rows
+// have sums.
 template <bool rows, bool writes>
 __device__ __forceinline__ void sweep_lines(const Region& region, const Crossing& crossing, const Role& role,
                                             int begin, int end, bool first, bool leaves) {
@@ -369,7 +369,8 @@ __device__ __forceinline__ void sweep_lines(const Region& region, const Crossing
     const Path path{line_of(from), line_of(region.data),
                     line_of(rows ? region.along_rows : region.along_columns)};
     Labels message = crossing.message_to(shown, role.lane);
-    // A line's messages may let others send to it again: so all must have received the previous ones.
+    // Sending a line's messages may let others send to it again, so all threads must have received the
+    // previous ones.
     if constexpr (!one_line) __syncthreads();
     sweep<rows ? TILE_WIDTH : TILE_HEIGHT, writes>(path, length, role.backward, active, message);
     if (active && leaves) crossing.border.leave(message, shown, role.lane);
@@ -445,7 +446,7 @@ __device__ __forceinline__ void visit_tile(const CudaTiles& tiles, Visit& visit,
     const bool is_last = iteration + 1 == tiles.inner;
     sweep_lines<true, true>(region, visit.row, role, 0, region.height, iteration == 0, is_last);
     __syncthreads();
-    // The sums along columns are for the next iteration, and for beliefs.
+    // The next iteration and the beliefs need the sums along columns.
     if (decides || !is_last)
       sweep_lines<false, true>(region, visit.column, role, 0, region.width, false, is_last);
     else
@@ -483,8 +484,8 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1)
   visit_tile(tiles, visit, role, pass + 1 == tiles.passes, to);
 }
 
-// The image as a single tile: all rows, from the messages along columns; `first` when there are none yet.
-// Each block has some of the rows.
+// The image as a single tile: sweeps all rows, from the messages along columns; `first` if there are none
+// yet. Each block has some of the rows.
 PARALLAX_KERNEL __launch_bounds__(block_threads, 1) sweep_rows(CudaTiles tiles, int first) {
   const Role role = find_role();
   Region region = find_visit(tiles, role, 0, 0, 0, 0).region;
@@ -541,15 +542,15 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, r
   }
 }
 #elif SCHEDULER == 3
-// All visits, in an order in which each follows those that it waits for; blocks take them in turn. The first
-// unfinished visit can always continue, so all end. A visit also follows the end of the same tile's last one,
-// because both send to the same places.
+// All visits, in an order in which each follows those for which it waits; blocks take them in turn. The first
+// unfinished visit can always continue, so all end. A visit also follows the end of the same tile's previous
+// visit, because both send to the same places.
 PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, refine::CudaDecision to) {
   wait_for_previous();
   const Role role = find_role();
   const int diagonals = tiles.columns + tiles.rows - 1;
   const uint32 first_number = *tiles.numbered - tiles.passes + 1;
-  int tile = blockIdx.x;  // of the diagonal
+  int tile = blockIdx.x;  // index in the diagonal
   for (int pass = 0; pass < tiles.passes; ++pass) {
     for (int i = 0; i < diagonals; ++i) {
       const int index = pass % 2 == 0 ? i : diagonals - 1 - i;
