@@ -8,14 +8,17 @@ out=$(realpath -m "${1:-$(dirname "$0")/../out/demo}")
 cd "$(dirname "$0")/.."
 
 source scripts/packages.sh
-scripts/install-packages.sh "${build_packages[@]}"
+scripts/install-packages.sh "${demo_packages[@]}"
 # Downloads the real pair during the build.
 aloe=$out/aloe
 scripts/fetch-aloe.sh "$aloe" &
 fetching=$!
-# Compiles for the vector instructions of this machine only.
-cmake --preset release -B build/demo -DPARALLAX_VECTORS=native >/dev/null
-cmake --build build/demo
+# Builds what this pair needs: one method, for the vector instructions and the GPU of this machine.
+cuda=OFF
+if ldconfig -p | grep -q libcuda.so.1; then cuda=ON; fi
+cmake --preset release -B build/demo -DPARALLAX_VECTORS=native -DPARALLAX_METHODS=bp -DPARALLAX_CUDA=$cuda \
+  -DPARALLAX_OPENCL=OFF -DPARALLAX_VIEW=OFF -DPARALLAX_JOBS=OFF >/dev/null
+cmake --build build/demo -j "$(nproc)"
 parallax=build/demo/parallax
 
 mkdir -p "$out"
@@ -40,3 +43,4 @@ echo
 "$parallax" eval "$out/disparity.pfm" "${truth[@]}"
 echo
 echo "Results in $out: disparity.pfm (data), disparity.png (picture), points.ply (for MeshLab or CloudCompare)"
+echo "This build has the method bp alone. For all methods and devices: cmake --preset release && cmake --build --preset release"

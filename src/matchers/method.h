@@ -154,8 +154,10 @@ struct Backends {
   }
 };
 
-// All methods of this build, in the order in which they are listed: one line per room.
+// All methods of this build, in the order in which they are listed.
 std::vector<std::unique_ptr<Method>>& methods();
+// The same, made anew; written by the build from the rooms that src/CMakeLists.txt lists.
+std::vector<std::unique_ptr<Method>> methods_of_this_build();
 
 // \throws Error (argument)
 const Method& find_method(std::string_view name);

@@ -2,28 +2,13 @@
 #include <algorithm>
 
 #include "core/floating_point.h"
-#include "matchers/belief_propagation/belief_propagation.h"
-#include "matchers/block/block.h"
-#include "matchers/census/census.h"
 #include "matchers/method.h"
-#include "matchers/motion/motion.h"
-#include "matchers/semi_global/semi_global.h"
-#include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 
 namespace parallax {
 namespace detail {
 
 std::vector<std::unique_ptr<Method>>& methods() {
-  static std::vector<std::unique_ptr<Method>> all = [] {
-    std::vector<std::unique_ptr<Method>> rooms;
-    rooms.push_back(block::method());
-    rooms.push_back(belief_propagation::method());
-    rooms.push_back(census::method());
-    rooms.push_back(motion::method());
-    rooms.push_back(semi_global::method());
-    rooms.push_back(tiled_belief_propagation::method());
-    return rooms;
-  }();
+  static std::vector<std::unique_ptr<Method>> all = methods_of_this_build();
   return all;
 }
 
