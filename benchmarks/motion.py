@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Motion beside OpenCV's DIS, Farnebäck and, where the package has it, TV-L1: the tables of docs/motion.md.
+"""Motion beside OpenCV's DIS, Farnebäck and TV-L1, if installed: the tables of docs/measurements/motion.md.
 
     benchmarks/motion.py build/developer/parallax [--device cpu] [--threads 2] [--data DATA] [--rubberwhale FRAME1 FRAME2]
 

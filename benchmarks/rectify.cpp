@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rectification beside OpenCV's remap with its fixed-point maps of the same rectification; prints the tables of
-// docs/rectification.md:
+// docs/measurements/rectification.md:
 //
 //   build/developer/benchmarks/benchmark_rectify [rounds]
 //

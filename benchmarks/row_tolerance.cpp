@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures what row_tolerance is worth: the shared pairs with their right image turned, sheared and scaled so that rows are
-// off by up to 2 pixels, matched with and without. Prints the tables of docs/row_tolerance.md:
+// off by up to 2 pixels, matched with and without. Prints the tables of docs/measurements/row_tolerance.md:
 //
 //   row_tolerance DATA METHOD [FIELD=VALUE]...   DATA: the folder with middlebury2003/ and middlebury2014/; FIELD is
 //                                                device, threads, runs (the fastest counts), pair (a name), save (a

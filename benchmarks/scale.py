@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large jobs: a simulation of a scheduler's queue, real runs beside it, and the tables of docs/scale.md.
+"""Large jobs: a scheduler's queue, simulated and measured, and the tables of docs/measurements/scale.md.
 
     python3 benchmarks/scale.py check --parallax build/developer/parallax --devices cpu,cpu   # simulated beside measured
     python3 benchmarks/scale.py check --parallax build/gpu/parallax --devices cuda:0,cuda:1
@@ -218,7 +218,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """Seconds for a pair of 12 megapixels and 256 disparities; docs/scale.md says how they were measured."""
+    """Seconds for a pair of 12 megapixels and 256 disparities: docs/measurements/scale.md."""
 
     name: str
     gpu_seconds: float  # of an H100

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The recording of docs/tutorial.md: what two webcams would see, with a rig and depths that are known exactly.
+"""The recording of docs/tutorial/webcams.md: what two webcams would see, with a rig and depths known exactly.
 
     python3 benchmarks/webcams.py render FOLDER
     python3 benchmarks/webcams.py compare RIG.json DEPTH.tiff

@@ -27,7 +27,7 @@ using detail::Task;
 constexpr int most_automatic_matchers = 16;
 
 // Matchers on one GPU, each with a thread that copies a pair to where the GPU reaches it, and the map back, while others
-// match. The smaller the images, the more of the GPU one pair leaves idle: docs/several-devices.md.
+// match. The smaller the images, the more of the GPU one pair leaves idle: docs/measurements/throughput.md.
 int matchers_that_pay(Size size) {
   constexpr std::size_t vga = 640 * 480, hd = 1280 * 720;
   return size.pixels() <= vga ? most_automatic_matchers : size.pixels() <= hd ? 8 : 4;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of docs/what-runs-where.md, made by running every case: each value of a choice, and a value
-// other than the default of every other parameter. After a change, run
+// The tables of docs/reference/what-runs-where.md, made by running every case: each value of a choice, and a
+// value other than the default of every other parameter. After a change, run
 //
 //   PARALLAX_UPDATE_DOCS=1 build/developer/tests/test_conformance --gtest_filter='TableTest.*'
 

@@ -80,7 +80,7 @@ def tiles_of(array: Any, name: str = "_match_tile") -> int:
 
 def test_margins_are_those_of_the_method() -> None:
     margins = px.margins("census", (640, 480), disparities=64)
-    assert margins == px.TileMargins(105, 105, 37, 37, 4, True, 434, 32)  # docs/partition.md
+    assert margins == px.TileMargins(105, 105, 37, 37, 4, True, 434, 32)  # docs/reference/tile_margins.md
     assert px.margins("census", (640, 480), disparities=64, left_right_check=False).right < 105
     assert px.margins("census", (30, 480), disparities=64).left < 105  # the image is not wide enough
     assert not px.margins("bp", disparities=64).exact

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/python.md run, one after the other, as a reader would type them."""
+"""The examples of docs/reference/python.md run, one after the other, as a reader would type them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 import parallax_stereo as px
 
-PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "python.md"
 EXAMPLE = re.compile(r"(?:<!-- needs ([\w.]+) -->\n)?```python\n(.*?)```", re.DOTALL)
 
 
