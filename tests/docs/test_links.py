@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links and pictures of the pages lead to files and headings that exist, by GitHub's rules."""
+"""Links and pictures of the pages lead to files and headings that exist, by GitHub's rules; the index has every page."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ def broken_links(root: Path) -> Iterator[str]:
 
 def test_links_of_the_pages() -> None:
     assert list(broken_links(markdown.ROOT)) == []
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = markdown.ROOT / "docs" / "README.md"
+    linked = {(index.parent / target).resolve() for _, target in markdown.links(index.read_text())}
+    assert set((markdown.ROOT / "docs").rglob("*.md")) - {index} - linked == set()
 
 
 PAGE = """# The page
