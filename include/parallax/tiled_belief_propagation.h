@@ -6,8 +6,7 @@
 /// The BP-M sweeps are those of Tappen & Freeman 2003; the tiles are those of Liang, Cheng, Lai, Chen & Chen
 /// 2011, "Hardware-efficient belief propagation". The GPU version follows the winners of the MEMOCODE 2013
 /// design contest: Eslami, Kasampalis & Kotsifakou 2013, Kotsifakou 2019.
-/// docs/reference/tiled_belief_propagation.md has the equations;
-/// src/matchers/tiled_belief_propagation/reference.cpp is the specification.
+/// docs/reference/tiled_belief_propagation.md has the equations; reference.cpp is the specification.
 #pragma once
 
 #include <optional>
