@@ -445,7 +445,7 @@ def test_examples_of_the_page(client: Any, images: Tuple[Any, Any], tmp_path: Pa
     for name, image in zip(("left", "right"), images):
         zarr.save_array(f"{name}.zarr", image)
         pillow.fromarray(image[:100]).save(f"{name}.png")
-    page = Path(__file__).parents[2] / "docs" / "dask.md"
+    page = Path(__file__).parents[2] / "docs" / "howto" / "dask.md"
     examples = re.findall(r"(<!-- not run -->\n)?```python\n(.*?)```", page.read_text(), re.DOTALL)
     names: Dict[str, Any] = {}
     for skipped, text in examples:
