@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the picture of docs/census.md: the intermediate results of census matching.
+// Draws the picture of docs/reference/census.md: the intermediate results of census matching.
 //
 //   census_stages PAIR DISPARITIES OUTPUT.png      PAIR: a folder with left.png and right.png
 //

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Error, time and memory of every method: the table and the plot of docs/choosing.md.
+"""Error, time and memory of every method: the table and the plot of docs/explanation/choosing.md.
 
     export PYTHONPATH=python PARALLAX_LIBRARY=build/developer/shared/libparallax.so
     python3 benchmarks/choosing.py errors DATA             > results.jsonl
@@ -216,7 +216,7 @@ class Plot:
 
 
 def write_page(results, folder):
-    page = folder / "choosing.md"
+    page = folder / "explanation" / "choosing.md"
     before, after = "<!-- table of methods -->\n", "<!-- end of table -->"
     text = page.read_text()
     head, rest = text.split(before)

@@ -8,7 +8,7 @@
 DATA is the folder that PARALLAX_DATA names for the tests, options are keywords of parallax_stereo.match(). Prints, for
 each pair, the share of the disparities that are off by at most 1 px, and the error that 68.3 % of those do not exceed:
 the standard deviation, if the errors are normal. Counted are the pixels that both cameras see and that have a disparity
-without filling. docs/geometry.md has the result.
+without filling. Prints the table of docs/measurements/accuracy.md.
 """
 
 import pathlib

@@ -6,7 +6,7 @@
         python3 benchmarks/error_causes.py DATA [METHOD [NAME=VALUE ...]]
 
 DATA is the folder that PARALLAX_DATA names for the tests. Options are keywords of parallax_stereo.match(), such as
-preset=accurate or fill=row. docs/accuracy.md explains the columns of the table that it prints.
+preset=accurate or fill=row. docs/measurements/accuracy.md explains the columns of the table that it prints.
 """
 
 import pathlib

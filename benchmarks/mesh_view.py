@@ -5,8 +5,8 @@
     PYTHONPATH=python PARALLAX_LIBRARY=build/developer/shared/libparallax.so \\
         python3 benchmarks/mesh_view.py PICTURE.png DEGREES MESH.ply [MESH.ply ...]
 
-The camera turns by DEGREES around the point at the median depth in front of the left camera. docs/geometry.md shows
-the picture.
+The camera turns by DEGREES around the point at the median depth in front of the left camera.
+docs/reference/geometry.md shows the picture.
 """
 
 import pathlib

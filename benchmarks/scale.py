@@ -218,7 +218,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """Seconds for a pair of 12 megapixels and 256 disparities; docs/scale.md says how they were measured."""
+    """Seconds for a pair of 12 megapixels and 256 disparities: docs/measurements/scale.md."""
 
     name: str
     gpu_seconds: float  # of an H100

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the pictures of docs/tutorial.md from the files that its commands write.
+"""Draws the pictures of docs/tutorial/webcams.md from the files that its commands write.
 
     cd webcams && PYTHONPATH=../python PARALLAX_LIBRARY=../build/developer/shared/libparallax.so \\
         python3 ../benchmarks/tutorial_pictures.py ../docs/pictures

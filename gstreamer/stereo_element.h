@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The element `parallaxstereo`. See docs/gstreamer.md.
+// The element `parallaxstereo`. See docs/howto/gstreamer.md.
 #pragma once
 #include <gst/gst.h>
 

@@ -57,7 +57,7 @@ def _metadata() -> str:
         "Provides-Extra: pictures\n"
         "Requires-Dist: pillow; extra == 'pictures'\n"
         "Description-Content-Type: text/markdown\n"
-        "\n" + (ROOT / "docs" / "python.md").read_text()
+        "\n" + (ROOT / "docs" / "reference" / "python.md").read_text()
     )
 
 

@@ -26,7 +26,7 @@ disparities=224
 if wait $fetching; then
   left=$aloe/aloeL.jpg right=$aloe/aloeR.jpg
   truth=("$aloe/aloeGT.png" --truth-scale 1)
-  # The pair has no calibration file: this one is Middlebury's for the 2006 pairs, see docs/formats.md.
+  # The pair has no calibration file: this one is Middlebury's for the 2006 pairs, see docs/reference/formats.md.
   calibration=docs/aloe-calib.txt
 else
   echo "opencv-doc, which contains the real pair, is not available: using a synthetic pair."

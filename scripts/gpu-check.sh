@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds Parallax on a machine that has little more than an NVIDIA GPU, CUDA, cmake, ninja and g++, runs the tests that
-# need a GPU, also under compute-sanitizer if installed, and prints the tables of docs/cuda.md.
+# need a GPU, also under compute-sanitizer if installed, and prints the tables of docs/measurements/cuda.md.
 #
 #   scripts/gpu-check.sh collect [DATA]   on a Debian machine with the project built: gathers in .sysroot the packages
 #                                         that the other machine lacks, and in .pairs the pairs (DATA has papers/)
 #   scripts/gpu-check.sh [test|tables]    on the machine with the GPU, with both folders copied into the project
-#   scripts/gpu-check.sh papers FOLDER    there: writes the tables and plots of docs/papers.md to FOLDER
-#   scripts/gpu-check.sh pool [DEVICES]   there: prints the table of docs/several-devices.md; needs no .pairs
+#   scripts/gpu-check.sh papers FOLDER    there: writes the tables and plots of docs/measurements/papers.md to FOLDER
+#   scripts/gpu-check.sh pool [DEVICES]   there: prints the table of docs/measurements/throughput.md; needs no .pairs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -34,7 +34,7 @@ Paper census_paper() {
         "Modified census 9×9, 60 disparities",
         "The talk gives rates of its whole system, and the second size without the pyramid not at all. "
         "Its pictures are not public: synthetic pairs of its sizes. What it leaves open is chosen by "
-        "measurement, see preset mobile-gpu-2015 in docs/census.md.",
+        "measurement, see preset mobile-gpu-2015 in docs/reference/census.md.",
         Unit::pairs_per_second,
         true,
         false,

@@ -5,8 +5,8 @@
 ///
 /// The algorithm is Felzenszwalb & Huttenlocher 2006, "Efficient belief propagation for early vision"; on
 /// GPUs and vector CPUs, it follows Grauer-Gray & Cavazos 2010 and Grauer-Gray 2019.
-/// docs/belief_propagation.md has the equations; src/matchers/belief_propagation/reference.cpp is the
-/// specification.
+/// docs/reference/belief_propagation.md has the equations; src/matchers/belief_propagation/reference.cpp
+/// is the specification.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ namespace parallax {
 /// Gray levels are those of 8-bit images; 256 values of a 16-bit image are one gray level.
 ///
 /// Presets of the method "bp":
-/// - `default`: the best mean error on the Middlebury pairs of docs/belief_propagation.md;
+/// - `default`: the best mean error on the Middlebury pairs of docs/measurements/errors.md;
 /// - `accurate`: the same with `align_rows` and a weighted median of 7: fewer errors, in about twice the time; only
 ///   on reference and cpu, and not in tiles;
 /// - `grauer-gray-2010`: Grauer-Gray & Cavazos 2010: 15 labels for tsukuba, 10 iterations, σ 1;

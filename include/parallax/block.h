@@ -26,12 +26,12 @@ enum class Prefilter {
 };
 
 /// Parameters of block matching. Every combination of allowed values works on every device that runs the
-/// matcher. docs/block.md has the equations; src/matchers/block/reference.cpp is the specification.
+/// matcher. docs/reference/block.md has the equations; src/matchers/block/reference.cpp is the specification.
 ///
 /// Presets of the method "block":
-/// - `default`: the best mean error on the Middlebury pairs of docs/block.md;
+/// - `default`: the best mean error on the Middlebury pairs of docs/measurements/errors.md;
 /// - `sad-full-row`: only 5×5 SAD over every column of the row, as in the study of Yu Hailin,
-///   "GPU-accelerated depth recovery". docs/block.md compares its times with ours.
+///   "GPU-accelerated depth recovery". docs/measurements/papers.md compares its times with ours.
 struct BlockParameters {
   int min_disparity = 0;  ///< lowest disparity searched, in pixels, any sign; −1,000,000…1,000,000
   int disparities = 64;   ///< number of integer disparities searched, from min_disparity up; 1…1,000,000

@@ -39,13 +39,13 @@ enum class CensusCost {
 };
 
 /// Parameters of census matching. Every combination of allowed values works on every device that runs the
-/// matcher. docs/census.md has the equations; src/matchers/census/reference.cpp is the specification.
+/// matcher. Equations: docs/reference/census.md; specification: src/matchers/census/reference.cpp.
 ///
 /// Presets of the method "census":
 /// - `mobile-gpu-2015`: Iodice 2015, "Real-time dense passive stereo vision": modified census 9×9, coarse to
 ///   fine, 60 disparities, left-right check, fill and median. The values that the talk does not give (the
 ///   window of the costs, levels, search radius) are chosen by measurement;
-/// - `fast`, `balanced`, `accurate`: chosen by measurement on the Middlebury pairs of docs/census.md;
+/// - `fast`, `balanced`, `accurate`: chosen on the Middlebury pairs of docs/measurements/errors.md;
 /// - `default`: the same as `balanced`.
 struct CensusParameters {
   int min_disparity = 0;  ///< lowest disparity searched, in pixels, any sign; −1,000,000…1,000,000

@@ -4,7 +4,7 @@
 /// with its pictures.
 ///
 /// The check matches corners of both images, both ways, to a fraction of a pixel in both directions, and fits a model
-/// to the differences of their rows. docs/check.md describes the method and measures it.
+/// to the differences of their rows. docs/explanation/rows.md describes the method.
 #pragma once
 
 #include <array>
@@ -151,7 +151,7 @@ struct PairReport {
   int left_corners = 0;       ///< found in the left picture
   int right_corners = 0;      ///< found in the right picture
   int matched = 0;            ///< corners matched both ways, before the fit
-  int rows_points = 0;        ///< points that the rows off rest on: the best located ones, see docs/check.md
+  int rows_points = 0;        ///< points that the rows off rest on: the best located ones
   double rows_off = 0;        ///< median distance of their rows, in pixels
   double rows_off_95 = 0;     ///< 95 % quantile of it, in pixels
   double rows_off_model = 0;  ///< 95 % quantile of the model's rows off at these points: free of their noise

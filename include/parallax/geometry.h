@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Conversion of disparity to depth, 3D points and meshes. docs/geometry.md has the equations.
+/// Conversion of disparity to depth, 3D points and meshes. docs/reference/geometry.md has the equations.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ struct DepthLimits {
   double least = 0;                                              ///< least depth, 0 or more
   double greatest = std::numeric_limits<double>::infinity();     ///< greatest depth, above 0
   double uncertainty = std::numeric_limits<double>::infinity();  ///< greatest depth_uncertainty(), above 0
-  /// Standard deviation of the disparities in pixels, 0 or more. docs/geometry.md has the measurements behind 0.25.
+  /// Standard deviation of the disparities in pixels, 0 or more. docs/measurements/accuracy.md measures it.
   double disparity_uncertainty = 0.25;
 
   /// \throws Error (argument) when a value is out of range.

@@ -3,8 +3,8 @@
 /// Motion: where each pixel of one frame is in another one, by belief propagation over labels of two dimensions.
 ///
 /// A label is an offset of columns and rows. The algorithm is that of the method "bp" (Felzenszwalb & Huttenlocher 2006)
-/// with messages that are separable in both axes; large ranges are searched coarse to fine. docs/motion.md has the
-/// equations; src/matchers/motion/reference.cpp is the specification.
+/// with messages that are separable in both axes; large ranges are searched coarse to fine.
+/// docs/reference/motion.md has the equations; src/matchers/motion/reference.cpp is the specification.
 #pragma once
 
 #include <optional>

@@ -5,9 +5,9 @@
 ///     cv::Ptr<cv::StereoMatcher> matcher = parallax::opencv::create("bp", 0, 128);
 ///     matcher->compute(left, right, disparity);  // CV_16S: 16 times the disparity, as from StereoSGBM
 ///
-/// Not included by parallax.h. Link with OpenCV's core and calib3d (OpenCV 5: stereo). docs/opencv.md maps
-/// the parameters of StereoBM and StereoSGBM to those of Parallax. Errors are exceptions of type
-/// parallax::Error, not cv::Exception, except for those that OpenCV itself throws.
+/// Not included by parallax.h. Link with OpenCV's core and calib3d (OpenCV 5: stereo).
+/// docs/howto/opencv.md maps the parameters of StereoBM and StereoSGBM to those of Parallax. Errors are
+/// exceptions of type parallax::Error, not cv::Exception, except for those that OpenCV itself throws.
 #pragma once
 
 #include <algorithm>

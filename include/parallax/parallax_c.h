@@ -646,7 +646,7 @@ PARALLAX_API parallax_code parallax_rectified_matcher_has_row_offsets(parallax_r
 PARALLAX_API parallax_code parallax_rectified_matcher_stages(parallax_rectified_matcher* rectified,
                                                              const parallax_stage** stages, size_t* count);
 
-/* Is a pair fit to be matched? See parallax/check.h and docs/check.md. */
+/* Is a pair fit to be matched? See parallax/check.h and docs/howto/check.md. */
 
 /** What to search, and what to accept. */
 typedef struct parallax_check_parameters {

@@ -4,8 +4,8 @@
 /// there is none.
 ///
 /// The right camera's rotation, the direction of the baseline, the ratio of the focal lengths and the row of the right
-/// principal point follow from points that both cameras saw: rows of the rectified pair have to agree. docs/repair.md has
-/// the equations, what can be observed, and measurements.
+/// principal point follow from points that both cameras saw: rows of the rectified pair have to agree.
+/// docs/explanation/rows.md has the equations and what can be observed.
 #pragma once
 
 #include <array>

@@ -4,8 +4,8 @@
 ///
 /// The algorithm is Hirschmüller 2008, "Stereo processing by semiglobal matching and mutual information"; with
 /// Aggregation::mgm it is Facciolo, de Franchis & Meinhardt 2015, "MGM: a significantly more global matching for
-/// stereovision". docs/semi_global.md has the equations; src/matchers/semi_global/reference.cpp is the
-/// specification.
+/// stereovision". docs/reference/semi_global.md has the equations; src/matchers/semi_global/reference.cpp
+/// is the specification.
 #pragma once
 
 #include <optional>
@@ -37,7 +37,7 @@ enum class RightMap {
 /// of 8-bit images; 256 values of a 16-bit image are one gray level.
 ///
 /// Presets of the method "sgm":
-/// - `default`: 8 paths, the best mean error on the Middlebury pairs of docs/semi_global.md;
+/// - `default`: 8 paths, the best mean error on the Middlebury pairs of docs/measurements/errors.md;
 /// - `fast`: the same with 4 paths;
 /// - `mgm`: 8 paths with Aggregation::mgm, a higher P2, and the right image matched, too;
 /// - `opencv-sgbm`, `opencv-sgbm-hh`: what OpenCV 4.6 makes of the default arguments of StereoSGBM::create(), with 5 and

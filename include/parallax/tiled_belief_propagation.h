@@ -5,8 +5,8 @@
 ///
 /// The BP-M sweeps are those of Tappen & Freeman 2003; the tiles are those of Liang, Cheng, Lai, Chen & Chen
 /// 2011, "Hardware-efficient belief propagation". The GPU version follows the winners of the MEMOCODE 2013
-/// design contest: Eslami, Kasampalis & Kotsifakou 2013, Kotsifakou 2019. docs/tiled_belief_propagation.md
-/// has the equations; src/matchers/tiled_belief_propagation/reference.cpp is the specification.
+/// design contest: Eslami, Kasampalis & Kotsifakou 2013, Kotsifakou 2019.
+/// docs/reference/tiled_belief_propagation.md has the equations; reference.cpp is the specification.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ enum class MessageWidth {
 /// Costs are in integer units, to which data costs are rounded; energy() is in the same units.
 ///
 /// Presets of the method "tiled-bp":
-/// - `default`: the best mean error on the Middlebury pairs of docs/tiled_belief_propagation.md that small
+/// - `default`: the best mean error on the Middlebury pairs of docs/measurements/errors.md that small
 ///   tiles and few iterations reach;
 /// - `memocode-2013`: the model of the design contest with the winners' tiles of 13 pixels, one outer and one
 ///   inner iteration;

@@ -26,8 +26,8 @@ struct Rectangle {
   bool operator==(const Rectangle&) const = default;  ///< compares every member
 };
 
-/// Padding in pixels at which fewer than one pixel in 200 changes its label; docs/tiles.md has the
-/// measurements.
+/// Padding in pixels at which fewer than one pixel in 200 changes its label;
+/// docs/measurements/tiles.md has the measurements.
 inline constexpr int default_tile_padding = 80;
 
 /// Returns the margins of a match, including its left-right check. For belief propagation, `padding` pixels

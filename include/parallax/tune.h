@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Tuning for a machine: finds and remembers the fastest values of the choices that never change a result.
-/// docs/tuning.md describes the search and the tunables.
+/// docs/howto/tuning.md describes the search, docs/reference/tunables.md the choices.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class RowModel:
-    """What the differences of rows consist of; coefficients are pixels at the edge of the picture: see docs/check.md."""
+    """What the differences of rows consist of, in pixels at the edge of the picture: docs/explanation/rows.md."""
 
     shift: Estimate  #: at the centre: pitch, or principal points of unlike rows
     rotation: Estimate  #: of the right picture, clockwise as one sees it
@@ -62,7 +62,7 @@ class Exposure:
 class PairReport:
     """What check() found; lengths are in pixels. As a text, it is the sentence and the remarks."""
 
-    verdict: str  #: "fit", "rows_off", "exchanged", ...: docs/check.md lists them
+    verdict: str  #: "fit", "rows_off", "exchanged", ...: docs/howto/check.md lists them
     side: str  #: the picture that has the fault: "left", "right" or "neither"
     sentence: str  #: the verdict for people: what is wrong and what to do
     remarks: Tuple[str, ...]  #: further sentences about what impairs a match

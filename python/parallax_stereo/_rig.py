@@ -93,7 +93,7 @@ class Rig:
 
     @staticmethod
     def from_json(json_text: str, name: str = "rig") -> Rig:
-        """Parses the JSON of docs/rigs.md. `name` appears in errors."""
+        """Parses the JSON of docs/reference/rigs.md. `name` appears in errors."""
         rig = Rig.__new__(Rig)
         rig._create(json_text, name)
         return rig
@@ -117,7 +117,7 @@ class Rig:
         return Rig(left, right, R, np.asarray(T).ravel())
 
     def to_json(self) -> str:
-        """The JSON of docs/rigs.md, which from_json() reads to the same values."""
+        """The JSON of docs/reference/rigs.md, which from_json() reads to the same values."""
         written = ctypes.c_char_p()
         function("rig_json")(self._handle.pointer, ctypes.byref(written))
         return text(written.value)

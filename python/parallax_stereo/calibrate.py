@@ -3,7 +3,7 @@
 
     python -m parallax_stereo.calibrate 'left*.png' 'right*.png' --chessboard 9x6 --square 25mm -o rig.json
 
-Needs OpenCV; docs/calibration.md describes the pictures, the board and the report.
+Needs OpenCV; docs/howto/calibration.md describes the pictures, the board and the report.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     matcher = px.opencv.create("bp", numDisparities=128)
     disparity = matcher.compute(left, right)  # int16, 16 times the disparity, as from cv2.StereoSGBM
 
-docs/opencv.md maps the parameters of cv2.StereoBM and cv2.StereoSGBM to those of Parallax.
+docs/howto/opencv.md maps the parameters of cv2.StereoBM and cv2.StereoSGBM to those of Parallax.
 """
 
 from __future__ import annotations

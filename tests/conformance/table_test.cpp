@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of docs/what-runs-where.md, made by running every case: each value of a choice, and a value
-// other than the default of every other parameter. After a change, run
+// The tables of docs/reference/what-runs-where.md, made by running every case: each value of a choice, and a
+// value other than the default of every other parameter. After a change, run
 //
 //   PARALLAX_UPDATE_DOCS=1 build/developer/tests/test_conformance --gtest_filter='TableTest.*'
 
@@ -197,22 +197,48 @@ std::map<std::string, std::string> cells_of(const std::string& method, const std
   return cells;
 }
 
+// In lines of at most 120 columns.
+std::string wrapped(const std::string& text) {
+  std::istringstream words(text);
+  std::string lines, line;
+  for (std::string word; words >> word;) {
+    if (line.size() + 1 + word.size() > 120) {
+      lines += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return lines + line;
+}
+
+// What was tried: names with their values.
+std::string listed(const std::vector<Row>& rows) {
+  std::string text;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool same = i > 0 && rows[i - 1].about == rows[i].about;
+    text += same ? ", " + rows[i].value : (i > 0 ? "; " : "") + rows[i].name();
+  }
+  return text + ".";
+}
+
 void write_table(const std::string& method, std::ostream& text) {
-  std::vector<std::map<std::string, std::string>> columns;
   const std::vector<Row> rows = rows_of(method);
-  text << "\n## " << method << "\n\n| parameter |";
+  std::string devices;
+  std::map<std::string, std::string> exceptions;
   for (const MatcherOnDevice& entry : list_matchers()) {
     if (entry.method != method) continue;
-    text << " " << entry.device << " |";
-    columns.push_back(cells_of(method, rows, {entry.device}));
+    devices += std::string(devices.empty() ? "" : ", ") + name(entry.device);
+    for (const auto& [row, cell] : cells_of(method, rows, {entry.device})) {
+      if (cell == "=") continue;
+      std::string& where = exceptions[row];
+      where +=
+          std::string(where.empty() ? "" : ", ") + name(entry.device) + (cell == "refused" ? "" : " " + cell);
+    }
   }
-  text << "\n|---|";
-  for (std::size_t i = 0; i < columns.size(); ++i) text << "---|";
-  for (const Row& row : rows) {
-    text << "\n| " << row.name() << " |";
-    for (auto& column : columns) text << " " << column[row.name()] << " |";
-  }
-  text << "\n";
+  text << "\n## " << method << "\n\nRuns on " << devices << ".\n";
+  if (!exceptions.empty()) text << "\n| refused | by |\n|---|---|\n";
+  for (const auto& [row, where] : exceptions) text << "| " << row << " | " << where << " |\n";
+  text << "\n" << wrapped(listed(rows)) << "\n";
 }
 
 TEST(TableTest, DocsSayWhatRunsWhere) {
@@ -220,9 +246,12 @@ TEST(TableTest, DocsSayWhatRunsWhere) {
     if (!is_here(kind)) GTEST_SKIP() << "no " << name(kind) << " here";
   std::ostringstream table;
   table
-      << "# What runs where\n\nMade by `tests/conformance/table_test.cpp`, which runs it: `=` means the same "
-         "bytes as the reference,\n`refused` an error that names the option. Devices that a method does not "
-         "list do not run it.\n";
+      << "# What runs where\n\n"
+      << wrapped(
+             "Every device that a method runs on gives the bytes of the reference, with every value that is "
+             "listed below, except for what it refuses with an error that names the option. "
+             "`tests/conformance/table_test.cpp` runs all of it and writes this page.")
+      << "\n";
   for (const std::string& method : list_methods()) write_table(method, table);
   EXPECT_FALSE(contains(table.str(), "**")) << table.str();
   if (std::getenv("PARALLAX_UPDATE_DOCS") != nullptr) std::ofstream(PARALLAX_TABLE) << table.str();

@@ -29,6 +29,12 @@ def test_links_of_the_pages() -> None:
     assert list(broken_links(markdown.ROOT)) == []
 
 
+def test_every_page_is_in_the_index() -> None:
+    index = markdown.ROOT / "docs" / "README.md"
+    linked = {(index.parent / target).resolve() for _, target in markdown.links(index.read_text())}
+    assert set((markdown.ROOT / "docs").rglob("*.md")) - {index} - linked == set()
+
+
 PAGE = """# The page
 
 ## What's `new_here` (in C++)?

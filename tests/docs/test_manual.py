@@ -63,7 +63,7 @@ def test_no_page_shows_markdown(pages: Dict[Path, Page]) -> None:
 def test_contents_of_the_manual(pages: Dict[Path, Page]) -> None:
     assert "pictures/aloe-bp.png" in pages[SITE / "index.html"].links
     names = [page.name for page in pages]
-    for name in ("classparallax_1_1Matcher.html", "parallax__c_8h.html", "md_docs_block.html"):
+    for name in ("classparallax_1_1Matcher.html", "parallax__c_8h.html", "md_docs_reference_block.html"):
         assert name in names
     python = (SITE / "md_build_docs_python_reference.html").read_text()
     for name in ("match", "Matcher", "OutOfMemoryError", "opencv.create"):

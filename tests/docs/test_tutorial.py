@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/tutorial.md run, one after the other, and print what the page says.
+"""The commands of docs/tutorial/webcams.md run, one after the other, and print what the page says.
 
 Blocks marked `sh` run in a shell. A block marked `text` shows what the block before it prints: words are the same, numbers
 are close, and a line with "…" stands for any lines. The block marked `python` runs with the recording in place of cameras.
@@ -19,7 +19,7 @@ from typing import Any, List, Tuple
 import github_markdown as markdown
 import pytest
 
-PAGE = markdown.ROOT / "docs" / "tutorial.md"
+PAGE = markdown.ROOT / "docs" / "tutorial" / "webcams.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 COMMAND = os.environ.get("PARALLAX_COMMAND", "")

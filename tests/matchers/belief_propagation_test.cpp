@@ -423,7 +423,7 @@ class Poles {
   Plane<int> truth_;  // 0 = background
 };
 
-// docs/belief_propagation.md has the figures.
+// docs/measurements/belief_propagation.md has the figures.
 TEST(BeliefPropagationCandidatesTest, LoseFewOfThePolesThatAllLabelsKeep) {
   BeliefPropagationParameters candidates;
   candidates.refine = RefineParameters::none();

@@ -171,7 +171,7 @@ TEST(BlockTest, LeftRightCheckFindsOcclusions) {
   EXPECT_LT(wrongly, seen / 10);
 }
 
-// docs/block.md promises this for 1920×1080 pixels with 256 labels and two threads.
+// docs/measurements/block.md promises this for 1920×1080 pixels with 256 labels and two threads.
 TEST(BlockTest, NeverHoldsAVolume) {
   BlockParameters parameters;
   parameters.disparities = 256;

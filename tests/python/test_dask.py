@@ -80,7 +80,7 @@ def tiles_of(array: Any, name: str = "_match_tile") -> int:
 
 def test_margins_are_those_of_the_method() -> None:
     margins = px.margins("census", (640, 480), disparities=64)
-    assert margins == px.TileMargins(105, 105, 37, 37, 4, True, 434, 32)  # docs/partition.md
+    assert margins == px.TileMargins(105, 105, 37, 37, 4, True, 434, 32)  # docs/reference/tile_margins.md
     assert px.margins("census", (640, 480), disparities=64, left_right_check=False).right < 105
     assert px.margins("census", (30, 480), disparities=64).left < 105  # the image is not wide enough
     assert not px.margins("bp", disparities=64).exact
@@ -445,7 +445,7 @@ def test_examples_of_the_page(client: Any, images: Tuple[Any, Any], tmp_path: Pa
     for name, image in zip(("left", "right"), images):
         zarr.save_array(f"{name}.zarr", image)
         pillow.fromarray(image[:100]).save(f"{name}.png")
-    page = Path(__file__).parents[2] / "docs" / "dask.md"
+    page = Path(__file__).parents[2] / "docs" / "howto" / "dask.md"
     examples = re.findall(r"(<!-- not run -->\n)?```python\n(.*?)```", page.read_text(), re.DOTALL)
     names: Dict[str, Any] = {}
     for skipped, text in examples:

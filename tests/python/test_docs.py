@@ -12,7 +12,7 @@ import pytest
 
 import parallax_stereo as px
 
-PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "python.md"
 EXAMPLE = re.compile(r"(?:<!-- needs ([\w.]+) -->\n)?```python\n(.*?)```", re.DOTALL)
 
 

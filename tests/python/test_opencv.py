@@ -133,7 +133,7 @@ def test_imports_no_cv2():
 
 
 def test_the_example_of_the_documentation_runs():
-    page = Path(__file__).parents[2] / "docs" / "opencv.md"
+    page = Path(__file__).parents[2] / "docs" / "howto" / "opencv.md"
     before, after = re.findall("```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     assert "cv2.StereoSGBM_create" in before
     names = dict(zip(("left", "right"), pair()))

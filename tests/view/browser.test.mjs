@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page in a browser with the server behind it. PARALLAX_PICTURES=FOLDER also writes the pictures of docs/view.md there.
+// The page in a browser with the server behind it. PARALLAX_PICTURES=FOLDER also writes the pictures of
+// docs/howto/view.md there.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

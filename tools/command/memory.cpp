@@ -17,7 +17,7 @@ std::string memory_text(std::size_t bytes) {
   return text.str();
 }
 
-// Measured, and rounded up generously; docs/tiles.md says how.
+// Measured, and rounded up generously: docs/measurements/tiles.md.
 std::size_t program_bytes(const Device& device) {
   constexpr std::size_t mebibyte = 1 << 20;
   switch (device.kind) {

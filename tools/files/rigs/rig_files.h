@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes rigs in the formats of calibration tools, camera makers and data sets. docs/rigs.md has their keys, units
-// and conventions.
+// Reads and writes rigs in the formats of calibration tools, camera makers and data sets.
+// docs/reference/rigs.md has their keys, units and conventions.
 #pragma once
 
 #include <array>
