@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures check_pair(): its time, the errors of its estimates on pairs with known faults, and, given the
-// folder of Middlebury pairs, its verdict and range on each. docs/check.md has the results.
+// folder of Middlebury pairs, its verdict and range on each. docs/measurements/check.md has the results.
 //
 //     benchmark_check [CASES [DATA]]
 #include "parallax/check.h"

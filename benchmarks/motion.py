@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares motion with OpenCV's DIS, Farnebäck and, if the package has it, TV-L1: the tables of docs/motion.md.
+"""Compares motion with OpenCV's DIS, Farnebäck and, if the package has it, TV-L1: the tables of docs/reference/motion.md.
 
     benchmarks/motion.py build/developer/parallax [--device cpu] [--threads 2] [--data DATA] [--rubberwhale FRAME1 FRAME2]
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares StereoBM and StereoSGBM with the matchers of parallax/opencv.h through cv::StereoMatcher, on the
-// same gray pairs with the same labels, and prints the tables of docs/opencv.md:
+// same gray pairs with the same labels, and prints the tables of docs/measurements/opencv.md:
 //
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_opencv [rounds]
 //

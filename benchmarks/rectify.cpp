@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares rectification with OpenCV's remap with fixed-point maps of the same rectification; prints the
-// tables of docs/rectification.md:
+// tables of docs/reference/rectification.md:
 //
 //   build/developer/benchmarks/benchmark_rectify [rounds]
 //

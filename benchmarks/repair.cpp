@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures repair_rig(): rows and unknowns of rigs that were turned, pairs without a rig, and its time.
-// docs/repair.md has the results.
+// docs/measurements/repair.md has the results.
 //
 //     benchmark_repair [CASES]
 #include "parallax/repair.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates a scheduler's queue for large jobs, compares it with real runs, and prints the tables of docs/scale.md.
+"""Simulates a scheduler's queue for large jobs, compares it with real runs, and prints the tables of docs/measurements/scale.md.
 
     python3 benchmarks/scale.py check --parallax build/developer/parallax --devices cpu,cpu   # simulated beside measured
     python3 benchmarks/scale.py check --parallax build/gpu/parallax --devices cuda:0,cuda:1

@@ -2,7 +2,7 @@
 // Measures how much belief propagation in tiles differs from the untiled match for several paddings: the
 // percentage of pixels whose disparity differs by half a pixel or more, or that have a disparity in only one
 // map. Every pair is divided into three columns and three rows of tiles, or as close to that as margins
-// allow. Prints the tables of docs/tiles.md:
+// allow. Prints the tables of docs/measurements/tiles.md:
 //
 //   tile_padding DATA      DATA: the folder with papers/, middlebury2003/ and middlebury2014/
 //

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the recording of docs/tutorial.md: the pictures of two webcams whose rig and depths are known exactly.
+"""Renders the recording of docs/tutorial/webcams.md: the pictures of two webcams whose rig and depths are known exactly.
 
     python3 benchmarks/webcams.py render FOLDER
     python3 benchmarks/webcams.py compare RIG.json DEPTH.tiff

@@ -28,7 +28,7 @@ constexpr int most_automatic_matchers = 16;
 
 // The number of matchers that pay on one GPU. Each has a thread that copies a pair to the GPU, and the map
 // back, while others match. The smaller the images, the more of the GPU one pair leaves idle:
-// docs/several-devices.md.
+// docs/howto/several-devices.md.
 int matchers_that_pay(Size size) {
   constexpr std::size_t vga = 640 * 480, hd = 1280 * 720;
   return size.pixels() <= vga ? most_automatic_matchers : size.pixels() <= hd ? 8 : 4;

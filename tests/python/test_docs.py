@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the examples of docs/python.md, one after the other, as a reader would type them."""
+"""Runs the examples of docs/reference/python.md, one after the other, as a reader would type them."""
 
 from __future__ import annotations
 
