@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Visits of tiles on the CPU, a batch at a time. A visit turns data costs from columns into rows, sweeps right and left,
+// transposes the sums of sent messages into columns, and sweeps down and up; it keeps only those sums from one iteration
+// to the next. Right and left do not read each other's messages, nor do down and up, so both run at once.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "matchers/tiled_belief_propagation/borders.h"
+#include "matchers/tiled_belief_propagation/map_writer.h"
+#include "matchers/tiled_belief_propagation/tile_costs.h"
+
+namespace parallax::tiled_belief_propagation {
+
+struct Visit {
+  bool reverse;  // the pass goes from the last tile to the first
+  bool decides;
+  int iterations;
+};
+
+class TileVisits {
+ public:
+  // If threads share blocks, they share those of a batch, and batches are visited one by one; else each thread visits
+  // batches of its own.
+  TileVisits(const Model& model, const TileGrid& grid, const BlockLayout& layout, const Batches& batches,
+             const TileCosts& costs, const Borders& borders, const Workers& workers, bool shares_blocks)
+      : model_(model),
+        grid_(grid),
+        layout_(layout),
+        batches_(batches),
+        costs_(costs),
+        borders_(borders),
+        workers_(workers),
+        shares_blocks_(shares_blocks),
+        work_(static_cast<std::size_t>(shares_blocks ? 1 : workers.slots())),
+        scratch_(static_cast<std::size_t>(workers.slots())) {}
+
+  // Called twice, as Arena says, before any other function.
+  void reserve(Arena& arena) {
+    const auto bytes = [&](std::size_t count) { return arena.reserve<std::byte>(count); };
+    const auto rows = static_cast<std::size_t>(layout_.row_blocks()),
+               columns = static_cast<std::size_t>(layout_.column_blocks());
+    for (Work& work : work_) {
+      work.rows = bytes(rows * layout_.row_block_bytes());
+      work.columns = bytes(layout_.batch_bytes());
+      for (const Side side : {left, right}) work.from[side] = bytes(rows * layout_.step_bytes());
+      for (const Side side : {above, below}) work.from[side] = bytes(columns * layout_.step_bytes());
+    }
+    const int steps = std::max(layout_.row_steps(), layout_.column_steps());
+    const auto pixels = static_cast<std::size_t>(steps * layout_.shape().lanes);
+    for (Scratch& scratch : scratch_) {
+      scratch.messages = bytes(static_cast<std::size_t>(steps) * layout_.step_bytes());
+      scratch.forward = bytes(layout_.step_bytes());
+      scratch.backward = bytes(layout_.step_bytes());
+      Decision& decision = scratch.decision;
+      decision.labels = arena.reserve<std::uint16_t>(pixels);
+      decision.scratch = arena.reserve<std::uint16_t>(layout_.step_elements());
+      for (float** beliefs : {&decision.before, &decision.best, &decision.after, &decision.rival})
+        *beliefs = arena.reserve<float>(pixels);
+    }
+  }
+
+  // Visits a batch. If the visit decides, calls write(part, Decision) for its tiles' parts of each block.
+  template <class Write>
+  void visit(int index, const Visit& visit, int slot, bool wants_beliefs, const Write& write) const {
+    const Batch& batch = batches_[index];
+    const Stay stay{.visit = visit,
+                    .batch = batch,
+                    .work = work_[shares_blocks_ ? 0 : static_cast<std::size_t>(slot)],
+                    .data = costs_.of_batch(index),
+                    .across = steps_of(batch, true),
+                    .along = steps_of(batch, false)};
+    const int rows = layout_.blocks(stay.along.count), columns = layout_.blocks(stay.across.count);
+    borders_.receive(batch, left, rows, stay.work.from[left]);
+    borders_.receive(batch, right, rows, stay.work.from[right]);
+    const bool comes_down = borders_.receive(batch, above, columns, stay.work.from[above]);
+    const bool comes_up = borders_.receive(batch, below, columns, stay.work.from[below]);
+
+    for_each_block(columns, slot, [&](int block, int) { turn_data(stay, block, comes_down, comes_up); });
+    for (int iteration = 1;; ++iteration) {
+      for_each_block(rows, slot, [&](int block, int own_slot) { sweep_across(stay, block, own_slot); });
+      if (iteration == visit.iterations) break;
+      std::atomic<bool> changed(false);
+      for_each_block(columns, slot, [&](int block, int own_slot) {
+        if (sweep_along(stay, block, own_slot)) changed = true;
+      });
+      if (model_.parameters.early_out && !changed) break;
+    }
+    for_each_block(columns, slot,
+                   [&](int block, int own_slot) { finish(stay, block, own_slot, wants_beliefs, write); });
+  }
+
+ private:
+  // Memory for the visit of a batch.
+  struct Work {
+    std::byte *rows, *columns;  // data costs and the messages from the other two sides
+    std::byte* from[4];         // messages from each Side: one step per block
+  };
+  // Memory of one thread.
+  struct Scratch {
+    std::byte *messages, *forward, *backward;
+    Decision decision;
+  };
+  // Steps of a batch's sweeps, and which tile has fewer.
+  struct Steps {
+    int count, short_tile, short_count;
+  };
+  // The visit of a batch.
+  struct Stay {
+    const Visit& visit;
+    const Batch& batch;
+    const Work& work;
+    std::byte* data;
+    Steps across, along;
+  };
+
+  template <class Body>
+  void for_each_block(int count, int slot, const Body& body) const {
+    if (shares_blocks_) return workers_.for_each(count, body);
+    for (int block = 0; block < count; ++block) body(block, slot);
+  }
+
+  const Scratch& scratch(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
+  Tile tile_of(const Batch& batch, int i) const { return tile_at(grid_, batch.column - i, batch.row + i); }
+
+  Steps steps_of(const Batch& batch, bool across) const {
+    Steps steps{0, no_tile, 0};
+    const auto count = [&](int i) {
+      const Tile tile = tile_of(batch, i);
+      return across ? tile.right - tile.left : tile.bottom - tile.top;
+    };
+    for (int i = 0; i < batch.tiles; ++i) steps.count = std::max(steps.count, count(i));
+    for (int i = 0; i < batch.tiles; ++i)
+      if (count(i) < steps.count) steps = {steps.count, i, count(i)};
+    return steps;
+  }
+
+  // The start of a visit: the only messages are those from above and below.
+  void turn_data(const Stay& stay, int block, bool comes_down, bool comes_up) const {
+    const auto index = static_cast<std::size_t>(block);
+    const BlockShape& shape = layout_.shape();
+    const std::size_t step = layout_.step_bytes();
+    std::byte* first = stay.data + index * layout_.column_block_bytes();
+    std::byte* last = first + static_cast<std::size_t>(stay.along.count - 1) * step;
+    const std::byte *from_above = stay.work.from[above] + index * step,
+                    *from_below = stay.work.from[below] + index * step;
+    if (comes_down) add_step(shape, from_above, first);
+    if (comes_up) add_step(shape, from_below, last);
+    turn_block(shape, first, block, stay.along.count, into_rows(stay));
+    if (comes_down) subtract_step(shape, from_above, first);
+    if (comes_up) subtract_step(shape, from_below, last);
+  }
+
+  Turn into_rows(const Stay& stay) const {
+    return {.target = stay.work.rows,
+            .target_steps = layout_.row_steps(),
+            .add = nullptr,
+            .compares = false,
+            .changed = nullptr};
+  }
+
+  void sweep_across(const Stay& stay, int block, int slot) const {
+    const Sweeps sweeps = sweeps_of(stay, block, true, slot);
+    sweep_and_turn(sweeps, {.target = stay.work.columns,
+                            .target_steps = layout_.column_steps(),
+                            .add = stay.data,
+                            .compares = false,
+                            .changed = nullptr});
+    leave(stay, true, block, sweeps);
+  }
+
+  // Returns whether the sums of data costs and messages down and up have changed; all other messages follow
+  // from them.
+  bool sweep_along(const Stay& stay, int block, int slot) const {
+    bool changed = false;
+    Sweeps sweeps = sweeps_of(stay, block, false, slot);
+    sweeps.data = stay.data + static_cast<std::size_t>(block) * layout_.column_block_bytes();
+    Turn turn = into_rows(stay);
+    turn.compares = model_.parameters.early_out;
+    turn.changed = &changed;
+    sweep_and_turn(sweeps, turn);
+    leave(stay, false, block, sweeps);
+    return changed;
+  }
+
+  // The last sweeps along.
+  template <class Write>
+  void finish(const Stay& stay, int block, int slot, bool wants_beliefs, const Write& write) const {
+    const Sweeps sweeps = sweeps_of(stay, block, false, slot);
+    if (stay.visit.decides) {
+      Decision decision = scratch(slot).decision;
+      if (!wants_beliefs) decision.before = decision.best = decision.after = decision.rival = nullptr;
+      sweep_and_decide(sweeps, decision);
+      for (int i = 0; i < stay.batch.tiles; ++i) {
+        const Tile tile = tile_of(stay.batch, i);
+        write({.tile = tile,
+               .column = tile.left + block * layout_.shape().lanes,
+               .lane = i * layout_.shape().group},
+              decision);
+      }
+    } else {
+      sweep_out(sweeps);
+    }
+    leave(stay, false, block, sweeps);
+  }
+
+  Sweeps sweeps_of(const Stay& stay, int block, bool across, int slot) const {
+    const Work& work = stay.work;
+    const Steps& steps = across ? stay.across : stay.along;
+    const auto index = static_cast<std::size_t>(block);
+    const std::size_t step = layout_.step_bytes();
+    const Sweeps sweeps{.shape = layout_.shape(),
+                        .slope = model_.slope,
+                        .truncation = model_.truncation,
+                        .block = block,
+                        .steps = steps.count,
+                        .sums = across ? work.rows + index * layout_.row_block_bytes()
+                                       : work.columns + index * layout_.column_block_bytes(),
+                        .forward = scratch(slot).forward,
+                        .backward = scratch(slot).backward,
+                        .forward_leaves = !stay.visit.reverse && grid_.count() > 1,
+                        .backward_leaves = stay.visit.reverse && grid_.count() > 1,
+                        .messages = scratch(slot).messages,
+                        .data = nullptr,
+                        .short_tile = steps.short_tile,
+                        .short_steps = steps.short_count};
+    std::memcpy(sweeps.forward, work.from[across ? left : above] + index * step, step);
+    std::memcpy(sweeps.backward, work.from[across ? right : below] + index * step, step);
+    return sweeps;
+  }
+
+  void leave(const Stay& stay, bool across, int block, const Sweeps& sweeps) const {
+    const bool reverse = stay.visit.reverse;
+    const Side side = across ? (reverse ? left : right) : (reverse ? above : below);
+    borders_.leave(stay.batch, side, block,
+                   static_cast<std::byte*>(reverse ? sweeps.backward : sweeps.forward));
+  }
+
+  const Model& model_;
+  const TileGrid& grid_;
+  const BlockLayout& layout_;
+  const Batches& batches_;
+  const TileCosts& costs_;
+  const Borders& borders_;
+  const Workers& workers_;
+  bool shares_blocks_;
+  std::vector<Work> work_;        // one, or one for each slot
+  std::vector<Scratch> scratch_;  // by slot
+};
+
+}  // namespace parallax::tiled_belief_propagation
