@@ -79,25 +79,23 @@ class Cpu final : public host::Plan {
   }
 
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
-    const Wanted wanted = wanted_for(map);
-    propagate(pair, false, wanted, MapWriter(model_, costs_.status(), wanted, map), clock,
+    const bool wants_confidence = model_.parameters.min_confidence > 0 || !map.confidence.empty();
+    const Wanted wanted = wants_confidence                                ? Wanted::rivals
+                          : model_.parameters.sub_pixel != SubPixel::none ? Wanted::neighbours
+                                                                          : Wanted::labels;
+    propagate(pair, MapWriter(model_, costs_.status(), wanted, map, false), clock,
               {"prepare", "pyramid", "coarse_levels", "finest_level"});
     if (!checks_left_right_) return;
-    propagate(pair, true, Wanted::labels, RightMapWriter(model_, costs_.status(), right_disparity_), clock,
+    const DisparityMap right{right_disparity_, {}, {}};
+    propagate(pair, MapWriter(model_, costs_.status(), Wanted::labels, right, true), clock,
               {"right_prepare", "right_pyramid", "right_coarse_levels", "right_finest_level"});
   }
 
-  Wanted wanted_for(const DisparityMap& map) const {
-    return model_.parameters.min_confidence > 0 || !map.confidence.empty() ? Wanted::rivals
-           : model_.parameters.sub_pixel != SubPixel::none                 ? Wanted::neighbours
-                                                                           : Wanted::labels;
-  }
-
-  // Felzenszwalb & Huttenlocher's algorithm. A coarser level hands down its messages and, where the next one has
-  // candidates, its best labels.
-  template <class Writer>
-  void propagate(const StereoPair& pair, bool mirrored, Wanted wanted, const Writer& writer,
-                 detail::StageClock& clock, const Stages& stages) {
+  // Felzenszwalb & Huttenlocher's algorithm. A level hands its messages down to the next finer one and, if that one
+  // has candidates, its best labels.
+  void propagate(const StereoPair& pair, const MapWriter& writer, detail::StageClock& clock,
+                 const Stages& stages) {
+    const bool mirrored = writer.mirrored();
     costs_.prepare(pair, mirrored, workers_);
     edges_.prepare(costs_.gray(), workers_);
     clock.finish(stages.prepare);
@@ -109,16 +107,15 @@ class Cpu final : public host::Plan {
       });
     clock.finish(stages.coarse_levels);
     if (levels_.has_candidates())
-      candidates_.run(messages_of(levels_[levels_.first()]), mirrored, wanted, workers_,
-                      [&writer](int tile_x, int tile_y, const TileDecision* found) {
-                        writer.write_tile(tile_x, tile_y, found);
-                      });
+      candidates_.run(messages_of(levels_[levels_.first()]), mirrored, writer.wanted(), workers_,
+                      [&](int x, int y, const TileDecision* found) { writer.write_tile(x, y, found); });
     else
-      sweep(0, mirrored, wanted,
+      sweep(0, mirrored, writer.wanted(),
             [&](int x, int y, const refine::Beliefs& beliefs) { writer.write_pixel(x, y, beliefs); });
     clock.finish(stages.finest_level);
   }
 
+  // Calls take(x, y, beliefs) for the pixels of a level that decides.
   template <class Take>
   void sweep(std::size_t level, bool mirrored, Wanted wanted, const Take& take) const {
     schedule_.for_each_band(level, mirrored, workers_,

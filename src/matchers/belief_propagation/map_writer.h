@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the decisions on the finest level, by pixel or, with candidates, by tile: into the map, or into the map of
-// the mirrored pair.
+// Writes the decisions of the finest level into a map, by pixel or, where tiles have candidates, by tile.
 #pragma once
 
 #include <algorithm>
@@ -11,46 +10,32 @@
 
 namespace parallax::belief_propagation {
 
-// What is known of pixels before their decision.
-class KnownStatus {
- public:
-  KnownStatus(const Model& model, const View<std::uint8_t>& status) : model_(model), status_(status) {}
-
-  // In floats, the outermost pixels get no disparity.
-  Status at(int x, int y) const {
-    const auto given = static_cast<Status>(status_.at(x, y));
-    const bool outermost = x == 0 || y == 0 || x == status_.size.width - 1 || y == status_.size.height - 1;
-    return given == Status::matched && outermost && !model_.integer ? Status::out_of_range : given;
-  }
-
- private:
-  const Model& model_;
-  const View<std::uint8_t>& status_;
-};
-
 class MapWriter {
  public:
-  MapWriter(const Model& model, const View<std::uint8_t>& status, Wanted wanted, const DisparityMap& map)
-      : model_(model), status_(model, status), wanted_(wanted), map_(map) {}
+  // `known`: for each pixel, matched or the status that is known before matching. The map of a mirrored pair is
+  // mirrored back, and takes only the disparities of labels.
+  MapWriter(const Model& model, const View<std::uint8_t>& known, Wanted wanted, const DisparityMap& map,
+            bool mirrored)
+      : model_(model), known_(known), wanted_(wanted), map_(map), mirrored_(mirrored) {}
+
+  Wanted wanted() const { return wanted_; }
+  bool mirrored() const { return mirrored_; }
 
   void write_pixel(int x, int y, const refine::Beliefs& beliefs) const {
-    const Status status = status_.at(x, y);
-    if (status != Status::matched) {
+    const Status status = status_of(x, y);
+    const refine::DecisionRule rule = model_.decision();
+    if (wanted_ == Wanted::labels)
+      write(x, y, status, rule.integer_disparity(beliefs.label),
+            static_cast<float>(rule.min_row_offset + rule.row(beliefs.label)));
+    else if (status == Status::matched)
+      refine::write_decision(beliefs, rule, x, y, map_);
+    else
       refine::write_none(status, x, y, map_);
-    } else if (wanted_ == Wanted::labels) {
-      const refine::DecisionRule rule = model_.decision();
-      map_.status.at(x, y) = refine::code(Status::matched);
-      map_.disparity.at(x, y) = rule.integer_disparity(beliefs.label);
-      if (has_rows())
-        map_.row_offset.at(x, y) = static_cast<float>(rule.min_row_offset + rule.row(beliefs.label));
-    } else {
-      refine::write_decision(beliefs, model_.decision(), x, y, map_);
-    }
   }
 
   void write_tile(int tile_x, int tile_y, const TileDecision* found) const {
     if (wanted_ == Wanted::neighbours) return write_located(tile_x, tile_y, found);
-    for_each_pixel(tile_x, tile_y, map_.disparity.size, [&](int x, int y, int colour, int lane) {
+    for_each_pixel(tile_x, tile_y, known_.size, [&](int x, int y, int colour, int lane) {
       write_pixel(x, y, beliefs_of(found[colour], lane));
     });
   }
@@ -58,7 +43,22 @@ class MapWriter {
  private:
   bool has_rows() const { return model_.row_offsets > 1; }
 
-  // Writes a tile of which only sub-pixel values are wanted, a vector of them at a time.
+  // In floats, the outermost pixels get no disparity.
+  Status status_of(int x, int y) const {
+    const auto known = static_cast<Status>(known_.at(x, y));
+    const bool outermost = x == 0 || y == 0 || x == known_.size.width - 1 || y == known_.size.height - 1;
+    return known == Status::matched && outermost && !model_.integer ? Status::out_of_range : known;
+  }
+
+  void write(int x, int y, Status status, float disparity, float row_offset) const {
+    const bool matched = status == Status::matched;
+    map_.disparity.at(mirrored_ ? known_.size.width - 1 - x : x, y) = matched ? disparity : refine::no_value;
+    if (mirrored_) return;
+    map_.status.at(x, y) = refine::code(status);
+    if (has_rows()) map_.row_offset.at(x, y) = matched ? row_offset : refine::no_value;
+  }
+
+  // Writes a tile of which sub-pixel values are wanted and no confidence: computes a vector of them at a time.
   void write_located(int tile_x, int tile_y, const TileDecision* found) const {
     alignas(64) float disparities[2][tile_lanes], row_offsets[2][tile_lanes];
     for (int colour = 0; colour < 2; ++colour) {
@@ -79,12 +79,8 @@ class MapWriter {
       axis.after = tile.row_after;
       locate_tile(axis, row_offsets[colour]);
     }
-    for_each_pixel(tile_x, tile_y, map_.disparity.size, [&](int x, int y, int colour, int lane) {
-      const Status status = status_.at(x, y);
-      const bool matched = status == Status::matched;
-      map_.status.at(x, y) = refine::code(status);
-      map_.disparity.at(x, y) = matched ? disparities[colour][lane] : refine::no_value;
-      if (has_rows()) map_.row_offset.at(x, y) = matched ? row_offsets[colour][lane] : refine::no_value;
+    for_each_pixel(tile_x, tile_y, known_.size, [&](int x, int y, int colour, int lane) {
+      write(x, y, status_of(x, y), disparities[colour][lane], has_rows() ? row_offsets[colour][lane] : 0);
     });
   }
 
@@ -105,32 +101,10 @@ class MapWriter {
   }
 
   const Model& model_;
-  KnownStatus status_;
+  const View<std::uint8_t>& known_;
   Wanted wanted_;
   const DisparityMap& map_;
-};
-
-// Writes the map of the mirrored pair: labels only, mirrored back.
-class RightMapWriter {
- public:
-  RightMapWriter(const Model& model, const View<std::uint8_t>& status, const View<float>& disparity)
-      : rule_(model.decision()), status_(model, status), disparity_(disparity) {}
-
-  void write_pixel(int x, int y, const refine::Beliefs& beliefs) const { write(x, y, beliefs.label); }
-  void write_tile(int tile_x, int tile_y, const TileDecision* found) const {
-    for_each_pixel(tile_x, tile_y, disparity_.size,
-                   [&](int x, int y, int colour, int lane) { write(x, y, found[colour].labels[lane]); });
-  }
-
- private:
-  void write(int x, int y, int label) const {
-    disparity_.at(disparity_.size.width - 1 - x, y) =
-        status_.at(x, y) == Status::matched ? rule_.integer_disparity(label) : refine::no_value;
-  }
-
-  refine::DecisionRule rule_;
-  KnownStatus status_;
-  const View<float>& disparity_;
+  bool mirrored_;
 };
 
 }  // namespace parallax::belief_propagation

@@ -4,8 +4,7 @@
 #pragma once
 
 #include "core/arena.h"
-#include "matchers/tiled_belief_propagation/batches.h"
-#include "matchers/tiled_belief_propagation/block_layout.h"
+#include "matchers/tiled_belief_propagation/tiling.h"
 
 namespace parallax::tiled_belief_propagation {
 
@@ -13,11 +12,10 @@ enum Side { left, right, above, below };
 
 class Borders {
  public:
-  Borders(const Model& model, const TileGrid& grid, const BlockLayout& layout)
-      : grid_(grid),
-        layout_(layout),
+  Borders(const Model& model, const Tiling& tiling)
+      : tiling_(tiling),
         bytes_(model.message_bytes),
-        block_bytes_(static_cast<std::size_t>(layout.shape().labels * layout.shape().group * bytes_)) {}
+        block_bytes_(static_cast<std::size_t>(tiling.shape().labels * tiling.shape().group * bytes_)) {}
 
   // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena) {
@@ -32,7 +30,7 @@ class Borders {
 
   // Copies a batch's messages from one side into steps, one for each block; returns whether there are any.
   bool receive(const Batch& batch, Side side, int blocks, std::byte* steps) const {
-    std::memset(steps, 0, static_cast<std::size_t>(blocks) * layout_.step_bytes());
+    std::memset(steps, 0, static_cast<std::size_t>(blocks) * tiling_.step_bytes());
     bool any = false;
     for (int i = 0; i < batch.tiles; ++i) {
       std::byte* border = border_of(batch, i, side);
@@ -40,7 +38,7 @@ class Borders {
       any = true;
       for (int block = 0; block < blocks; ++block)
         copy(messages(border, block),
-             layout_.lanes_of(steps + static_cast<std::size_t>(block) * layout_.step_bytes(), i));
+             tiling_.lanes_of(steps + static_cast<std::size_t>(block) * tiling_.step_bytes(), i));
     }
     return any;
   }
@@ -48,30 +46,31 @@ class Borders {
   void leave(const Batch& batch, Side side, int block, std::byte* step) const {
     for (int i = 0; i < batch.tiles; ++i)
       if (std::byte* border = border_of(batch, i, side))
-        copy(layout_.lanes_of(step, i), messages(border, block));
+        copy(tiling_.lanes_of(step, i), messages(border, block));
   }
 
  private:
+  const TileGrid& grid() const { return tiling_.grid(); }
   std::size_t row_border_bytes() const {
-    return static_cast<std::size_t>(layout_.row_blocks()) * block_bytes_;
+    return static_cast<std::size_t>(tiling_.row_blocks()) * block_bytes_;
   }
   std::size_t column_border_bytes() const {
-    return static_cast<std::size_t>(layout_.column_blocks()) * block_bytes_;
+    return static_cast<std::size_t>(tiling_.column_blocks()) * block_bytes_;
   }
   std::size_t between_columns_bytes() const {
-    return static_cast<std::size_t>((grid_.columns - 1) * grid_.rows) * row_border_bytes();
+    return static_cast<std::size_t>((grid().columns - 1) * grid().rows) * row_border_bytes();
   }
   std::size_t between_rows_bytes() const {
-    return static_cast<std::size_t>(grid_.columns * (grid_.rows - 1)) * column_border_bytes();
+    return static_cast<std::size_t>(grid().columns * (grid().rows - 1)) * column_border_bytes();
   }
 
   std::byte* between_columns(int left_column, int row) const {
     return between_columns_ +
-           static_cast<std::size_t>(row * (grid_.columns - 1) + left_column) * row_border_bytes();
+           static_cast<std::size_t>(row * (grid().columns - 1) + left_column) * row_border_bytes();
   }
   std::byte* between_rows(int column, int upper_row) const {
     return between_rows_ +
-           static_cast<std::size_t>(upper_row * grid_.columns + column) * column_border_bytes();
+           static_cast<std::size_t>(upper_row * grid().columns + column) * column_border_bytes();
   }
 
   // The border of a tile of a batch; null at the border of the image.
@@ -81,24 +80,23 @@ class Borders {
       case left:
         return column > 0 ? between_columns(column - 1, row) : nullptr;
       case right:
-        return column + 1 < grid_.columns ? between_columns(column, row) : nullptr;
+        return column + 1 < grid().columns ? between_columns(column, row) : nullptr;
       case above:
         return row > 0 ? between_rows(column, row - 1) : nullptr;
       case below:
-        return row + 1 < grid_.rows ? between_rows(column, row) : nullptr;
+        return row + 1 < grid().rows ? between_rows(column, row) : nullptr;
     }
     return nullptr;
   }
 
   Lanes messages(std::byte* border, int block) const {
-    return {border + static_cast<std::size_t>(block) * block_bytes_, bytes_, layout_.shape().group};
+    return {border + static_cast<std::size_t>(block) * block_bytes_, bytes_, tiling_.shape().group};
   }
   void copy(Lanes from, Lanes to) const {
-    copy_lanes(layout_.shape().labels, from, to, layout_.shape().group);
+    copy_lanes(tiling_.shape().labels, from, to, tiling_.shape().group);
   }
 
-  const TileGrid& grid_;
-  const BlockLayout& layout_;
+  const Tiling& tiling_;
   int bytes_;  // of an element
   std::size_t block_bytes_;
   std::byte *between_columns_ = nullptr, *between_rows_ = nullptr;

@@ -8,11 +8,11 @@
 #include "devices/cpu/tuning.h"
 #include "matchers/host_plan.h"
 #include "matchers/tiled_belief_propagation/batches.h"
-#include "matchers/tiled_belief_propagation/block_layout.h"
 #include "matchers/tiled_belief_propagation/borders.h"
 #include "matchers/tiled_belief_propagation/map_writer.h"
 #include "matchers/tiled_belief_propagation/tile_costs.h"
 #include "matchers/tiled_belief_propagation/tile_visits.h"
+#include "matchers/tiled_belief_propagation/tiling.h"
 
 namespace parallax::tiled_belief_propagation {
 namespace {
@@ -40,21 +40,20 @@ class Cpu final : public host::Plan {
                    data_cost::volume_labels(parameters.cost, parameters.disparities),
                    Workers(threads, cpu::ranges_per_thread(configuration))),
         model_(make_model(parameters)),
-        grid_(size_, parameters.tile),
-        layout_(model_, grid_, configuration.value(vector_bytes.name, 0), workers_.slots()),
-        shares_blocks_(grid_.count() == 1 || configuration.value(threads_share.name, has_many_blocks()) != 0),
-        batches_(grid_, layout_.shape().tiles),
-        costs_(model_, format, grid_, layout_, batches_, workers_.slots()),
-        borders_(model_, grid_, layout_),
-        visits_(model_, grid_, layout_, batches_, costs_, borders_, workers_, shares_blocks_) {
+        tiling_(model_, size_, configuration.value(vector_bytes.name, 0), workers_.slots()),
+        shares_blocks_(tiling_.grid().count() == 1 ||
+                       configuration.value(threads_share.name, has_many_blocks()) != 0),
+        costs_(model_, format, tiling_, workers_.slots()),
+        borders_(model_, tiling_),
+        visits_(model_, tiling_, costs_, borders_, workers_, shares_blocks_) {
     data_cost::check_reachable(model_, size_);
     plan_memory();
   }
 
   detail::Footprint footprint() const {
-    return cpu::footprint(shares_blocks_ ? most_blocks() : batches_.count(), workers_,
-                          2 * layout_.batch_bytes() +
-                              static_cast<std::size_t>(layout_.row_blocks()) * layout_.row_block_bytes());
+    return cpu::footprint(shares_blocks_ ? most_blocks() : tiling_.batches().count(), workers_,
+                          2 * tiling_.batch_bytes() +
+                              static_cast<std::size_t>(tiling_.row_blocks()) * tiling_.row_block_bytes());
   }
 
  private:
@@ -62,11 +61,11 @@ class Cpu final : public host::Plan {
     costs_.reserve(arena);
     visits_.reserve(arena);
     borders_.reserve(arena);
-    done_ = arena.reserve<int>(static_cast<std::size_t>(batches_.count()) + 1);
+    done_ = arena.reserve<int>(static_cast<std::size_t>(tiling_.batches().count()) + 1);
   }
   void fill_memory() override { costs_.fill_memory(); }
 
-  int most_blocks() const { return std::max(layout_.row_blocks(), layout_.column_blocks()); }
+  int most_blocks() const { return std::max(tiling_.row_blocks(), tiling_.column_blocks()); }
   bool has_many_blocks() const {
     constexpr int enough = 4;
     return most_blocks() >= enough;
@@ -75,50 +74,45 @@ class Cpu final : public host::Plan {
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
     const bool wants_beliefs = model_.parameters.sub_pixel != SubPixel::none ||
                                model_.parameters.min_confidence > 0 || !map.confidence.empty();
-    propagate(pair, false, wants_beliefs, MapWriter(model_, costs_.status(), layout_.shape(), map), clock,
+    propagate(pair, MapWriter(model_, costs_.status(), tiling_.shape(), wants_beliefs, map, false), clock,
               {"prepare", "costs", "match"});
     if (!checks_left_right_) return;
-    propagate(pair, true, false, RightMapWriter(model_, costs_.status(), layout_.shape(), right_disparity_),
-              clock, {"right_prepare", "right_costs", "right_match"});
+    const DisparityMap right{right_disparity_, {}, {}};
+    propagate(pair, MapWriter(model_, costs_.status(), tiling_.shape(), false, right, true), clock,
+              {"right_prepare", "right_costs", "right_match"});
   }
 
-  // Liang and others' algorithm: outer iterations of a pass over all tiles and one in reverse, of which the last decides.
-  template <class Writer>
-  void propagate(const StereoPair& pair, bool mirrored, bool wants_beliefs, const Writer& writer,
-                 detail::StageClock& clock, const Stages& stages) {
+  // The algorithm of Liang et al.: an outer iteration is a pass over all tiles and one in reverse; the last one decides.
+  void propagate(const StereoPair& pair, const MapWriter& writer, detail::StageClock& clock,
+                 const Stages& stages) {
     const TiledBeliefPropagationParameters& p = model_.parameters;
-    costs_.prepare(pair, mirrored, workers_);
+    costs_.prepare(pair, writer.mirrored(), workers_);
     clock.finish(stages.prepare);
     costs_.compute(workers_);
     clock.finish(stages.costs);
     borders_.clear();
-    const auto visit_all = [&](const Visit& visit) { pass(visit, wants_beliefs, writer); };
-    // A tile without neighbours discards all messages that its last visit did not send.
-    if (grid_.count() == 1)
-      visit_all(
-          {.reverse = true, .decides = true, .iterations = p.tile > 0 ? p.inner : 2 * p.outer * p.inner});
-    for (int outer = 1; outer <= p.outer && grid_.count() > 1; ++outer) {
-      visit_all({.reverse = false, .decides = false, .iterations = p.inner});
-      visit_all({.reverse = true, .decides = outer == p.outer, .iterations = p.inner});
+    if (tiling_.grid().count() == 1) {
+      // A tile without neighbours discards all messages that its last visit did not send.
+      pass({.reverse = true, .iterations = p.tile > 0 ? p.inner : 2 * p.outer * p.inner, .writer = &writer});
+    } else {
+      for (int i = 1; i <= p.outer; ++i) {
+        pass({.reverse = false, .iterations = p.inner, .writer = nullptr});
+        pass({.reverse = true, .iterations = p.inner, .writer = i == p.outer ? &writer : nullptr});
+      }
     }
     clock.finish(stages.match);
   }
 
-  template <class Writer>
-  void pass(const Visit& visit, bool wants_beliefs, const Writer& writer) {
-    const auto visit_batch = [&](int index, int slot) {
-      visits_.visit(index, visit, slot, wants_beliefs,
-                    [&](const TilePart& part, const Decision& found) { writer.write(part, found); });
-    };
-    if (!shares_blocks_) return visit_all(batches_, visit.reverse, done_, workers_, visit_batch);
-    for (int i = 0; i < batches_.count(); ++i) visit_batch(visit.reverse ? batches_.count() - 1 - i : i, 0);
+  void pass(const Visit& visit) const {
+    const Batches& batches = tiling_.batches();
+    const auto visit_batch = [&](int index, int slot) { visits_.visit(index, visit, slot); };
+    if (!shares_blocks_) return visit_all(batches, visit.reverse, done_, workers_, visit_batch);
+    for (int i = 0; i < batches.count(); ++i) visit_batch(visit.reverse ? batches.count() - 1 - i : i, 0);
   }
 
   Model model_;
-  TileGrid grid_;
-  BlockLayout layout_;
+  Tiling tiling_;
   bool shares_blocks_;  // whether threads share the blocks of a tile, instead of the tiles
-  Batches batches_;
   TileCosts costs_;
   Borders borders_;
   TileVisits visits_;

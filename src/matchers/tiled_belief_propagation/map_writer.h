@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what the tiles of a block decide on the CPU: into the map, or into the map of the mirrored pair.
+// Writes what the tiles of a block decide on the CPU into a map.
 #pragma once
 
 #include <algorithm>
@@ -10,93 +10,70 @@
 
 namespace parallax::tiled_belief_propagation {
 
-// A tile's part of a block: its columns from the first one on, and its first lane.
-struct TilePart {
-  Tile tile;
-  int column, lane;
-};
-
-// Calls row(y, count, element) for the rows of a part: `count` pixels, whose decisions begin at an element.
-template <class Row>
-void for_each_row(const TilePart& part, const BlockShape& shape, const Row& row) {
-  const int count = std::min(part.tile.right - part.column, shape.group);
-  for (int y = part.tile.top; y < part.tile.bottom; ++y)
-    row(y, count, (y - part.tile.top) * shape.lanes + part.lane);
-}
-
-inline void write_disparities(const Model& model, const std::uint8_t* status, const std::uint16_t* labels,
-                              int count, float* disparities) {
-  const int lowest = model.min_disparity;
-  for (int i = 0; i < count; ++i)
-    disparities[i] = status[i] == refine::code(Status::matched) ? static_cast<float>(lowest + labels[i])
-                                                                : refine::no_value;
-}
-
 class MapWriter {
  public:
-  MapWriter(const Model& model, const View<std::uint8_t>& status, const BlockShape& shape,
-            const DisparityMap& map)
-      : model_(model), status_(status), shape_(shape), map_(map) {}
+  // `known`: for each pixel, matched or the status that is known before matching. The map of a mirrored pair is
+  // mirrored back, and takes only the disparities of labels.
+  MapWriter(const Model& model, const View<std::uint8_t>& known, const BlockShape& shape, bool wants_beliefs,
+            const DisparityMap& map, bool mirrored)
+      : model_(model),
+        known_(known),
+        shape_(shape),
+        wants_beliefs_(wants_beliefs),
+        map_(map),
+        mirrored_(mirrored) {}
 
-  void write(const TilePart& part, const Decision& found) const {
-    for_each_row(part, shape_, [&](int y, int count, int element) {
-      if (found.best != nullptr)
-        write_beliefs(part.column, y, count, found, element);
+  bool wants_beliefs() const { return wants_beliefs_; }
+  bool mirrored() const { return mirrored_; }
+
+  // Writes a tile's part of a block; the tile is the number `index` of its batch.
+  void write(const Tile& tile, int block, int index, const Decision& found) const {
+    const int column = tile.left + block * shape_.lanes, count = std::min(tile.right - column, shape_.group);
+    for (int y = tile.top; y < tile.bottom; ++y) {
+      const int element = (y - tile.top) * shape_.lanes + index * shape_.group;
+      if (wants_beliefs_)
+        write_beliefs(column, y, count, found, element);
       else
-        write_labels(part.column, y, count, found.labels + element);
-    });
+        write_labels(column, y, count, found.labels + element);
+    }
   }
 
  private:
   void write_labels(int column, int y, int count, const std::uint16_t* labels) const {
-    const std::uint8_t* status = status_.row(y) + column;
-    write_disparities(model_, status, labels, count, map_.disparity.row(y) + column);
-    std::copy_n(status, count, map_.status.row(y) + column);
+    const std::uint8_t* known = known_.row(y) + column;
+    float* disparities = map_.disparity.row(y) + (mirrored_ ? known_.size.width - column - count : column);
+    const int lowest = model_.min_disparity;
+    for (int i = 0; i < count; ++i)
+      disparities[i] = known[i] == refine::code(Status::matched) ? static_cast<float>(lowest + labels[i])
+                                                                 : refine::no_value;
+    if (mirrored_)
+      std::reverse(disparities, disparities + count);
+    else
+      std::copy_n(known, count, map_.status.row(y) + column);
   }
 
   void write_beliefs(int column, int y, int count, const Decision& found, int element) const {
-    const std::uint8_t* status = status_.row(y) + column;
     const refine::DecisionRule rule = model_.decision();
-    for (int i = 0; i < count; ++i) {
-      const int at = element + i;
-      if (status[i] == refine::code(Status::matched))
-        refine::write_decision({.label = found.labels[at],
-                                .before = found.before[at],
-                                .best = found.best[at],
-                                .after = found.after[at],
-                                .rival = found.rival[at]},
-                               rule, column + i, y, map_);
+    for (int x = column, i = element; x < column + count; ++x, ++i) {
+      const auto known = static_cast<Status>(known_.at(x, y));
+      if (known == Status::matched)
+        refine::write_decision({.label = found.labels[i],
+                                .before = found.before[i],
+                                .best = found.best[i],
+                                .after = found.after[i],
+                                .rival = found.rival[i]},
+                               rule, x, y, map_);
       else
-        refine::write_none(static_cast<Status>(status[i]), column + i, y, map_);
+        refine::write_none(known, x, y, map_);
     }
   }
 
   const Model& model_;
-  const View<std::uint8_t>& status_;
+  const View<std::uint8_t>& known_;
   const BlockShape& shape_;
+  bool wants_beliefs_;
   const DisparityMap& map_;
-};
-
-// Writes the map of the mirrored pair: labels only, mirrored back.
-class RightMapWriter {
- public:
-  RightMapWriter(const Model& model, const View<std::uint8_t>& status, const BlockShape& shape,
-                 const View<float>& disparity)
-      : model_(model), status_(status), shape_(shape), disparity_(disparity) {}
-
-  void write(const TilePart& part, const Decision& found) const {
-    for_each_row(part, shape_, [&](int y, int count, int element) {
-      float* mirrored = disparity_.row(y) + disparity_.size.width - part.column - count;
-      write_disparities(model_, status_.row(y) + part.column, found.labels + element, count, mirrored);
-      std::reverse(mirrored, mirrored + count);
-    });
-  }
-
- private:
-  const Model& model_;
-  const View<std::uint8_t>& status_;
-  const BlockShape& shape_;
-  const View<float>& disparity_;
+  bool mirrored_;
 };
 
 }  // namespace parallax::tiled_belief_propagation

@@ -6,19 +6,19 @@
 #include <vector>
 
 #include "data_cost/cost_rows.h"
-#include "matchers/tiled_belief_propagation/batches.h"
-#include "matchers/tiled_belief_propagation/block_layout.h"
+#include "matchers/tiled_belief_propagation/tiling.h"
 
 namespace parallax::tiled_belief_propagation {
 
 class TileCosts {
  public:
-  TileCosts(const Model& model, const ImageFormat& format, const TileGrid& grid, const BlockLayout& layout,
-            const Batches& batches, int slots)
-      : grid_(grid),
-        layout_(layout),
-        batches_(batches),
-        rows_(model, {layout.shape().element_bytes, true, model.data_bound()}, format, slots),
+  TileCosts(const Model& model, const ImageFormat& format, const Tiling& tiling, int slots)
+      : tiling_(tiling),
+        rows_(model,
+              {.element_bytes = tiling.shape().element_bytes,
+               .subtracts_least = true,
+               .bound = model.data_bound()},
+              format, slots),
         pieces_(cut_rows()) {}
 
   // Called twice, as Arena says, before any other function.
@@ -33,7 +33,7 @@ class TileCosts {
     rows_.prepare(pair, mirrored, workers);
   }
   void compute(const Workers& workers) const {
-    for_row_ranges(workers, grid_.image.height, [&](int first, int last, int slot) {
+    for_row_ranges(workers, grid().image.height, [&](int first, int last, int slot) {
       for (int y = first; y < last; ++y) compute_row(y, slot);
     });
   }
@@ -41,7 +41,7 @@ class TileCosts {
   const View<std::uint8_t>& status() const { return rows_.status(); }
   // The blocks of columns of a batch: [step][label][lane] each.
   std::byte* of_batch(int batch) const {
-    return blocks_ + static_cast<std::size_t>(batch) * layout_.batch_bytes();
+    return blocks_ + static_cast<std::size_t>(batch) * tiling_.batch_bytes();
   }
 
  private:
@@ -51,13 +51,16 @@ class TileCosts {
     int first, last;
   };
 
-  std::size_t bytes() const { return static_cast<std::size_t>(batches_.count()) * layout_.batch_bytes(); }
+  const TileGrid& grid() const { return tiling_.grid(); }
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(tiling_.batches().count()) * tiling_.batch_bytes();
+  }
 
   std::vector<Piece> cut_rows() const {
-    const int lanes = layout_.shape().lanes;
+    const int lanes = tiling_.shape().lanes;
     std::vector<Piece> pieces;
-    for (int column = 0; column < grid_.columns; ++column) {
-      const Tile tile = tile_at(grid_, column, 0);
+    for (int column = 0; column < grid().columns; ++column) {
+      const Tile tile = tile_at(grid(), column, 0);
       for (int first = tile.left, block = 0; first < tile.right; first += lanes, ++block)
         pieces.push_back({column, block, first, std::min(first + lanes, tile.right)});
     }
@@ -78,22 +81,20 @@ class TileCosts {
   }
 
   void put_piece(const Piece& piece, int y, const std::byte* costs) const {
-    const int row = y / grid_.side;
-    const Batches::Place place = batches_.place(piece.tile_column, row);
+    const int row = y / grid().side;
+    const Batches::Place place = tiling_.batches().place(piece.tile_column, row);
     std::byte* step = of_batch(place.batch) +
-                      static_cast<std::size_t>(piece.block) * layout_.column_block_bytes() +
-                      static_cast<std::size_t>(y - row * grid_.side) * layout_.step_bytes();
+                      static_cast<std::size_t>(piece.block) * tiling_.column_block_bytes() +
+                      static_cast<std::size_t>(y - row * grid().side) * tiling_.step_bytes();
     const Lanes from{const_cast<std::byte*>(costs), rows_.cost_bytes(), data_cost::CostRows::stride()},
-        to = layout_.lanes_of(step, place.tile);
+        to = tiling_.lanes_of(step, place.tile);
     const int pixels = piece.last - piece.first;
     // Copies full cells where it can: the group has room, and surplus lanes are ignored.
-    copy_lanes(layout_.shape().labels, from, to,
-               from.bytes == to.bytes ? round_up(pixels, layout_.cell()) : pixels);
+    copy_lanes(tiling_.shape().labels, from, to,
+               from.bytes == to.bytes ? round_up(pixels, tiling_.cell()) : pixels);
   }
 
-  const TileGrid& grid_;
-  const BlockLayout& layout_;
-  const Batches& batches_;
+  const Tiling& tiling_;
   data_cost::CostRows rows_;
   std::vector<Piece> pieces_;    // of a row
   std::byte* blocks_ = nullptr;  // [batch][block of columns][step][label][lane]

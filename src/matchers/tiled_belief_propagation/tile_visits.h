@@ -15,20 +15,18 @@ namespace parallax::tiled_belief_propagation {
 
 struct Visit {
   bool reverse;  // the pass goes from the last tile to the first
-  bool decides;
   int iterations;
+  const MapWriter* writer;  // of decisions; null for a visit that decides nothing
 };
 
 class TileVisits {
  public:
   // If threads share blocks, they share those of a batch, and batches are visited one by one; else each thread visits
   // batches of its own.
-  TileVisits(const Model& model, const TileGrid& grid, const BlockLayout& layout, const Batches& batches,
-             const TileCosts& costs, const Borders& borders, const Workers& workers, bool shares_blocks)
+  TileVisits(const Model& model, const Tiling& tiling, const TileCosts& costs, const Borders& borders,
+             const Workers& workers, bool shares_blocks)
       : model_(model),
-        grid_(grid),
-        layout_(layout),
-        batches_(batches),
+        tiling_(tiling),
         costs_(costs),
         borders_(borders),
         workers_(workers),
@@ -39,39 +37,38 @@ class TileVisits {
   // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena) {
     const auto bytes = [&](std::size_t count) { return arena.reserve<std::byte>(count); };
-    const auto rows = static_cast<std::size_t>(layout_.row_blocks()),
-               columns = static_cast<std::size_t>(layout_.column_blocks());
+    const auto rows = static_cast<std::size_t>(tiling_.row_blocks()),
+               columns = static_cast<std::size_t>(tiling_.column_blocks());
     for (Work& work : work_) {
-      work.rows = bytes(rows * layout_.row_block_bytes());
-      work.columns = bytes(layout_.batch_bytes());
-      for (const Side side : {left, right}) work.from[side] = bytes(rows * layout_.step_bytes());
-      for (const Side side : {above, below}) work.from[side] = bytes(columns * layout_.step_bytes());
+      work.rows = bytes(rows * tiling_.row_block_bytes());
+      work.columns = bytes(tiling_.batch_bytes());
+      for (const Side side : {left, right}) work.from[side] = bytes(rows * tiling_.step_bytes());
+      for (const Side side : {above, below}) work.from[side] = bytes(columns * tiling_.step_bytes());
     }
-    const int steps = std::max(layout_.row_steps(), layout_.column_steps());
-    const auto pixels = static_cast<std::size_t>(steps * layout_.shape().lanes);
+    const int steps = std::max(tiling_.row_steps(), tiling_.column_steps());
+    const auto pixels = static_cast<std::size_t>(steps * tiling_.shape().lanes);
     for (Scratch& scratch : scratch_) {
-      scratch.messages = bytes(static_cast<std::size_t>(steps) * layout_.step_bytes());
-      scratch.forward = bytes(layout_.step_bytes());
-      scratch.backward = bytes(layout_.step_bytes());
+      scratch.messages = bytes(static_cast<std::size_t>(steps) * tiling_.step_bytes());
+      scratch.forward = bytes(tiling_.step_bytes());
+      scratch.backward = bytes(tiling_.step_bytes());
       Decision& decision = scratch.decision;
       decision.labels = arena.reserve<std::uint16_t>(pixels);
-      decision.scratch = arena.reserve<std::uint16_t>(layout_.step_elements());
+      decision.scratch = arena.reserve<std::uint16_t>(tiling_.step_elements());
       for (float** beliefs : {&decision.before, &decision.best, &decision.after, &decision.rival})
         *beliefs = arena.reserve<float>(pixels);
     }
   }
 
-  // Visits a batch. If the visit decides, calls write(part, Decision) for its tiles' parts of each block.
-  template <class Write>
-  void visit(int index, const Visit& visit, int slot, bool wants_beliefs, const Write& write) const {
-    const Batch& batch = batches_[index];
+  // Visits a batch.
+  void visit(int index, const Visit& visit, int slot) const {
+    const Batch& batch = tiling_.batches()[index];
     const Stay stay{.visit = visit,
                     .batch = batch,
                     .work = work_[shares_blocks_ ? 0 : static_cast<std::size_t>(slot)],
                     .data = costs_.of_batch(index),
                     .across = steps_of(batch, true),
                     .along = steps_of(batch, false)};
-    const int rows = layout_.blocks(stay.along.count), columns = layout_.blocks(stay.across.count);
+    const int rows = tiling_.blocks(stay.along.count), columns = tiling_.blocks(stay.across.count);
     borders_.receive(batch, left, rows, stay.work.from[left]);
     borders_.receive(batch, right, rows, stay.work.from[right]);
     const bool comes_down = borders_.receive(batch, above, columns, stay.work.from[above]);
@@ -87,8 +84,7 @@ class TileVisits {
       });
       if (model_.parameters.early_out && !changed) break;
     }
-    for_each_block(columns, slot,
-                   [&](int block, int own_slot) { finish(stay, block, own_slot, wants_beliefs, write); });
+    for_each_block(columns, slot, [&](int block, int own_slot) { finish(stay, block, own_slot); });
   }
 
  private:
@@ -122,12 +118,11 @@ class TileVisits {
   }
 
   const Scratch& scratch(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
-  Tile tile_of(const Batch& batch, int i) const { return tile_at(grid_, batch.column - i, batch.row + i); }
 
   Steps steps_of(const Batch& batch, bool across) const {
     Steps steps{0, no_tile, 0};
     const auto count = [&](int i) {
-      const Tile tile = tile_of(batch, i);
+      const Tile tile = tiling_.tile_of(batch, i);
       return across ? tile.right - tile.left : tile.bottom - tile.top;
     };
     for (int i = 0; i < batch.tiles; ++i) steps.count = std::max(steps.count, count(i));
@@ -139,9 +134,9 @@ class TileVisits {
   // The start of a visit: the only messages are those from above and below.
   void turn_data(const Stay& stay, int block, bool comes_down, bool comes_up) const {
     const auto index = static_cast<std::size_t>(block);
-    const BlockShape& shape = layout_.shape();
-    const std::size_t step = layout_.step_bytes();
-    std::byte* first = stay.data + index * layout_.column_block_bytes();
+    const BlockShape& shape = tiling_.shape();
+    const std::size_t step = tiling_.step_bytes();
+    std::byte* first = stay.data + index * tiling_.column_block_bytes();
     std::byte* last = first + static_cast<std::size_t>(stay.along.count - 1) * step;
     const std::byte *from_above = stay.work.from[above] + index * step,
                     *from_below = stay.work.from[below] + index * step;
@@ -154,7 +149,7 @@ class TileVisits {
 
   Turn into_rows(const Stay& stay) const {
     return {.target = stay.work.rows,
-            .target_steps = layout_.row_steps(),
+            .target_steps = tiling_.row_steps(),
             .add = nullptr,
             .compares = false,
             .changed = nullptr};
@@ -163,7 +158,7 @@ class TileVisits {
   void sweep_across(const Stay& stay, int block, int slot) const {
     const Sweeps sweeps = sweeps_of(stay, block, true, slot);
     sweep_and_turn(sweeps, {.target = stay.work.columns,
-                            .target_steps = layout_.column_steps(),
+                            .target_steps = tiling_.column_steps(),
                             .add = stay.data,
                             .compares = false,
                             .changed = nullptr});
@@ -175,7 +170,7 @@ class TileVisits {
   bool sweep_along(const Stay& stay, int block, int slot) const {
     bool changed = false;
     Sweeps sweeps = sweeps_of(stay, block, false, slot);
-    sweeps.data = stay.data + static_cast<std::size_t>(block) * layout_.column_block_bytes();
+    sweeps.data = stay.data + static_cast<std::size_t>(block) * tiling_.column_block_bytes();
     Turn turn = into_rows(stay);
     turn.compares = model_.parameters.early_out;
     turn.changed = &changed;
@@ -185,20 +180,15 @@ class TileVisits {
   }
 
   // The last sweeps along.
-  template <class Write>
-  void finish(const Stay& stay, int block, int slot, bool wants_beliefs, const Write& write) const {
+  void finish(const Stay& stay, int block, int slot) const {
     const Sweeps sweeps = sweeps_of(stay, block, false, slot);
-    if (stay.visit.decides) {
+    if (const MapWriter* writer = stay.visit.writer) {
       Decision decision = scratch(slot).decision;
-      if (!wants_beliefs) decision.before = decision.best = decision.after = decision.rival = nullptr;
+      if (!writer->wants_beliefs())
+        decision.before = decision.best = decision.after = decision.rival = nullptr;
       sweep_and_decide(sweeps, decision);
-      for (int i = 0; i < stay.batch.tiles; ++i) {
-        const Tile tile = tile_of(stay.batch, i);
-        write({.tile = tile,
-               .column = tile.left + block * layout_.shape().lanes,
-               .lane = i * layout_.shape().group},
-              decision);
-      }
+      for (int i = 0; i < stay.batch.tiles; ++i)
+        writer->write(tiling_.tile_of(stay.batch, i), block, i, decision);
     } else {
       sweep_out(sweeps);
     }
@@ -209,18 +199,18 @@ class TileVisits {
     const Work& work = stay.work;
     const Steps& steps = across ? stay.across : stay.along;
     const auto index = static_cast<std::size_t>(block);
-    const std::size_t step = layout_.step_bytes();
-    const Sweeps sweeps{.shape = layout_.shape(),
+    const std::size_t step = tiling_.step_bytes();
+    const Sweeps sweeps{.shape = tiling_.shape(),
                         .slope = model_.slope,
                         .truncation = model_.truncation,
                         .block = block,
                         .steps = steps.count,
-                        .sums = across ? work.rows + index * layout_.row_block_bytes()
-                                       : work.columns + index * layout_.column_block_bytes(),
+                        .sums = across ? work.rows + index * tiling_.row_block_bytes()
+                                       : work.columns + index * tiling_.column_block_bytes(),
                         .forward = scratch(slot).forward,
                         .backward = scratch(slot).backward,
-                        .forward_leaves = !stay.visit.reverse && grid_.count() > 1,
-                        .backward_leaves = stay.visit.reverse && grid_.count() > 1,
+                        .forward_leaves = !stay.visit.reverse && tiling_.grid().count() > 1,
+                        .backward_leaves = stay.visit.reverse && tiling_.grid().count() > 1,
                         .messages = scratch(slot).messages,
                         .data = nullptr,
                         .short_tile = steps.short_tile,
@@ -238,9 +228,7 @@ class TileVisits {
   }
 
   const Model& model_;
-  const TileGrid& grid_;
-  const BlockLayout& layout_;
-  const Batches& batches_;
+  const Tiling& tiling_;
   const TileCosts& costs_;
   const Borders& borders_;
   const Workers& workers_;

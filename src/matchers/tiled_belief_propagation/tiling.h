@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layout of tiles in blocks of lanes on the CPU, as cpu_kernels.h describes it: of a whole image, and in bytes.
+// The tiles of an image on the CPU: in batches, and in blocks of lanes as cpu_kernels.h describes them.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/round_up.h"
+#include "matchers/tiled_belief_propagation/batches.h"
 #include "matchers/tiled_belief_propagation/cpu_kernels.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 
@@ -19,29 +20,19 @@ struct Lanes {
   int step;
 };
 
-class BlockLayout {
+class Tiling {
  public:
   // `vector_bytes` 0: the best for this machine.
-  BlockLayout(const Model& model, const TileGrid& grid, int vector_bytes, int threads)
-      : tile_{std::min(grid.side, grid.image.width), std::min(grid.side, grid.image.height)},
-        shape_{.element_bytes = fits_bytes(model) ? 1 : 2,
-               .labels = model.labels,
-               .lanes = 0,
-               .group = 0,
-               .tiles = 1},
-        cell_(tiled_belief_propagation::cell(shape_.element_bytes)) {
-    const int side = std::max(tile_.width, tile_.height);
-    if (vector_bytes > 0) {
-      shape_.lanes = lanes_in(vector_bytes, shape_.element_bytes);
-    } else {
-      shape_.lanes = choose_lanes(shape_.element_bytes, side);
-      if (grid.count() == 1) shape_.lanes = lanes_to_share(threads);
-    }
-    const int group = round_up(side, cell());
-    shape_.tiles = std::max(1, shape_.lanes / group);
-    shape_.group = shape_.tiles > 1 ? group : shape_.lanes;
-  }
+  Tiling(const Model& model, Size image, int vector_bytes, int threads)
+      : grid_(image, model.parameters.tile),
+        tile_{std::min(grid_.side, image.width), std::min(grid_.side, image.height)},
+        shape_(choose_shape(model, vector_bytes, threads)),
+        cell_(tiled_belief_propagation::cell(shape_.element_bytes)),
+        batches_(grid_, shape_.tiles) {}
 
+  const TileGrid& grid() const { return grid_; }
+  const Batches& batches() const { return batches_; }
+  Tile tile_of(const Batch& batch, int i) const { return tile_at(grid_, batch.column - i, batch.row + i); }
   const BlockShape& shape() const { return shape_; }
   int cell() const { return cell_; }
   // The lanes of a tile of a batch in a step that begins at `step`.
@@ -63,17 +54,38 @@ class BlockLayout {
   std::size_t batch_bytes() const { return static_cast<std::size_t>(column_blocks()) * column_block_bytes(); }
 
  private:
-  // Reduces the lanes where threads would not get a few blocks each.
-  int lanes_to_share(int threads) const {
-    constexpr int half_vector_bytes = 32, blocks_each = 4;
-    const int few = std::min(tile_.width, tile_.height) / (blocks_each * threads);
-    const int half = half_vector_bytes / shape_.element_bytes;
-    return shape_.lanes > half && shape_.lanes > few ? half : shape_.lanes;
+  BlockShape choose_shape(const Model& model, int vector_bytes, int threads) const {
+    BlockShape shape{.element_bytes = fits_bytes(model) ? 1 : 2,
+                     .labels = model.labels,
+                     .lanes = 0,
+                     .group = 0,
+                     .tiles = 1};
+    const int side = std::max(tile_.width, tile_.height);
+    if (vector_bytes > 0) {
+      shape.lanes = lanes_in(vector_bytes, shape.element_bytes);
+    } else {
+      shape.lanes = choose_lanes(shape.element_bytes, side);
+      if (grid_.count() == 1) shape.lanes = lanes_to_share(shape, threads);
+    }
+    const int group = round_up(side, tiled_belief_propagation::cell(shape.element_bytes));
+    shape.tiles = std::max(1, shape.lanes / group);
+    shape.group = shape.tiles > 1 ? group : shape.lanes;
+    return shape;
   }
 
+  // Reduces the lanes where threads would not get a few blocks each.
+  int lanes_to_share(const BlockShape& shape, int threads) const {
+    constexpr int half_vector_bytes = 32, blocks_each = 4;
+    const int few = std::min(tile_.width, tile_.height) / (blocks_each * threads);
+    const int half = half_vector_bytes / shape.element_bytes;
+    return shape.lanes > half && shape.lanes > few ? half : shape.lanes;
+  }
+
+  TileGrid grid_;
   Size tile_;  // the largest one
   BlockShape shape_;
   int cell_;
+  Batches batches_;
 };
 
 template <class From, class To>
