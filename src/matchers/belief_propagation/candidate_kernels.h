@@ -138,11 +138,11 @@ void write_tile_costs(const StripCosts* strips, int column, const TileLabels& ti
 struct StripSums {
   const StripCosts* costs;  // for each row offset
   int row_offsets;
-  int columns;              // of the left strip
-  int side;                 // of a block
-  int rows;                 // of blocks: those beyond are not written
-  std::uint8_t* out[4][2];  // planes as cpu_kernels.h describes them: [row of blocks][parity of x]
-  std::ptrdiff_t stride;    // from one label to the next
+  int columns;                   // of the left strip
+  int side;                      // of a block
+  int rows;                      // of blocks: those beyond are not written
+  std::uint8_t* out[4][2] = {};  // planes as cpu_kernels.h describes them: [row of blocks][parity of x]
+  std::ptrdiff_t stride;         // from one label to the next
   int bound;
   void* scratch;  // of scratch_bytes(labels)
 };

@@ -95,8 +95,6 @@ class CostPyramid {
     const Level &fine = levels_[index - 1], &coarse = levels_[index];
     RowSum sum{.fine = fine.shape,
                .coarse = coarse.shape,
-               .children = {},
-               .sums = {},
                .bound = model_.data_bound(),
                .scratch = levels_.scratch(slot)};
     for (int parity = 0; parity < 2; ++parity) {
@@ -130,7 +128,6 @@ class CostPyramid {
                      .columns = strips_.columns(),
                      .side = side,
                      .rows = std::min(rows, last - y),
-                     .out = {},
                      .stride = level.shape.stride,
                      .bound = model_.data_bound(),
                      .scratch = levels_.scratch(slot)};

@@ -69,10 +69,10 @@ struct RowDecision {
 // Sums two rows of the finer level to one of the coarser. A missing row is given as zeros.
 struct RowSum {
   PlaneShape fine, coarse;
-  const void* children[2][2];  // [row][parity of x]
-  void* sums[2];               // [parity of x]
-  int bound;                   // integer arithmetic: bound of the data costs
-  void* scratch;               // of scratch_bytes(labels)
+  const void* children[2][2] = {};  // [row][parity of x]
+  void* sums[2] = {};               // [parity of x]
+  int bound;                        // integer arithmetic: bound of the data costs
+  void* scratch;                    // of scratch_bytes(labels)
 };
 
 // Data costs of one row of one colour.

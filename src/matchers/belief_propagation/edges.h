@@ -25,7 +25,7 @@ class Edges {
 
   // The gray image of a level; empty where all edges are alike.
   View<const std::uint16_t> gray(std::size_t level) const {
-    return flat() ? View<const std::uint16_t>{} : gray_of(level, finest_);
+    return flat() ? View<const std::uint16_t>{} : level == 0 ? finest_ : levels_[level].gray;
   }
 
   // Slopes of the pixels of one half of a row; 0 beyond the border.
@@ -60,7 +60,6 @@ class Edges {
   }
   bool flat() const { return model_.parameters.edge_contrast == 0; }
   std::byte* plane(std::size_t level, int y, int colour, int index) const;
-  View<const std::uint16_t> gray_of(std::size_t level, View<const std::uint16_t> finest) const;
   template <class Value>
   void write_tables() const;
   template <class Value>

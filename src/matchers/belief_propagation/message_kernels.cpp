@@ -377,10 +377,13 @@ void sum_row_floats(const RowSum& row) {
 }
 
 template <class Element>
-void copy_down_as(const PlaneShape& fine, const PlaneShape& coarse, Range range, const Element* even,
-                  const Element* odd, Element* out) {
+void copy_down_as(const PlaneShape& fine, const PlaneShape& coarse, Range range, const void* even_elements,
+                  const void* odd_elements, void* elements) {
   const hn::Half<hn::ScalableTag<Element>> tag;
   const int lanes = static_cast<int>(hn::Lanes(tag));
+  const auto *even = static_cast<const Element*>(even_elements),
+             *odd = static_cast<const Element*>(odd_elements);
+  auto* out = static_cast<Element*>(elements);
   for (int label = 0; label < fine.labels; ++label)
     for (int i = range.first; i < range.last; i += 2 * lanes)
       hn::StoreInterleaved2(hn::LoadU(tag, even + label * coarse.stride + i / 2),
@@ -408,22 +411,15 @@ void sum_row_here(Arithmetic arithmetic, const RowSum& row) {
   });
 }
 
-template <class Element>
-void copy_down_elements(const PlaneShape& fine, const PlaneShape& coarse, Range range, const void* even,
-                        const void* odd, void* out) {
-  copy_down_as(fine, coarse, range, static_cast<const Element*>(even), static_cast<const Element*>(odd),
-               static_cast<Element*>(out));
-}
-
 void copy_down_here(Arithmetic arithmetic, const PlaneShape& fine, const PlaneShape& coarse, Range range,
                     const void* even, const void* odd, void* out) {
   switch (storage_bytes(arithmetic)) {
     case 1:
-      return copy_down_elements<std::uint8_t>(fine, coarse, range, even, odd, out);
+      return copy_down_as<std::uint8_t>(fine, coarse, range, even, odd, out);
     case 2:
-      return copy_down_elements<std::uint16_t>(fine, coarse, range, even, odd, out);
+      return copy_down_as<std::uint16_t>(fine, coarse, range, even, odd, out);
     default:
-      return copy_down_elements<std::uint32_t>(fine, coarse, range, even, odd, out);
+      return copy_down_as<std::uint32_t>(fine, coarse, range, even, odd, out);
   }
 }
 

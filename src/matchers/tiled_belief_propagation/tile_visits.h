@@ -74,7 +74,8 @@ class TileVisits {
     const bool comes_down = borders_.receive(batch, above, columns, stay.work.from[above]);
     const bool comes_up = borders_.receive(batch, below, columns, stay.work.from[below]);
 
-    for_each_block(columns, slot, [&](int block, int) { turn_data(stay, block, comes_down, comes_up); });
+    for_each_block(columns, slot,
+                   [&](int block, int own_slot) { turn_data(stay, block, own_slot, comes_down, comes_up); });
     for (int iteration = 1;; ++iteration) {
       for_each_block(rows, slot, [&](int block, int own_slot) { sweep_across(stay, block, own_slot); });
       if (iteration == visit.iterations) break;
@@ -131,37 +132,32 @@ class TileVisits {
     return steps;
   }
 
-  // The start of a visit: the only messages are those from above and below.
-  void turn_data(const Stay& stay, int block, bool comes_down, bool comes_up) const {
+  // The start of a visit: the only messages are those from above, to the first step, and from below, to the last.
+  void turn_data(const Stay& stay, int block, int slot, bool comes_down, bool comes_up) const {
     const auto index = static_cast<std::size_t>(block);
-    const BlockShape& shape = tiling_.shape();
     const std::size_t step = tiling_.step_bytes();
     std::byte* first = stay.data + index * tiling_.column_block_bytes();
     std::byte* last = first + static_cast<std::size_t>(stay.along.count - 1) * step;
-    const std::byte *from_above = stay.work.from[above] + index * step,
-                    *from_below = stay.work.from[below] + index * step;
-    if (comes_down) add_step(shape, from_above, first);
-    if (comes_up) add_step(shape, from_below, last);
-    turn_block(shape, first, block, stay.along.count, into_rows(stay));
-    if (comes_down) subtract_step(shape, from_above, first);
-    if (comes_up) subtract_step(shape, from_below, last);
+    std::byte *first_data = scratch(slot).forward, *last_data = scratch(slot).backward;
+    const auto add = [&](Side side, std::byte* data, std::byte* kept) {
+      std::memcpy(kept, data, step);
+      add_step(tiling_.shape(), stay.work.from[side] + index * step, data);
+    };
+    if (comes_down) add(above, first, first_data);
+    if (comes_up) add(below, last, last_data);
+    turn_block(tiling_.shape(), first, block, stay.along.count, into_rows(stay));
+    if (comes_up) std::memcpy(last, last_data, step);
+    if (comes_down) std::memcpy(first, first_data, step);
   }
 
   Turn into_rows(const Stay& stay) const {
-    return {.target = stay.work.rows,
-            .target_steps = tiling_.row_steps(),
-            .add = nullptr,
-            .compares = false,
-            .changed = nullptr};
+    return {.target = stay.work.rows, .target_steps = tiling_.row_steps()};
   }
 
   void sweep_across(const Stay& stay, int block, int slot) const {
     const Sweeps sweeps = sweeps_of(stay, block, true, slot);
-    sweep_and_turn(sweeps, {.target = stay.work.columns,
-                            .target_steps = tiling_.column_steps(),
-                            .add = stay.data,
-                            .compares = false,
-                            .changed = nullptr});
+    sweep_and_turn(sweeps,
+                   {.target = stay.work.columns, .target_steps = tiling_.column_steps(), .add = stay.data});
     leave(stay, true, block, sweeps);
   }
 

@@ -55,11 +55,9 @@ class Tiling {
 
  private:
   BlockShape choose_shape(const Model& model, int vector_bytes, int threads) const {
-    BlockShape shape{.element_bytes = fits_bytes(model) ? 1 : 2,
-                     .labels = model.labels,
-                     .lanes = 0,
-                     .group = 0,
-                     .tiles = 1};
+    BlockShape shape{};
+    shape.element_bytes = fits_bytes(model) ? 1 : 2;
+    shape.labels = model.labels;
     const int side = std::max(tile_.width, tile_.height);
     if (vector_bytes > 0) {
       shape.lanes = lanes_in(vector_bytes, shape.element_bytes);
