@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data costs on the CPU, from the features of both images to the coarsest level. Those of levels with candidates, and
-// of the finest level, are computed where messages are; here they are only added up to the first level that is stored.
+// Data costs on the CPU, from the features of both images to the coarsest level. Those of levels with
+// candidates, and of the finest level, are computed where messages are; here they are only added up to the
+// first level that is stored.
 #pragma once
 
 #include <algorithm>
@@ -71,14 +72,15 @@ class CostPyramid {
   const View<std::uint8_t>& status() const {
     return levels_.has_candidates() ? strips_.status() : features_.status();
   }
-  // What the data costs of the finest level are computed from; with candidates, those of all levels that have them.
+  // What the data costs of the finest level are computed from; with candidates, those of all levels that have
+  // them.
   const Features& features() const { return features_; }
   const Strips& strips() const { return strips_; }
 
  private:
   // Memory of one thread.
   struct Scratch {
-    std::byte* costs;    // of two rows of the finest level: [row][colour] planes
+    std::byte* costs;    // data costs of two rows of the finest level: [row][colour] planes
     StripCosts* strips;  // for each row offset
     float* row_costs;    // [row offset][stride], of half a row of the first level that is stored
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Belief propagation on the CPU: data costs on the way up the pyramid, messages on the way down. Each level is swept
-// once, in rows that stay in the cache (level_sweep.h); levels whose tiles have candidates are swept together
-// (candidate_levels.h). Costs and messages of the finest level are never in memory as a whole.
+// Belief propagation on the CPU: data costs on the way up the pyramid, messages on the way down. Each level
+// is swept once, in rows that stay in the cache (level_sweep.h); levels whose tiles have candidates are swept
+// together (candidate_levels.h). Costs and messages of the finest level are never in memory as a whole.
 
 #include "decision/decision.h"
 #include "devices/cpu/tuning.h"
@@ -91,8 +91,8 @@ class Cpu final : public host::Plan {
               {"right_prepare", "right_pyramid", "right_coarse_levels", "right_finest_level"});
   }
 
-  // Felzenszwalb & Huttenlocher's algorithm. A level hands its messages down to the next finer one and, if that one
-  // has candidates, its best labels.
+  // Felzenszwalb & Huttenlocher's algorithm. A level hands its messages down to the next finer one and, if
+  // that one has candidates, its best labels.
   void propagate(const StereoPair& pair, const MapWriter& writer, detail::StageClock& clock,
                  const Stages& stages) {
     const bool mirrored = writer.mirrored();
@@ -131,7 +131,7 @@ class Cpu final : public host::Plan {
   }
 
   Model model_;
-  std::vector<Size> sizes_;  // of the levels
+  std::vector<Size> sizes_;  // size of each level
   Levels levels_;
   CostPyramid costs_;
   Edges edges_;

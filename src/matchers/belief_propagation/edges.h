@@ -44,16 +44,14 @@ class Edges {
   struct Level {
     Size size;
     std::size_t plane_bytes;
-    std::byte*
-        planes;  // [row][colour][slopes, truncations, row bounds][direction][computed]; one row where all are alike
+    // [row][colour][slopes, truncations, row bounds][direction][computed]; one row where all edges are alike.
+    std::byte* planes;
     View<std::uint16_t> gray;
   };
 
   // Slopes and truncations, and row bounds where there are several row offsets.
   std::size_t tables() const { return model_.row_offsets == 1 ? 2 : 3; }
-  std::size_t table_bytes() const {  // of one of them
-    return edge_table_size * computing_bytes(model_.parameters.arithmetic);
-  }
+  std::size_t table_bytes() const { return edge_table_size * computing_bytes(model_.parameters.arithmetic); }
   // Rows of planes that differ.
   std::size_t rows(const Level& level) const {
     return flat() ? 1 : static_cast<std::size_t>(level.size.height);

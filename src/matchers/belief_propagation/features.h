@@ -19,7 +19,7 @@ class Features {
   // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena);
 
-  // As DataCosts::prepare().
+  // Extracts the features of a pair; arguments as of DataCosts::prepare().
   void prepare(const StereoPair& pair, bool mirrored, const Workers& workers);
 
   View<const std::uint16_t> gray() const { return rows_.gray(0); }

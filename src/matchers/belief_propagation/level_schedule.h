@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bands of rows and strips of columns in which threads sweep a level that considers all labels. A band also computes
-// as many rows on either side as its iterations reach, so that bands are independent: rows computed by two of them
-// are the same.
+// Bands of rows and strips of columns in which threads sweep a level that considers all labels. A band also
+// computes as many rows on either side as its iterations reach, so that bands are independent: rows computed
+// by two of them are the same.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline constexpr int start = -1;
 // Rows [first, last) and a strip of columns of a level, for one thread.
 struct Band {
   std::size_t level;
-  int height;  // of the level
+  int height;  // rows of the level
   int first, last;
   Range strip;
   Range computed;  // the strip, and as far beyond it as its iterations reach
@@ -37,8 +37,8 @@ struct Band {
 
 class LevelSchedule {
  public:
-  // `window_bytes` is the part of the window of rows that should stay in a cache, `column_bytes` what an element of
-  // a half takes there.
+  // `window_bytes` is the part of the window of rows that should stay in a cache, `column_bytes` what an
+  // element of a half takes there.
   LevelSchedule(const Model& model, const Levels& levels, std::size_t window_bytes, std::size_t column_bytes,
                 int most_bands)
       : model_(model), levels_(levels), column_bytes_(column_bytes), most_bands_(most_bands) {
@@ -93,8 +93,8 @@ class LevelSchedule {
             std::min(levels_[index].shape.computed, strip.last + finest_reach())};
   }
 
-  // With many labels, floats of a row's width exceed the cache, where `fit` columns fit: the finest level, which keeps
-  // nothing, is then swept in strips of columns.
+  // With many labels, floats of a row's width exceed the cache, where `fit` columns fit: the finest level,
+  // which keeps nothing, is then swept in strips of columns.
   int choose_strip_width(int fit) const {
     const int width = levels_[0].shape.computed;
     if (fit >= width || fit < 4 * finest_reach()) return width;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The message updates of a level that considers all labels, and its decisions, in one sweep from top to bottom, all
-// iterations together: iteration t of row y needs iteration t − 1 of the rows y − 1, y, y + 1, so it runs when row
-// y + t + 1 comes in. Data costs of the finest level are computed as a row enters the window (levels.h), and labels
-// are chosen as it leaves. Coarser levels leave their messages where the next finer level starts from them.
+// The message updates of a level that considers all labels, and its decisions, in one sweep from top to
+// bottom, all iterations together: iteration t of row y needs iteration t − 1 of the rows y − 1, y, y + 1, so
+// it runs when row y + t + 1 comes in. Data costs of the finest level are computed as a row enters the window
+// (levels.h), and labels are chosen as it leaves. Coarser levels leave their messages where the next finer
+// level starts from them.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the levels that consider all labels, on the CPU: what coarse levels keep, and the rows in progress on any
-// level. Data costs and messages are in planes as cpu_kernels.h describes them.
+// Memory of the levels that consider all labels, on the CPU: what coarse levels keep, and the rows in
+// progress on any level. Data costs and messages are in planes as cpu_kernels.h describes them.
 #pragma once
 
 #include <algorithm>
@@ -89,7 +89,8 @@ class Levels {
 
  private:
   Level level_of(Size size, std::size_t margin) const {
-    // At multiples of 4096 bytes, planes would share cache sets, and a load would wait for a store to another plane.
+    // At multiples of 4096 bytes, planes would share cache sets, and a load would wait for a store to another
+    // plane.
     constexpr std::size_t gap = 192;
     const Arithmetic arithmetic = model_.parameters.arithmetic;
     const PlaneShape shape = plane_shape(size, model_.labels, model_.row_offsets, arithmetic);

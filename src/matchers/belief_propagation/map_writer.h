@@ -12,8 +12,8 @@ namespace parallax::belief_propagation {
 
 class MapWriter {
  public:
-  // `known`: for each pixel, matched or the status that is known before matching. The map of a mirrored pair is
-  // mirrored back, and takes only the disparities of labels.
+  // `known`: for each pixel, matched or the status that is known before matching. The map of a mirrored pair
+  // is mirrored back, and takes only the disparities of labels.
   MapWriter(const Model& model, const View<std::uint8_t>& known, Wanted wanted, const DisparityMap& map,
             bool mirrored)
       : model_(model), known_(known), wanted_(wanted), map_(map), mirrored_(mirrored) {}
@@ -58,7 +58,8 @@ class MapWriter {
     if (has_rows()) map_.row_offset.at(x, y) = matched ? row_offset : refine::no_value;
   }
 
-  // Writes a tile of which sub-pixel values are wanted and no confidence: computes a vector of them at a time.
+  // Writes a tile of which sub-pixel values are wanted and no confidence: computes a vector of them at a
+  // time.
   void write_located(int tile_x, int tile_y, const TileDecision* found) const {
     alignas(64) float disparities[2][tile_lanes], row_offsets[2][tile_lanes];
     for (int colour = 0; colour < 2; ++colour) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which tiles can be visited in parallel, from one anti-diagonal to the next. Tiles on one of them do not
-// depend on each other: as many as fit side by side in a vector are a batch.
+// The order in which tiles can be visited in parallel, from one anti-diagonal to the next. Tiles on one of
+// them do not depend on each other: as many as fit side by side in a vector are a batch.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace parallax::tiled_belief_propagation {
 
 // Neighbouring tiles of an anti-diagonal, from top to bottom.
 struct Batch {
-  int column, row;  // of the first
+  int column, row;  // position of the first tile
   int tiles;
 };
 
@@ -65,9 +65,9 @@ class Batches {
   std::vector<int> first_of_diagonal_;
 };
 
-// Calls visit(index, slot) for all batches, in one pass. Threads take them in an order in which each follows those it
-// needs, and wait for these: only for batches that another thread is working on. `done` has a flag for each batch, and
-// then the next batch to take.
+// Calls visit(index, slot) for all batches, in one pass. Threads take them in an order in which each follows
+// those it needs, and wait for these: only for batches that another thread is working on. `done` has a flag
+// for each batch, and then the next batch to take.
 template <class Visit>
 void visit_all(const Batches& batches, bool reverse, int* done, const Workers& workers, const Visit& visit) {
   const int count = batches.count();

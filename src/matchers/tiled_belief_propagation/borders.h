@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between tiles on the CPU. Neighbouring tiles share one buffer, [block][label][lane of the tile]: messages that
-// crossed their border in one pass are read before the next pass writes those in the other direction there.
+// Messages between tiles on the CPU. Neighbouring tiles share one buffer, [block][label][lane of the tile]:
+// messages that crossed their border in one pass are read before the next pass writes those in the other
+// direction there.
 #pragma once
 
 #include "core/arena.h"
@@ -97,7 +98,7 @@ class Borders {
   }
 
   const Tiling& tiling_;
-  int bytes_;  // of an element
+  int bytes_;  // bytes of an element
   std::size_t block_bytes_;
   std::byte *between_columns_ = nullptr, *between_rows_ = nullptr;
 };

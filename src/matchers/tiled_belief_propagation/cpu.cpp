@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiled belief propagation on the CPU. Data costs are computed once, as columns of blocks (tile_costs.h); a pass visits
-// all tiles (tile_visits.h) in an order in which threads work side by side (batches.h); and between two visits only the
-// messages that cross the borders of tiles are kept (borders.h). Threads share the blocks of large tiles, and of an
-// image that is a single tile.
+// Tiled belief propagation on the CPU. Data costs are computed once, as columns of blocks (tile_costs.h); a
+// pass visits all tiles (tile_visits.h) in an order in which threads work side by side (batches.h); and
+// between two visits only the messages that cross the borders of tiles are kept (borders.h). Threads share
+// the blocks of large tiles, and of an image that is a single tile.
 
 #include "decision/decision.h"
 #include "devices/cpu/tuning.h"
@@ -82,7 +82,8 @@ class Cpu final : public host::Plan {
               {"right_prepare", "right_costs", "right_match"});
   }
 
-  // The algorithm of Liang et al.: an outer iteration is a pass over all tiles and one in reverse; the last one decides.
+  // The algorithm of Liang et al.: an outer iteration is a pass over all tiles and one in reverse; the last
+  // one decides.
   void propagate(const StereoPair& pair, const MapWriter& writer, detail::StageClock& clock,
                  const Stages& stages) {
     const TiledBeliefPropagationParameters& p = model_.parameters;
@@ -116,7 +117,7 @@ class Cpu final : public host::Plan {
   TileCosts costs_;
   Borders borders_;
   TileVisits visits_;
-  int* done_ = nullptr;  // of visit_all()
+  int* done_ = nullptr;  // flags of visit_all()
 };
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace parallax::tiled_belief_propagation {
 
 class MapWriter {
  public:
-  // `known`: for each pixel, matched or the status that is known before matching. The map of a mirrored pair is
-  // mirrored back, and takes only the disparities of labels.
+  // `known`: for each pixel, matched or the status that is known before matching. The map of a mirrored pair
+  // is mirrored back, and takes only the disparities of labels.
   MapWriter(const Model& model, const View<std::uint8_t>& known, const BlockShape& shape, bool wants_beliefs,
             const DisparityMap& map, bool mirrored)
       : model_(model),

@@ -79,7 +79,7 @@ struct Kernel {
       store(hn::Add(hn::Add(message, load(sender.data + at)), load(sender.kept + at)), sender.kept + at);
   }
 
-  // The same without sending.
+  // Keeps all messages of a step without sending.
   template <Keep keep>
   static HWY_INLINE void keep_all(const BlockShape& shape, const Sender& sender) {
     for (std::ptrdiff_t at = 0; at < shape.elements(); at += shape.lanes)

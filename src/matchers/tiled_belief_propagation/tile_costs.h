@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data costs of all tiles on the CPU, in blocks of columns: computed row by row, in pieces of a row that are in the same
-// block.
+// Data costs of all tiles on the CPU, in blocks of columns: computed row by row, in pieces of a row that are
+// in the same block.
 #pragma once
 
 #include <vector>
@@ -28,7 +28,7 @@ class TileCosts {
   }
   void fill_memory() const { std::memset(blocks_, 0, bytes()); }
 
-  // As DataCosts::prepare().
+  // Extracts the features of a pair; arguments as of DataCosts::prepare().
   void prepare(const StereoPair& pair, bool mirrored, const Workers& workers) {
     rows_.prepare(pair, mirrored, workers);
   }
@@ -96,7 +96,7 @@ class TileCosts {
 
   const Tiling& tiling_;
   data_cost::CostRows rows_;
-  std::vector<Piece> pieces_;    // of a row
+  std::vector<Piece> pieces_;    // pieces of a row
   std::byte* blocks_ = nullptr;  // [batch][block of columns][step][label][lane]
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Visits of tiles on the CPU, a batch at a time. A visit turns data costs from columns into rows, sweeps right and left,
-// transposes the sums of sent messages into columns, and sweeps down and up; it keeps only those sums from one iteration
-// to the next. Right and left do not read each other's messages, nor do down and up, so both run at once.
+// Visits of tiles on the CPU, a batch at a time. A visit turns data costs from columns into rows, sweeps
+// right and left, transposes the sums of sent messages into columns, and sweeps down and up; it keeps only
+// those sums from one iteration to the next. Right and left do not read each other's messages, nor do down
+// and up, so both run at once.
 #pragma once
 
 #include <atomic>
@@ -16,13 +17,13 @@ namespace parallax::tiled_belief_propagation {
 struct Visit {
   bool reverse;  // the pass goes from the last tile to the first
   int iterations;
-  const MapWriter* writer;  // of decisions; null for a visit that decides nothing
+  const MapWriter* writer;  // takes the decisions; null for a visit that decides nothing
 };
 
 class TileVisits {
  public:
-  // If threads share blocks, they share those of a batch, and batches are visited one by one; else each thread visits
-  // batches of its own.
+  // If threads share blocks, they share those of a batch, and batches are visited one by one; else each
+  // thread visits batches of its own.
   TileVisits(const Model& model, const Tiling& tiling, const TileCosts& costs, const Borders& borders,
              const Workers& workers, bool shares_blocks)
       : model_(model),
@@ -132,7 +133,8 @@ class TileVisits {
     return steps;
   }
 
-  // The start of a visit: the only messages are those from above, to the first step, and from below, to the last.
+  // The start of a visit: the only messages are those from above, to the first step, and from below, to the
+  // last.
   void turn_data(const Stay& stay, int block, int slot, bool comes_down, bool comes_up) const {
     const auto index = static_cast<std::size_t>(block);
     const std::size_t step = tiling_.step_bytes();

@@ -16,7 +16,7 @@ namespace parallax::tiled_belief_propagation {
 // Lanes of one step, for every label: labels are `step` elements apart.
 struct Lanes {
   std::byte* first;
-  int bytes;  // of an element: 1 or 2
+  int bytes;  // bytes of an element: 1 or 2
   int step;
 };
 
