@@ -101,6 +101,7 @@ class Cpu final : public host::Plan {
     clock.finish(stages.prepare);
     costs_.add_up(workers_);
     clock.finish(stages.pyramid);
+    // Only the level above those with candidates decides here.
     for (std::size_t level = levels_.count(); level-- > levels_.first_stored();)
       sweep(level, mirrored, Wanted::labels, [&](int x, int y, const refine::Beliefs& beliefs) {
         best_.at(x, y) = static_cast<std::uint16_t>(beliefs.label);

@@ -108,10 +108,10 @@ class Levels {
 
 // Rows in progress of one thread: a few more than there are iterations, and the decisions of one row.
 struct Window {
-  std::vector<std::byte*> planes;  // by level: [row % rows()][plane]
+  std::vector<std::byte*> planes;  // by level: [row % rows][plane]
   std::uint16_t* labels;
-  float*
-      around[6];  // beliefs before, of, and behind the label, of its rival, and of the row offsets next to it
+  // Beliefs of the label before, that label, the one after, its rival, and the row offsets before and after.
+  float* around[6];
 };
 
 class Windows {
