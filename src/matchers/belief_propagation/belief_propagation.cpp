@@ -107,8 +107,8 @@ std::string variant(const BeliefPropagationParameters& parameters) {
 }
 
 // Tiles begin at multiples of two pixels of the coarsest level, so their levels are parts of the image's
-// levels, with the same checkerboard colours; and at multiples of the tiles that have candidates. In floats, the
-// outermost pixels of a tile get no disparity.
+// levels, with the same checkerboard colours; and at multiples of the tiles that have candidates. In floats,
+// the outermost pixels of a tile get no disparity.
 Margins margins(const BeliefPropagationParameters& parameters, Size size, int padding) {
   if (parameters.align_rows)
     throw Error(

@@ -9,12 +9,12 @@
 //   h(d)     = D(x, d) + Σ messages to x, except the one from y
 //   m_x→y(d) = min( min_d' h(d') + w·|d − d'|, min_d' h(d') + w·T ) − a constant
 //
-// by a forward and a backward pass over the labels. On each level of a pyramid, half-sweeps (`iterations`;
-// on the finest level, `finest_iterations`) update the messages of one colour of the checkerboard: first of the
-// pixels with x + y odd, then of the others, and so on, each from the newest messages. The coarsest level starts
-// with messages 0, every other with those of the pixel (x/2, y/2) one level up. The data cost of a coarse pixel is
-// the sum over its up to four children. In the end a pixel takes the label with the lowest belief, D plus the four
-// messages to it; ties go to the lowest label.
+// by a forward and a backward pass over the labels. On each level of a pyramid, half-sweeps (`iterations`; on
+// the finest level, `finest_iterations`) update the messages of one colour of the checkerboard: first of the
+// pixels with x + y odd, then of the others, and so on, each from the newest messages. The coarsest level
+// starts with messages 0, every other with those of the pixel (x/2, y/2) one level up. The data cost of a
+// coarse pixel is the sum over its up to four children. In the end a pixel takes the label with the lowest
+// belief, D plus the four messages to it; ties go to the lowest label.
 //
 // fixed8 and fixed16 (integers): costs are multiplied by `scale`, so that T becomes `bound` units (31 or
 // 4095), and rounded. The constant is the least h, so a message lies in [0, bound]. On every level, a pixel's
@@ -22,20 +22,21 @@
 // at most `bound` and a step of `bound`, a label that far above the least can neither win nor change a
 // message. So a belief is at most 8·bound + 1 = 249 (32761), and unsigned bytes (16 bits) hold everything.
 //
-// With row_tolerance N, a label is a disparity d and a row offset v from −N to N: left (x, y) shows the same point as right
-// (x − d, y + v). Labels are ordered by v, then d. Neighbours that differ cost
+// With row_tolerance N, a label is a disparity d and a row offset v from −N to N: left (x, y) shows the same
+// point as right (x − d, y + v). Labels are ordered by v, then d. Neighbours that differ cost
 //
 //   min( w(x, y)·min(|d − d'|, T) + row_weight·|v − v'|, T )
 //
-// where row offsets do not depend on the edges in the picture: rows lie where they lie. So a message is a forward and a
-// backward pass over the disparities of each row offset, the minimum with the least h of that row offset + w·T, a forward
-// and a backward pass over the row offsets of each disparity, and the minimum with min h + T. On coarse levels, row offsets
-// also cost the more, the further they are from those of a surface that fits the whole pair (row_prior.h).
+// where row offsets do not depend on the edges in the picture, because they do not follow them. So a message
+// is a forward and a backward pass over the disparities of each row offset, the minimum with the least h of
+// that row offset + w·T, a forward and a backward pass over the row offsets of each disparity, and the
+// minimum with min h + T. On coarse levels, row offsets also cost the more, the further they are from those
+// of a surface that fits the whole pair (row_prior.h).
 //
 // On the finest levels, pixels may consider candidate labels only (candidates.h). Other labels are infinitely
-// costly to them. The messages that they send have the bound of their edge at those labels: at row offsets that they
-// consider, that of a disparity far from all others, which is w·T more than the least where there is one row offset; at
-// other row offsets, T more than the least.
+// costly to them. The messages that they send have the bound of their edge at those labels: at row offsets
+// that they consider, that of a disparity far from all others, which is w·T more than the least where there
+// is one row offset; at other row offsets, T more than the least.
 //
 // float32, float16, bfloat16 (the published algorithm): the constant is the mean of the message; the
 // outermost pixels of each level are not updated, and those of the image get no disparity. In float16, data
@@ -62,7 +63,7 @@ namespace parallax::belief_propagation {
 // The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
-// As parallax::energy().
+// Implements parallax::energy().
 double energy(const BeliefPropagationParameters& parameters, const StereoPair& pair,
               View<const float> disparity);
 
@@ -99,9 +100,9 @@ struct Model : data_cost::CostModel {
   float scale;       // units in one label of discontinuity
   // Indexed by the rounded difference in gray levels across an edge, 0…256.
   std::vector<float> slopes, truncations;
-  // Of a step of one row offset, and of any number of them; in units.
+  // Costs of a step of one row offset, and of any number of them; in units.
   float row_slope, row_bound;
-  float row_prior;  // of a row offset one away from the expected one, in units of no rounding
+  float row_prior;  // cost of a row offset one away from the expected one; in units, not rounded
 
   int data_bound() const { return 4 * bound + 1; }
   // Half-sweeps on a level, of the left match or of the mirrored pair's.

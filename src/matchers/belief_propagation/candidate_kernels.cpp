@@ -81,6 +81,22 @@ HWY_INLINE void rise(Bytes (&reach)[direction_count], const Bytes (&slopes)[dire
     for (int d = 0; d < direction_count; ++d) reach[d] = hn::SaturatedAdd(reach[d], slopes[d]);
 }
 
+// The passes over the row offsets of each disparity, which end the update of one direction: out(k) is where
+// the message of record k is.
+template <class Out>
+HWY_INLINE void pass_across_rows(const TileLabels& tile, Bytes bound, int row_slope, const Out& out) {
+  const Lanes tag;
+  const int pitch = tile.pitch(), all = tile.all();
+  const Bytes step = hn::Set(tag, static_cast<std::uint8_t>(row_slope));
+  for (int k = 0; k < pitch; ++k) hn::StoreU(hn::Min(hn::LoadU(tag, out(k)), bound), tag, out(k));
+  const auto take = [&](int k, int from) HWY_ATTR {
+    const Bytes near = hn::Min(hn::SaturatedAdd(hn::LoadU(tag, out(from)), step), bound);
+    hn::StoreU(hn::Min(hn::LoadU(tag, out(k)), near), tag, out(k));
+  };
+  for (int k = pitch; k < all; ++k) take(k, k - pitch);
+  for (int k = all - pitch - 1; k >= 0; --k) take(k, k + pitch);
+}
+
 HWY_INLINE void update_lanes(const TileLabels& tile, int colour, int offset, const TileMessages* const* edges,
                              int row_slope) {
   const Lanes tag;
@@ -128,19 +144,8 @@ HWY_INLINE void update_lanes(const TileLabels& tile, int colour, int offset, con
       }
     }
   }
-  if (tile.row_offsets == 1) return;
-  // The passes over the row offsets of each disparity.
-  const Bytes step = hn::Set(tag, static_cast<std::uint8_t>(row_slope));
-  for (int d = 0; d < direction_count; ++d) {
-    const Bytes bound = edge(row_bounds, d);
-    for (int k = 0; k < pitch; ++k) hn::StoreU(hn::Min(in.at(out(k, d)), bound), tag, out(k, d));
-    const auto take = [&](int k, int from) HWY_ATTR {
-      const Bytes near = hn::Min(hn::SaturatedAdd(in.at(out(from, d)), step), bound);
-      hn::StoreU(hn::Min(in.at(out(k, d)), near), tag, out(k, d));
-    };
-    for (int k = pitch; k < all; ++k) take(k, k - pitch);
-    for (int k = all - pitch - 1; k >= 0; --k) take(k, k + pitch);
-  }
+  for (int d = 0; d < direction_count && tile.row_offsets > 1; ++d)
+    pass_across_rows(tile, edge(row_bounds, d), row_slope, [&](int k) { return out(k, d); });
 }
 
 void update_tile_here(const TileLabels& tile, int colour, const TileMessages* const* edges, int row_slope) {
@@ -247,7 +252,7 @@ HWY_INLINE void find_lowest_of_rows(const TileLabels& tile, int colour, int offs
   }
 }
 
-// The same for several row offsets.
+// Decides a tile that considers several row offsets.
 void decide_rows(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t* scratch,
                  TileDecision& decision) {
   const Lanes tag;
@@ -511,7 +516,8 @@ HWY_INLINE void add_up_children(const std::uint8_t (*tiles)[tile_pixels], std::u
 // 32 blocks of pixels in a row make 16 elements for each parity.
 constexpr int sum_columns = 32;
 
-// Adds up the blocks in four vectors of columns, for all disparities: [x][row], of a block row's `pitch` for each.
+// Adds up the blocks in four vectors of columns, for all disparities: [x][row], of a block row's `pitch` for
+// each.
 template <int side>
 HWY_INLINE void add_up_blocks(const StripCosts& strip, int column, int pitch, std::uint16_t* out) {
   const hn::Half<RowPairs> half;
@@ -713,8 +719,8 @@ HWY_INLINE Value load_value(const std::uint8_t* from) {
   return value;
 }
 
-// A column of the tile has 8 pixels of both colours and 4 parents, so each parent has one child of colour 0 in
-// each of its two rows: `columns` are the parents of 4 rows by column.
+// A column of the tile has 8 pixels of both colours and 4 parents, so each parent has one child of colour 0
+// in each of its two rows: `columns` are the parents of 4 rows by column.
 HWY_INLINE void write_children(const std::uint32_t (&columns)[4], std::uint8_t* messages) {
   for (int i = 0; i < 4; ++i) {
     // b3 b2 b1 b0 becomes b3 b3 b2 b2 b1 b1 b0 b0.

@@ -54,13 +54,14 @@ inline constexpr std::size_t tile_margin = 64;
 
 // The candidates of a tile, and their records: disparities in rising order, at each of some row offsets.
 struct TileLabels {
-  int count;  // of disparities
+  int count;  // number of disparities
   const std::uint16_t* labels;
   TileRecord* records;  // [row offset][disparity]
   // The messages of the four tiles around, for each record.
   const TileMessages* const* around[direction_count];
   int row_offsets = 1;
-  // Where rows are searched: at each row offset, a last record has the messages at disparities that are no candidates.
+  // Where rows are searched: at each row offset, a last record has the messages at disparities that are no
+  // candidates.
   bool has_others = false;
 
   // Records from one row offset to the next, and all of them.
@@ -71,12 +72,12 @@ struct TileLabels {
 // What edges cost; all are 0 at pixels beyond the image.
 enum EdgeTable { slopes, truncations, row_bounds, edge_tables };
 
-// Sends the messages of one colour. `edges` are by EdgeTable; row bounds, and the cost of a row offset, count only where
-// there are several.
+// Sends the messages of one colour. `edges` are by EdgeTable; row bounds, and the cost of a row offset, count
+// only where there are several.
 void update_tile(const TileLabels& tile, int colour, const TileMessages* const* edges, int row_slope);
 
-// The edges between pixels of a row and others, `before`: gray values, and a table that has a byte of each EdgeTable, the
-// first one lowest, for each edge_index().
+// The edges between pixels of a row and others, `before`: gray values, and a table that has a byte of each
+// EdgeTable, the first one lowest, for each edge_index().
 struct EdgeRow {
   const std::uint16_t *row, *before;
   int count;
@@ -96,9 +97,11 @@ inline constexpr std::uint8_t no_belief = 255;
 enum class Wanted { labels, neighbours, rivals };  // each includes those before
 struct TileDecision {
   std::uint16_t labels[tile_lanes];  // disparities
-  // Of the label before, that label, the one after, and the lowest of all others; no_belief without such a candidate.
+  // Beliefs of the label before, that label, the one after, and the lowest other one; no_belief without such
+  // a candidate.
   std::uint8_t before[tile_lanes], best[tile_lanes], after[tile_lanes], rival[tile_lanes];
-  // Where there are several row offsets: which of the tile's, and the beliefs of the ones before and after it.
+  // Where there are several row offsets: which of the tile's, and the beliefs of the ones before and after
+  // it.
   std::uint8_t rows[tile_lanes], row_before[tile_lanes], row_after[tile_lanes];
 };
 // `scratch` has 32 bytes for each candidate.
@@ -114,7 +117,8 @@ struct TileAxis {
 };
 void locate_tile(const TileAxis& axis, float* values);
 
-// Features of 8 rows, transposed: plane b of column x begins at planes[b] + 8·x. The last plane is that of validity.
+// Features of 8 rows, transposed: plane b of column x begins at planes[b] + 8·x. The last plane is that of
+// validity.
 struct FeatureStrip {
   const std::uint8_t* planes[most_feature_planes + 1];
 };
@@ -124,32 +128,34 @@ inline constexpr int strip_unit = 32;
 // What the data costs of a strip are computed from.
 struct StripCosts {
   FeatureStrip left;  // validity: 255 where a pixel has data costs, else 0
-  FeatureStrip
-      right;  // likewise, 255 where there is a right pixel: label k of left column x is column x + labels − 1 − k
+  // Label k of left column x is column x + labels − 1 − k; validity: 255 where there is a right pixel, else
+  // 0.
+  FeatureStrip right;
   const std::uint8_t* table;  // costs of 64 distances; the last is that without a right pixel
   int labels;                 // disparities
 };
 
-// Writes the data of a tile of the finest level, from a strip, or of the next level, from two: sums over four children.
+// Writes the data of a tile of the finest level, from a strip, or of the next level, from two: sums over four
+// children.
 void write_tile_costs(const StripCosts* strips, int column, const TileLabels& tile, bool coarse);
 
-// Data costs of a coarser level, for all labels: sums over blocks of 2×2 or 4×4 pixels of a strip, less the least of
-// each block, cut at `bound`.
+// Data costs of a coarser level, for all labels: sums over blocks of 2×2 or 4×4 pixels of a strip, less the
+// least of each block, cut at `bound`.
 struct StripSums {
   const StripCosts* costs;  // for each row offset
   int row_offsets;
-  int columns;              // of the left strip
-  int side;                 // of a block
-  int rows;                 // of blocks: those beyond are not written
-  std::uint8_t* out[4][2];  // planes as cpu_kernels.h describes them: [row of blocks][parity of x]
-  std::ptrdiff_t stride;    // from one label to the next
+  int columns;                   // columns of the left strip
+  int side;                      // side of a block
+  int rows;                      // rows of blocks; later ones are not written
+  std::uint8_t* out[4][2] = {};  // planes as cpu_kernels.h describes them: [row of blocks][parity of x]
+  std::ptrdiff_t stride;         // from one label to the next
   int bound;
-  void* scratch;  // of scratch_bytes(labels)
+  void* scratch;  // scratch_bytes(labels) bytes
 };
 void sum_strip(const StripSums& sums);
 
-// Writes columns of a plane of a strip: transposes 8 rows, which are `pitch` bytes apart. Reads, and writes, up to 15
-// columns more than `columns`.
+// Writes columns of a plane of a strip: transposes 8 rows, which are `pitch` bytes apart. Reads, and writes,
+// up to 15 columns more than `columns`.
 void transpose_rows(const std::uint8_t* rows, std::ptrdiff_t pitch, int columns, std::uint8_t* out);
 
 // The first messages of colour 0 of a tile are those of the 4×4 parents of its pixels. They are a quarter of
@@ -157,9 +163,10 @@ void transpose_rows(const std::uint8_t* rows, std::ptrdiff_t pitch, int columns,
 // messages of that tile for each candidate.
 void start_from_tile(const TileMessages* const* parents, int first_lane, const TileLabels& tile);
 
-// Or they are pixels of planes as cpu_kernels.h describes them: [row][parity of x][direction].
+// The first messages may also come from planes as cpu_kernels.h describes them: [row][parity of
+// x][direction].
 struct ParentPlanes {
-  const std::uint8_t* first[4][2][direction_count];  // of the first parent of each row
+  const std::uint8_t* first[4][2][direction_count];  // the first parent of each row
   std::ptrdiff_t stride;                             // from one label to the next
 };
 void start_from_planes(const ParentPlanes& parents, const TileLabels& tile);

@@ -12,7 +12,7 @@ namespace parallax::belief_propagation {
 struct TileSpan {
   Candidates candidates;
   std::size_t first;
-  int count;  // of disparities
+  int count;  // number of disparities
 
   int row_offsets() const { return candidates.row_offsets.last - candidates.row_offsets.first; }
 };
@@ -71,8 +71,8 @@ void find_messages(const TileSpan& span, const TileRow& row, int tile, const Til
   }
 }
 
-// Tiles of the finest level in a strip, of `columns` in all: as many as keep most rows in progress in the second-level
-// cache, but not so few that many tiles are computed twice.
+// Tiles of the finest level in a strip, of `columns` in all: as many as keep most rows in progress in the
+// second-level cache, but not so few that many tiles are computed twice.
 int choose_strip_columns(int columns, int labels) {
   const int most = std::max(32, 6144 / labels);
   return divide_round_up(columns, divide_round_up(columns, most));
@@ -408,14 +408,14 @@ class CandidateLevels::Sweep {
   Size size_, tiles_;
   std::vector<TileRow> rows_;
   std::uint8_t* beliefs_ = nullptr;
-  const TileMessages** parents_ = nullptr;  // of a tile, for each candidate
+  const TileMessages** parents_ = nullptr;  // messages above a tile, for each candidate
   View<std::uint16_t> best_;
   int iterations_ = 0;
   View<const std::uint16_t> gray_;     // empty where all edges are alike
   std::uint8_t* edge_rows_ = nullptr;  // [EdgeTable][row][edge_pitch()]
   std::uint8_t* edge_strips_[3] = {};  // transposed: of the edges to the left, above, and below
   int most_columns_;
-  Range own_columns_{}, computed_rows_{}, columns_{};  // of tiles
+  Range own_columns_{}, computed_rows_{}, columns_{};  // ranges of tiles
   int entered_ = 0, finished_ = 0, decided_ = 0;
 };
 

@@ -3,8 +3,9 @@
 //
 // A thread takes a band of rows of tiles of the finest level. Rows come in one by one: when row r comes in,
 // iteration t runs on row r − 1 − t, so that only a window of rows is in progress. The rows of the next
-// coarser level that a row needs are computed just before it, in the same way. Bands are swept in strips of columns,
-// so that this window stays small. Tiles near the ends of bands and strips are computed by each that needs them.
+// coarser level that a row needs are computed just before it, in the same way. Bands are swept in strips of
+// columns, so that this window stays small. Tiles near the ends of bands and strips are computed by each that
+// needs them.
 #pragma once
 
 #include <functional>
@@ -63,7 +64,7 @@ class CandidateLevels {
   const Model& model_;
   const Strips& strips_;
   const Edges& edges_;
-  std::vector<Size> sizes_;               // of the levels with candidates, the finest first
+  std::vector<Size> sizes_;               // sizes of the levels with candidates, the finest first
   int strip_columns_ = 0;                 // tiles of the finest level in a strip
   std::vector<Sweep> sweeps_;             // [slot][level]
   std::vector<std::int32_t> edge_table_;  // a byte of each EdgeTable, the first one lowest

@@ -2,8 +2,8 @@
 // Labels that can win. On the `candidate_levels` finest levels, a tile of 8×8 pixels considers only candidate
 // labels: those that a pixel of the next coarser level, under the tile or next to it, believes most, and
 // `candidate_slack` labels on either side of each. They are at most `candidate_ranges` ranges: of more, those
-// with the smallest gap between them are joined. Where rows are searched, too, these are disparities, and the tile
-// considers them at all row offsets from the lowest to the highest that such a pixel believes most.
+// with the smallest gap between them are joined. Where rows are searched, too, these are disparities, and the
+// tile considers them at all row offsets from the lowest to the highest that such a pixel believes most.
 #pragma once
 
 #include <algorithm>

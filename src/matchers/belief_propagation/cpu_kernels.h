@@ -5,8 +5,8 @@
 // parity of x: pixel x is element x / 2 of its half. In row y, colour c is the half of parity (y + c) % 2, so
 // that c is 0 where x + y is even. A plane holds the values of every label for one half of a row,
 // [label][stride] elements. The last of every `stride` are beyond the half. Elements next to the half, before
-// and behind it, must be zero in messages to the right and to the left: there are none from beyond the border.
-// In integers they are after an update, because slopes and truncations are 0 there.
+// and behind it, must be zero in messages to the right and to the left: there are none from beyond the
+// border. In integers they are after an update, because slopes and truncations are 0 there.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ enum Direction { above, below, left, right, direction_count };
 
 // Shape of the planes of one level.
 struct PlaneShape {
-  int labels, row_offsets;  // of all row offsets; as many labels have each
+  int labels, row_offsets;  // labels of all row offsets together; each has the same number
   int computed;             // elements of a half that are computed: full vectors
   int copied;               // the same, an even number of vectors of stored elements
   std::ptrdiff_t stride;    // elements from one label to the next
@@ -48,10 +48,11 @@ struct RowUpdate {
   // For each pixel, in the computing type: the discontinuity cost of one label, and its bound.
   const void* slopes[direction_count];
   const void* truncations[direction_count];
-  // Where there are several row offsets: the cost of one, and for each pixel the bound of all; 0 beyond the border.
+  // Where there are several row offsets: the cost of one, and for each pixel the bound of all; 0 beyond the
+  // border.
   float row_slope;
   const void* row_bounds[direction_count];
-  void* scratch;  // of scratch_bytes(labels)
+  void* scratch;  // scratch_bytes(labels) bytes
 };
 
 struct RowDecision {
@@ -59,7 +60,7 @@ struct RowDecision {
   Range range;
   const void* data;
   const void* from[direction_count];
-  void* scratch;  // of scratch_bytes(labels)
+  void* scratch;  // scratch_bytes(labels) bytes
   // For each pixel.
   std::uint16_t* labels;
   float *before, *best, *after, *rival;  // null when only labels are wanted
@@ -69,10 +70,10 @@ struct RowDecision {
 // Sums two rows of the finer level to one of the coarser. A missing row is given as zeros.
 struct RowSum {
   PlaneShape fine, coarse;
-  const void* children[2][2];  // [row][parity of x]
-  void* sums[2];               // [parity of x]
-  int bound;                   // integer arithmetic: bound of the data costs
-  void* scratch;               // of scratch_bytes(labels)
+  const void* children[2][2] = {};  // [row][parity of x]
+  void* sums[2] = {};               // [parity of x]
+  int bound;                        // integer arithmetic: bound of the data costs
+  void* scratch;                    // scratch_bytes(labels) bytes
 };
 
 // Data costs of one row of one colour.
@@ -87,7 +88,7 @@ struct RowCost {
   PlaneShape shape;
   Range range;
   Feature feature;
-  int parity;                             // of the left pixels
+  int parity;                             // parity of the left pixels' columns
   const void* left[most_feature_planes];  // the half of this parity
   const std::uint8_t* left_valid;         // 255 where the pixel has data costs, else 0
   const RightRow* right;                  // for each row offset
@@ -101,16 +102,17 @@ struct RowCost {
   float outside;
   int bound;  // integer arithmetic
   void* out;
-  void* scratch;  // of scratch_bytes(labels)
+  void* scratch;  // scratch_bytes(labels) bytes
 };
 
-// What row offsets cost one half of a row in addition, or by themselves: the costs of row offset k are `costs`[k·stride + i].
+// What row offsets cost one half of a row in addition, or by themselves: the costs of row offset k are
+// `costs`[k·stride + i].
 struct RowOffsets {
   PlaneShape shape;
   void* data;  // the data costs of all labels
   float* costs;
   int bound;      // integer arithmetic: bound of the data costs
-  void* scratch;  // of scratch_bytes(labels)
+  void* scratch;  // scratch_bytes(labels) bytes
 };
 
 // Enough for four floats per label and lane.

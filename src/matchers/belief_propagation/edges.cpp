@@ -80,10 +80,6 @@ void Edges::write_tables() const {
     std::fill_n(slopes + 2 * edge_table_size, edge_table_size, static_cast<Value>(model_.row_bound));
 }
 
-View<const std::uint16_t> Edges::gray_of(std::size_t level, View<const std::uint16_t> finest) const {
-  return level == 0 ? finest : levels_[level].gray;
-}
-
 void Edges::prepare(View<const std::uint16_t> gray, const Workers& workers) {
   finest_ = gray;
   if (flat()) return;

@@ -25,7 +25,7 @@ class Edges {
 
   // The gray image of a level; empty where all edges are alike.
   View<const std::uint16_t> gray(std::size_t level) const {
-    return flat() ? View<const std::uint16_t>{} : gray_of(level, finest_);
+    return flat() ? View<const std::uint16_t>{} : level == 0 ? finest_ : levels_[level].gray;
   }
 
   // Slopes of the pixels of one half of a row; 0 beyond the border.
@@ -44,23 +44,20 @@ class Edges {
   struct Level {
     Size size;
     std::size_t plane_bytes;
-    std::byte*
-        planes;  // [row][colour][slopes, truncations, row bounds][direction][computed]; one row where all are alike
+    // [row][colour][slopes, truncations, row bounds][direction][computed]; one row where all edges are alike.
+    std::byte* planes;
     View<std::uint16_t> gray;
   };
 
   // Slopes and truncations, and row bounds where there are several row offsets.
   std::size_t tables() const { return model_.row_offsets == 1 ? 2 : 3; }
-  std::size_t table_bytes() const {  // of one of them
-    return edge_table_size * computing_bytes(model_.parameters.arithmetic);
-  }
+  std::size_t table_bytes() const { return edge_table_size * computing_bytes(model_.parameters.arithmetic); }
   // Rows of planes that differ.
   std::size_t rows(const Level& level) const {
     return flat() ? 1 : static_cast<std::size_t>(level.size.height);
   }
   bool flat() const { return model_.parameters.edge_contrast == 0; }
   std::byte* plane(std::size_t level, int y, int colour, int index) const;
-  View<const std::uint16_t> gray_of(std::size_t level, View<const std::uint16_t> finest) const;
   template <class Value>
   void write_tables() const;
   template <class Value>

@@ -37,11 +37,13 @@ void Features::reserve(Arena& arena) {
   rows_.reserve(arena);
   // The right elements that the last label of the last element reads.
   const int right_elements = shape_.copied + model_.disparities() / 2 + 1;
-  halves_[0] = reserve_halves(feature_planes(feature_), feature_bytes(feature_), shape_.copied, arena);
-  halves_[1] = reserve_halves(feature_planes(feature_), feature_bytes(feature_), right_elements, arena);
-  valid_[0] = reserve_halves(1, 1, shape_.copied, arena);
-  valid_[1] = reserve_halves(1, 1, right_elements, arena);
-  if (!model_.space().is_flat()) missing_ = reserve_halves(1, 1, right_elements, arena, 1);
+  for (int side = 0; side < 2; ++side) {
+    const int elements = side == 0 ? shape_.copied : right_elements;
+    halves_[side] =
+        reserve_halves(feature_planes(feature_), feature_bytes(feature_), elements, size_.height, arena);
+    valid_[side] = reserve_halves(1, 1, elements, size_.height, arena);
+  }
+  if (!model_.space().is_flat()) missing_ = reserve_halves(1, 1, right_elements, 1, arena);
   status_ = arena.reserve_plane<std::uint8_t>(size_);
   for (Scratch& scratch : scratch_) {
     scratch.extended = arena.reserve<std::uint16_t>(padded(extended_columns()));
@@ -52,11 +54,7 @@ void Features::reserve(Arena& arena) {
   }
 }
 
-Features::Halves Features::reserve_halves(int planes, int bytes, int elements, Arena& arena) const {
-  return reserve_halves(planes, bytes, elements, arena, size_.height);
-}
-
-Features::Halves Features::reserve_halves(int planes, int bytes, int elements, Arena& arena, int rows) const {
+Features::Halves Features::reserve_halves(int planes, int bytes, int elements, int rows, Arena& arena) const {
   Halves halves;
   halves.pitch = static_cast<std::ptrdiff_t>(round_up(padded(elements), 64));
   halves.planes = planes;
@@ -90,31 +88,25 @@ void Features::extract_row(int side, int y, int slot) const {
   const data_cost::RowFeatures::Planes planes = rows_.planes(side, y, slot);
   for (int plane = 0; plane < feature_planes(feature_); ++plane) {
     const std::uint16_t* words = planes[static_cast<std::size_t>(plane)];
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(words);
-    const Halves& halves = halves_[side];
-    if (side == 0 && halves.bytes == 1)
-      split_left(bytes, halves, y, plane);
-    else if (side == 0)
-      split_left(words, halves, y, plane);
-    else if (halves.bytes == 1)
-      split_right(bytes, halves, y, plane, slot);
+    if (feature_bytes(feature_) == 1)
+      split<std::uint8_t>(side, y, plane, words, slot);
     else
-      split_right(words, halves, y, plane, slot);
+      split<std::uint16_t>(side, y, plane, words, slot);
   }
 }
 
+// Splits a row by parity; that of the right image after it has been extended.
 template <class Element>
-void Features::split_left(const Element* row, const Halves& halves, int y, int plane) const {
-  split_row(row, size_.width, reinterpret_cast<Element*>(halves.at(y, plane, 0)),
-            reinterpret_cast<Element*>(halves.at(y, plane, 1)));
-}
-
-template <class Element>
-void Features::split_right(const Element* row, const Halves& halves, int y, int plane, int slot) const {
-  auto* extended = reinterpret_cast<Element*>(scratch_[static_cast<std::size_t>(slot)].extended);
-  data_cost::extend_row(row, size_.width, model_, 0, extended);
-  split_row(extended, extended_columns(), reinterpret_cast<Element*>(halves.at(y, plane, 0)),
-            reinterpret_cast<Element*>(halves.at(y, plane, 1)));
+void Features::split(int side, int y, int plane, const std::uint16_t* words, int slot) const {
+  const auto* row = reinterpret_cast<const Element*>(words);
+  if (side == 1) {
+    auto* extended = reinterpret_cast<Element*>(scratch_[static_cast<std::size_t>(slot)].extended);
+    data_cost::extend_row(row, size_.width, model_, 0, extended);
+    row = extended;
+  }
+  split_row(row, side == 0 ? size_.width : extended_columns(),
+            reinterpret_cast<Element*>(halves_[side].at(y, plane, 0)),
+            reinterpret_cast<Element*>(halves_[side].at(y, plane, 1)));
 }
 
 void Features::write_validity(int y, int slot) const {

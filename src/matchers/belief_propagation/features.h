@@ -19,7 +19,7 @@ class Features {
   // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena);
 
-  // As DataCosts::prepare().
+  // Extracts the features of a pair; arguments as of DataCosts::prepare().
   void prepare(const StereoPair& pair, bool mirrored, const Workers& workers);
 
   View<const std::uint16_t> gray() const { return rows_.gray(0); }
@@ -46,15 +46,12 @@ class Features {
     }
   };
 
-  Halves reserve_halves(int planes, int bytes, int elements, Arena& arena) const;
-  Halves reserve_halves(int planes, int bytes, int elements, Arena& arena, int rows) const;
+  Halves reserve_halves(int planes, int bytes, int elements, int rows, Arena& arena) const;
   int extended_columns() const { return size_.width + model_.disparities() - 1; }
   bool takes_volume() const { return model_.parameters.cost == DataCost::volume; }
   void extract_row(int side, int y, int slot) const;
   template <class Element>
-  void split_left(const Element* row, const Halves& halves, int y, int plane) const;
-  template <class Element>
-  void split_right(const Element* row, const Halves& halves, int y, int plane, int slot) const;
+  void split(int side, int y, int plane, const std::uint16_t* words, int slot) const;
   void write_validity(int y, int slot) const;
   RowCost row_cost(int y, int colour, int slot) const;
   RightRow right_row(int y) const;

@@ -10,8 +10,8 @@
 
 namespace parallax::belief_propagation {
 
-// Calls body(level, first, last, slot) for ranges of rows that cover the levels [first_level, end) of an image of
-// `height` rows: for rows of a level after those of the level before that are their children.
+// Calls body(level, first, last, slot) for ranges of rows that cover the levels [first_level, end) of an
+// image of `height` rows: for rows of a level after those of the level before that are their children.
 template <class Body>
 void for_level_rows(const Workers& workers, int height, std::size_t first_level, std::size_t end,
                     const Body& body) {

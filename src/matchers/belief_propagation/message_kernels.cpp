@@ -55,14 +55,14 @@ struct Incoming {
 
 // The passes over the row offsets of each disparity, in messages that are complete in each row offset.
 template <class Number>
-void send_across_rows(const RowUpdate& row, std::ptrdiff_t i, typename Number::Storage* const* out) {
+void send_across_rows(const RowUpdate& row, std::ptrdiff_t i) {
   const int disparities = row.shape.labels / row.shape.row_offsets;
   const std::ptrdiff_t stride = row.shape.stride, step = disparities * stride;
   const auto slope = hn::Set(typename Number::Tag(), static_cast<typename Number::Value>(row.row_slope));
   for (int d = 0; d < direction_count; ++d) {
     const auto bound = Number::load(storage<Number>(row.row_bounds[d]) + i);
     for (int first = 0; first < disparities; ++first) {
-      typename Number::Storage* at = out[d] + first * stride;
+      auto* at = static_cast<typename Number::Storage*>(row.to[d]) + i + first * stride;
       auto reach = hn::Min(Number::load(at), bound);
       Number::store(reach, at);
       for (int k = 1; k < row.shape.row_offsets; ++k) {
@@ -84,20 +84,19 @@ void send_across_rows(const RowUpdate& row, std::ptrdiff_t i, typename Number::S
 template <class Number>
 HWY_INLINE void send_integers(const RowUpdate& row, std::ptrdiff_t i) {
   using Vector = typename Number::Vector;
-  using Storage = typename Number::Storage;
   const typename Number::Tag tag;
   const int rows = row.shape.row_offsets, disparities = row.shape.labels / rows;
   const std::ptrdiff_t stride = row.shape.stride;
   Incoming<Number> in(row, i);
-  Storage* out[direction_count];
+  typename Number::Storage* out[direction_count];
   Vector slopes[direction_count], truncations[direction_count], least[direction_count],
       reach[direction_count];
-  auto* least_of_rows = static_cast<typename Number::Value*>(row.scratch);  // [row offset][direction][lane]
-  const auto least_of = [&](int k, int d) {
-    return least_of_rows + (k * direction_count + d) * static_cast<int>(hn::Lanes(tag));
+  const auto least_of = [&](int k, int d) {  // least h of a row offset, in a direction
+    return static_cast<typename Number::Value*>(row.scratch) +
+           (k * direction_count + d) * static_cast<int>(hn::Lanes(tag));
   };
   for (int d = 0; d < direction_count; ++d) {
-    out[d] = static_cast<Storage*>(row.to[d]) + i;
+    out[d] = static_cast<typename Number::Storage*>(row.to[d]) + i;
     slopes[d] = Number::load(storage<Number>(row.slopes[d]) + i);
     truncations[d] = Number::load(storage<Number>(row.truncations[d]) + i);
     least[d] = hn::Set(tag, Number::highest);
@@ -126,16 +125,30 @@ HWY_INLINE void send_integers(const RowUpdate& row, std::ptrdiff_t i) {
       reach[d] = highest[d] = hn::SaturatedAdd(hn::Load(tag, least_of(k, d)), truncations[d]);
     for (int label = (k + 1) * disparities - 1; label >= k * disparities; --label) {
       for (int d = 0; d < direction_count; ++d) {
-        Storage* at = out[d] + label * stride;
+        auto* at = out[d] + label * stride;
         reach[d] = hn::Min(hn::Min(Number::load(at), hn::SaturatedAdd(reach[d], slopes[d])), highest[d]);
         Number::store(hn::Sub(reach[d], least[d]), at);
       }
     }
   }
-  if (rows > 1) send_across_rows<Number>(row, i, out);
 }
 
-// The same in floats, with a third pass, because the mean is known only after the second.
+// The passes over the row offsets of each disparity, in floats: `pass(label)` is where a direction's values
+// are, and none stays above the bound.
+template <class Pass, class Vector>
+HWY_INLINE void pass_across_rows(const RowUpdate& row, Vector bound, const Pass& pass) {
+  const Float::Tag tag;
+  const int labels = row.shape.labels, disparities = labels / row.shape.row_offsets;
+  const auto slope = hn::Set(tag, row.row_slope);
+  const auto take = [&](int label, int from) HWY_ATTR {
+    const auto near = hn::Add(hn::Load(tag, pass(from)), slope);
+    hn::Store(hn::Min(hn::Min(hn::Load(tag, pass(label)), near), bound), tag, pass(label));
+  };
+  for (int label = disparities; label < labels; ++label) take(label, label - disparities);
+  for (int label = labels - disparities - 1; label >= 0; --label) take(label, label + disparities);
+}
+
+// The message step in floats, with a third pass, because the mean is known only after the second.
 template <class Number>
 HWY_INLINE void send_floats(const RowUpdate& row, std::ptrdiff_t i) {
   using Vector = typename Number::Vector;
@@ -146,9 +159,6 @@ HWY_INLINE void send_floats(const RowUpdate& row, std::ptrdiff_t i) {
   float* passes = static_cast<float*>(row.scratch);
   const auto pass = [&](int d, int label) { return passes + (label * direction_count + d) * lanes; };
   Vector slopes[direction_count], least[direction_count], reach[direction_count], sums[direction_count];
-  const auto truncation = [&](int d) HWY_ATTR {
-    return hn::LoadU(tag, static_cast<const float*>(row.truncations[d]) + i);
-  };
   for (int d = 0; d < direction_count; ++d) {
     slopes[d] = hn::LoadU(tag, static_cast<const float*>(row.slopes[d]) + i);
     least[d] = reach[d] = hn::Set(tag, Number::highest);
@@ -168,7 +178,7 @@ HWY_INLINE void send_floats(const RowUpdate& row, std::ptrdiff_t i) {
     }
     for (int d = 0; d < direction_count; ++d) {
       least[d] = hn::Min(least[d], highest[d]);
-      highest[d] = hn::Add(highest[d], truncation(d));
+      highest[d] = hn::Add(highest[d], hn::LoadU(tag, static_cast<const float*>(row.truncations[d]) + i));
       reach[d] = hn::Set(tag, Number::highest);
     }
     for (int label = first + disparities - 1; label >= first; --label) {
@@ -179,14 +189,8 @@ HWY_INLINE void send_floats(const RowUpdate& row, std::ptrdiff_t i) {
     }
   }
   for (int d = 0; d < direction_count && row.shape.row_offsets > 1; ++d) {
-    const auto slope = hn::Set(tag, row.row_slope);
-    const auto bound = hn::Add(least[d], hn::LoadU(tag, static_cast<const float*>(row.row_bounds[d]) + i));
-    const auto take = [&](int label, int from) HWY_ATTR {
-      const auto near = hn::Add(hn::Load(tag, pass(d, from)), slope);
-      hn::Store(hn::Min(hn::Min(hn::Load(tag, pass(d, label)), near), bound), tag, pass(d, label));
-    };
-    for (int label = disparities; label < labels; ++label) take(label, label - disparities);
-    for (int label = labels - disparities - 1; label >= 0; --label) take(label, label + disparities);
+    const Vector bound = hn::Add(least[d], hn::LoadU(tag, static_cast<const float*>(row.row_bounds[d]) + i));
+    pass_across_rows(row, bound, [&](int label) { return pass(d, label); });
   }
   for (int label = 0; label < labels; ++label)
     for (int d = 0; d < direction_count; ++d) sums[d] = hn::Add(sums[d], hn::Load(tag, pass(d, label)));
@@ -203,10 +207,12 @@ template <class Number>
 void update_row_as(const RowUpdate& row) {
   const int lanes = static_cast<int>(hn::Lanes(typename Number::Tag()));
   for (int i = row.range.first; i < row.range.last; i += lanes) {
-    if constexpr (Number::integer)
+    if constexpr (Number::integer) {
       send_integers<Number>(row, i);
-    else
+      if (row.shape.row_offsets > 1) send_across_rows<Number>(row, i);
+    } else {
       send_floats<Number>(row, i);
+    }
   }
 }
 
@@ -377,10 +383,13 @@ void sum_row_floats(const RowSum& row) {
 }
 
 template <class Element>
-void copy_down_as(const PlaneShape& fine, const PlaneShape& coarse, Range range, const Element* even,
-                  const Element* odd, Element* out) {
+void copy_down_as(const PlaneShape& fine, const PlaneShape& coarse, Range range, const void* even_elements,
+                  const void* odd_elements, void* elements) {
   const hn::Half<hn::ScalableTag<Element>> tag;
   const int lanes = static_cast<int>(hn::Lanes(tag));
+  const auto *even = static_cast<const Element*>(even_elements),
+             *odd = static_cast<const Element*>(odd_elements);
+  auto* out = static_cast<Element*>(elements);
   for (int label = 0; label < fine.labels; ++label)
     for (int i = range.first; i < range.last; i += 2 * lanes)
       hn::StoreInterleaved2(hn::LoadU(tag, even + label * coarse.stride + i / 2),
@@ -408,22 +417,15 @@ void sum_row_here(Arithmetic arithmetic, const RowSum& row) {
   });
 }
 
-template <class Element>
-void copy_down_elements(const PlaneShape& fine, const PlaneShape& coarse, Range range, const void* even,
-                        const void* odd, void* out) {
-  copy_down_as(fine, coarse, range, static_cast<const Element*>(even), static_cast<const Element*>(odd),
-               static_cast<Element*>(out));
-}
-
 void copy_down_here(Arithmetic arithmetic, const PlaneShape& fine, const PlaneShape& coarse, Range range,
                     const void* even, const void* odd, void* out) {
   switch (storage_bytes(arithmetic)) {
     case 1:
-      return copy_down_elements<std::uint8_t>(fine, coarse, range, even, odd, out);
+      return copy_down_as<std::uint8_t>(fine, coarse, range, even, odd, out);
     case 2:
-      return copy_down_elements<std::uint16_t>(fine, coarse, range, even, odd, out);
+      return copy_down_as<std::uint16_t>(fine, coarse, range, even, odd, out);
     default:
-      return copy_down_elements<std::uint32_t>(fine, coarse, range, even, odd, out);
+      return copy_down_as<std::uint32_t>(fine, coarse, range, even, odd, out);
   }
 }
 
@@ -470,7 +472,8 @@ PlaneShape plane_shape(Size size, int labels, int row_offsets, Arithmetic arithm
   shape.row_offsets = row_offsets;
   shape.computed = round_up(pixels, computing_unit(arithmetic));
   shape.copied = round_up(shape.computed, unit);
-  // Pixels beyond the border send zeros in integers, so those before and behind a half may be the last of a label.
+  // Pixels beyond the border send zeros in integers, so those before and behind a half may be the last of a
+  // label.
   shape.stride = is_integer(arithmetic) ? round_up(pixels + 2, unit) : shape.copied + unit;
   return shape;
 }

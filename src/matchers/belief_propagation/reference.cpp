@@ -41,6 +41,13 @@ float stored(float value, Arithmetic arithmetic) {
   return value;
 }
 
+// Calls action(x, y) for all pixels, row by row.
+template <class Action>
+void for_each_pixel(Size size, const Action& action) {
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) action(x, y);
+}
+
 struct ReferenceLevel {
   Size size;
   Volume data = {};
@@ -108,16 +115,15 @@ class Reference final : public host::Plan {
 
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
     propagate(pair, false);
-    for (int y = 0; y < size_.height; ++y)
-      for (int x = 0; x < size_.width; ++x) decide(x, y, map);
+    for_each_pixel(size_, [&](int x, int y) { decide(x, y, map); });
     clock.finish("match");
     if (!checks_left_right_) return;
     propagate(pair, true);
-    for (int y = 0; y < size_.height; ++y)
-      for (int x = 0; x < size_.width; ++x)
-        right_disparity_.at(size_.width - 1 - x, y) =
-            undecided(x, y) ? no_value
-                            : model_.decision().integer_disparity(beliefs(levels_.front(), x, y).label);
+    for_each_pixel(size_, [&](int x, int y) {
+      right_disparity_.at(size_.width - 1 - x, y) =
+          undecided(x, y) ? no_value
+                          : model_.decision().integer_disparity(beliefs(levels_.front(), x, y).label);
+    });
     clock.finish("right_match");
   }
 
@@ -138,14 +144,12 @@ class Reference final : public host::Plan {
 
   void make_finest_level() {
     ReferenceLevel& finest = levels_.front();
-    for (int y = 0; y < size_.height; ++y) {
-      for (int x = 0; x < size_.width; ++x) {
-        for (int label = 0; label < model_.labels; ++label)
-          finest.data.at(x, y)[label] = costs_.at(x, y, label);
-        settle(finest.data.at(x, y));
-        finest.gray.at(x, y) = costs_.gray().at(x, y);
-      }
-    }
+    for_each_pixel(size_, [&](int x, int y) {
+      for (int label = 0; label < model_.labels; ++label)
+        finest.data.at(x, y)[label] = costs_.at(x, y, label);
+      settle(finest.data.at(x, y));
+      finest.gray.at(x, y) = costs_.gray().at(x, y);
+    });
   }
 
   float within_range(float data) const {
@@ -163,81 +167,70 @@ class Reference final : public host::Plan {
   }
 
   void make_level(const ReferenceLevel& fine, const ReferenceLevel& coarse) const {
-    for (int y = 0; y < coarse.size.height; ++y) {
-      for (int x = 0; x < coarse.size.width; ++x) {
-        float* data = coarse.data.at(x, y);
-        std::fill_n(data, model_.labels, 0.0f);
-        int gray = 0, children = 0;
-        for (int j = 2 * y; j <= 2 * y + 1; ++j) {
-          for (int i = 2 * x; i <= 2 * x + 1; ++i) {
-            if (!fine.contains(i, j)) continue;
-            for (int label = 0; label < model_.labels; ++label) data[label] += fine.data.at(i, j)[label];
-            gray += fine.gray.at(i, j);
-            ++children;
-          }
-        }
-        settle(data);
-        coarse.gray.at(x, y) = static_cast<std::uint16_t>((gray + children / 2) / children);
-      }
-    }
+    for_each_pixel(coarse.size, [&](int x, int y) {
+      float* data = coarse.data.at(x, y);
+      std::fill_n(data, model_.labels, 0.0f);
+      int gray = 0, children = 0;
+      for_each_pixel({2, 2}, [&](int column, int row) {
+        const int i = 2 * x + column, j = 2 * y + row;
+        if (!fine.contains(i, j)) return;
+        for (int label = 0; label < model_.labels; ++label) data[label] += fine.data.at(i, j)[label];
+        gray += fine.gray.at(i, j);
+        ++children;
+      });
+      settle(data);
+      coarse.gray.at(x, y) = static_cast<std::uint16_t>((gray + children / 2) / children);
+    });
   }
 
   void add_row_prior() {
     const ReferenceLevel& first = levels_[prior_.first_level()];
     const int disparities = model_.disparities();
     prior_.clear();
-    for (int y = 0; y < first.size.height; ++y) {
-      for (int x = 0; x < first.size.width; ++x) {
-        for (int row = 0; row < model_.row_offsets; ++row) {
-          const float* of_row = first.data.at(x, y) + row * disparities;
-          prior_.add(x, y, row, *std::min_element(of_row, of_row + disparities));
-        }
+    for_each_pixel(first.size, [&](int x, int y) {
+      for (int row = 0; row < model_.row_offsets; ++row) {
+        const float* of_row = first.data.at(x, y) + row * disparities;
+        prior_.add(x, y, row, *std::min_element(of_row, of_row + disparities));
       }
-    }
+    });
     prior_.fit();
-    for (std::size_t i = prior_.first_level(); i < levels_.size(); ++i) {
-      for (int y = 0; y < levels_[i].size.height; ++y) {
-        for (int x = 0; x < levels_[i].size.width; ++x) {
-          float* data = levels_[i].data.at(x, y);
-          for (int label = 0; label < model_.labels; ++label)
-            data[label] += prior_.cost(i, x, y, label / disparities);
-          settle(data);
-        }
-      }
-    }
+    for (std::size_t i = prior_.first_level(); i < levels_.size(); ++i)
+      for_each_pixel(levels_[i].size, [&](int x, int y) {
+        float* data = levels_[i].data.at(x, y);
+        for (int label = 0; label < model_.labels; ++label)
+          data[label] += prior_.cost(i, x, y, label / disparities);
+        settle(data);
+      });
   }
 
   void find_candidates(const ReferenceLevel& level, const ReferenceLevel& coarser) const {
     const BeliefPropagationParameters& p = model_.parameters;
-    const Size tiles = tile_count(level.size);
-    for (int tile_y = 0; tile_y < tiles.height; ++tile_y) {
-      for (int tile_x = 0; tile_x < tiles.width; ++tile_x) {
-        const LabelRange columns = parents_of_tile(tile_x, coarser.size.width),
-                         rows = parents_of_tile(tile_y, coarser.size.height);
-        LabelSet best(p.disparities);
-        LabelRange row_offsets = no_labels;
-        for (int y = rows.first; y < rows.last; ++y) {
-          for (int x = columns.first; x < columns.last; ++x) {
-            const int label = beliefs(coarser, x, y).label;
-            best.add(label % p.disparities);
-            row_offsets.include(label / p.disparities);
-          }
+    for_each_pixel(tile_count(level.size), [&](int tile_x, int tile_y) {
+      const LabelRange columns = parents_of_tile(tile_x, coarser.size.width),
+                       rows = parents_of_tile(tile_y, coarser.size.height);
+      LabelSet best(p.disparities);
+      LabelRange row_offsets = no_labels;
+      for (int y = rows.first; y < rows.last; ++y) {
+        for (int x = columns.first; x < columns.last; ++x) {
+          const int label = beliefs(coarser, x, y).label;
+          best.add(label % p.disparities);
+          row_offsets.include(label / p.disparities);
         }
-        level.candidates_of_tile(tile_x, tile_y) = {
-            candidate_ranges(best, p.candidate_slack, p.disparities, p.candidate_ranges), row_offsets};
       }
-    }
+      level.candidates_of_tile(tile_x, tile_y) = {
+          candidate_ranges(best, p.candidate_slack, p.disparities, p.candidate_ranges), row_offsets};
+    });
   }
 
   void start_messages(const ReferenceLevel& level, const ReferenceLevel* coarser) const {
-    for (const Direction to : all_directions)
-      for (int y = 0; y < level.size.height; ++y)
-        for (int x = 0; x < level.size.width; ++x)
-          for (int label = 0; label < model_.labels; ++label)
-            level.to[to].at(x, y)[label] = !level.considers_row(x, y, label) ? model_.row_bound
-                                           : !level.considers(x, y, label)   ? bound(level, x, y, to)
-                                           : coarser ? coarser->to[to].at(x / 2, y / 2)[label]
-                                                     : 0.0f;
+    for_each_pixel(level.size, [&](int x, int y) {
+      for (const Direction to : all_directions)
+        for (int label = 0; label < model_.labels; ++label)
+          level.to[to].at(x, y)[label] = !level.considers_row(x, y, label) ? model_.row_bound
+                                         : !level.considers(x, y, label)   ? bound(level, x, y, to)
+                                         : coarser ? coarser->to[to].at(x / 2, y / 2)[label]
+                                                   : 0.0f;
+    });
   }
 
   bool outermost(const ReferenceLevel& level, int x, int y) const {
@@ -245,10 +238,10 @@ class Reference final : public host::Plan {
   }
 
   void update_colour(const ReferenceLevel& level, int colour) {
-    for (int y = 0; y < level.size.height; ++y)
-      for (int x = 0; x < level.size.width; ++x)
-        if ((x + y) % 2 == colour && (model_.integer || !outermost(level, x, y)))
-          for (const Direction to : all_directions) send(level, x, y, to);
+    for_each_pixel(level.size, [&](int x, int y) {
+      if ((x + y) % 2 == colour && (model_.integer || !outermost(level, x, y)))
+        for (const Direction to : all_directions) send(level, x, y, to);
+    });
   }
 
   // The message from a direction; 0 from beyond the border.

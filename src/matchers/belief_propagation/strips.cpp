@@ -143,7 +143,8 @@ void Strips::write_validity(const StereoPair& pair, bool mirrored, int strip, in
   std::uint8_t *left_rows = scratch_[static_cast<std::size_t>(slot)],
                *right_rows = left_rows + tile_side * pitch;
   const int first = strip * tile_side, last = std::min(first + tile_side, size_.height);
-  // Neither pixels to the right of the image nor those below it are valid; right ones below it count where rows are moved.
+  // Neither pixels to the right of the image nor those below it are valid; right ones below it count where
+  // rows are moved.
   const auto bytes = static_cast<std::size_t>(tile_side * pitch);
   std::memset(left_rows, 0, bytes);
   if (!moved_.empty()) std::memset(right_rows, 0, bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Census features of both images in the layout of candidate_kernels.h, from which matches with candidates compute
-// all their data costs.
+// Census features of both images in the layout of candidate_kernels.h, from which matches with candidates
+// compute all their data costs.
 #pragma once
 
 #include <vector>
@@ -23,7 +23,8 @@ class Strips {
   void fill_memory();
 
   void prepare(const StereoPair& pair, const Workers& workers);
-  // Turns the features of this pair, once prepared, into those of the mirrored one, as DataCosts::prepare() has it.
+  // Turns the features of this pair, once prepared, into those of the mirrored one, as DataCosts::prepare()
+  // has it.
   void mirror(const StereoPair& pair, const Workers& workers);
 
   View<const std::uint16_t> gray() const { return rows_.gray(0); }

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which tiles can be visited in parallel, from one anti-diagonal to the next.
+// The order in which tiles can be visited in parallel, from one anti-diagonal to the next. Tiles on one of
+// them do not depend on each other: as many as fit side by side in a vector are a batch.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 #include <vector>
 
+#include "core/workers.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 
 namespace parallax::tiled_belief_propagation {
 
 // Neighbouring tiles of an anti-diagonal, from top to bottom.
 struct Batch {
-  int column, row;  // of the first
+  int column, row;  // position of the first tile
   int tiles;
 };
 
@@ -60,5 +64,30 @@ class Batches {
   std::vector<Batch> batches_;
   std::vector<int> first_of_diagonal_;
 };
+
+// Calls visit(index, slot) for all batches, in one pass. Threads take them in an order in which each follows
+// those it needs, and wait for these: only for batches that another thread is working on. `done` has a flag
+// for each batch, and then the next batch to take.
+template <class Visit>
+void visit_all(const Batches& batches, bool reverse, int* done, const Workers& workers, const Visit& visit) {
+  const int count = batches.count();
+  std::fill_n(done, count + 1, 0);
+  std::atomic_ref<int> next(done[count]);
+  const auto wait_for = [](int& flag) {
+    constexpr int tries = 2000;
+    const std::atomic_ref<int> set(flag);
+    for (int i = 0; set.load(std::memory_order_acquire) == 0; ++i)
+      if (i >= tries) std::this_thread::yield();
+  };
+  workers.for_each(workers.slots(), [&](int, int slot) {
+    for (int taken = next++; taken < count; taken = next++) {
+      const int index = reverse ? count - 1 - taken : taken;
+      const Batches::Needed needed = batches.needed(index, reverse);
+      for (int other = needed.first; other < needed.last; ++other) wait_for(done[other]);
+      visit(index, slot);
+      std::atomic_ref<int>(done[index]).store(1, std::memory_order_release);
+    }
+  });
+}
 
 }  // namespace parallax::tiled_belief_propagation

@@ -38,11 +38,11 @@ int choose_lanes(int element_bytes, int side);
 
 // Transposes blocks of one layout into the other.
 struct Turn {
-  void* target;      // the first block
-  int target_steps;  // from one block to the next
-  const void* add;   // null, or values to add, in the target's layout
-  bool compares;     // whether *changed becomes true where the target had other values
-  bool* changed;
+  void* target;               // the first block
+  int target_steps;           // from one block to the next
+  const void* add = nullptr;  // null, or values to add, in the target's layout
+  bool compares = false;      // whether *changed becomes true where the target had other values
+  bool* changed = nullptr;
 };
 
 struct Decision {
@@ -77,8 +77,7 @@ void sweep_out(const Sweeps& sweeps);
 // Transposes a block without sweeping.
 void turn_block(const BlockShape& shape, const void* from, int block, int steps, const Turn& turn);
 
-// row[i] += others[i], or −=, over one step.
+// row[i] += others[i], over one step.
 void add_step(const BlockShape& shape, const void* others, void* row);
-void subtract_step(const BlockShape& shape, const void* others, void* row);
 
 }  // namespace parallax::tiled_belief_propagation

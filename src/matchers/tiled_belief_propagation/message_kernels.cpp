@@ -79,7 +79,7 @@ struct Kernel {
       store(hn::Add(hn::Add(message, load(sender.data + at)), load(sender.kept + at)), sender.kept + at);
   }
 
-  // The same without sending.
+  // Keeps all messages of a step without sending.
   template <Keep keep>
   static HWY_INLINE void keep_all(const BlockShape& shape, const Sender& sender) {
     for (std::ptrdiff_t at = 0; at < shape.elements(); at += shape.lanes)
@@ -392,12 +392,6 @@ struct Kernel {
     for (std::ptrdiff_t at = 0; at < shape.elements(); at += shape.lanes)
       store(hn::Add(load(to + at), load(from + at)), to + at);
   }
-  static void subtract_step(const BlockShape& shape, const void* others, void* row) {
-    const auto* from = static_cast<const Element*>(others);
-    auto* to = static_cast<Element*>(row);
-    for (std::ptrdiff_t at = 0; at < shape.elements(); at += shape.lanes)
-      store(hn::Sub(load(to + at), load(from + at)), to + at);
-  }
 };
 
 template <class Element, std::size_t bytes>
@@ -435,9 +429,6 @@ void turn_block_here(const BlockShape& shape, const void* from, int block, int s
 }
 void add_step_here(const BlockShape& shape, const void* others, void* row) {
   with_kernel(shape, [&](auto kernel) { kernel.add_step(shape, others, row); });
-}
-void subtract_step_here(const BlockShape& shape, const void* others, void* row) {
-  with_kernel(shape, [&](auto kernel) { kernel.subtract_step(shape, others, row); });
 }
 
 int cell_here(int element_bytes) {
@@ -487,7 +478,6 @@ HWY_EXPORT(sweep_and_decide_here);
 HWY_EXPORT(sweep_out_here);
 HWY_EXPORT(turn_block_here);
 HWY_EXPORT(add_step_here);
-HWY_EXPORT(subtract_step_here);
 HWY_EXPORT(cell_here);
 HWY_EXPORT(choose_lanes_here);
 HWY_EXPORT(lanes_in_here);
@@ -506,9 +496,6 @@ void turn_block(const BlockShape& shape, const void* from, int block, int steps,
 }
 void add_step(const BlockShape& shape, const void* others, void* row) {
   HWY_DYNAMIC_DISPATCH(add_step_here)(shape, others, row);
-}
-void subtract_step(const BlockShape& shape, const void* others, void* row) {
-  HWY_DYNAMIC_DISPATCH(subtract_step_here)(shape, others, row);
 }
 int cell(int element_bytes) {
   return HWY_DYNAMIC_DISPATCH(cell_here)(element_bytes);

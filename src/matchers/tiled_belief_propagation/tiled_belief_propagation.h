@@ -52,7 +52,7 @@ inline constexpr int highest_truncation = 8191;
 // The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
-// As parallax::energy().
+// Implements parallax::energy().
 double energy(const TiledBeliefPropagationParameters& parameters, const StereoPair& pair,
               View<const float> disparity);
 
@@ -101,7 +101,7 @@ void check_tile_count(int columns, int rows);
 // The tiles of an image.
 struct TileGrid {
   Size image;
-  int side;  // of a tile; at most the longer side of the image
+  int side;  // side of a tile; at most the longer side of the image
   int columns, rows;
 
   TileGrid(Size size, int tile)
