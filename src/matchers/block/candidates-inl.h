@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The candidates of a pixel in block matching, and the decision between them: the winner, its uniqueness, its confidence
-// and its fraction of a pixel.
-
-// Included once for each instruction set, only by sweep_kernels.cpp: so without a guard.
+// The candidates of a pixel in block matching, and the decision between them: the winner, its uniqueness, its
+// confidence and its fraction of a pixel. Without a guard: included once for each instruction set.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,7 +24,7 @@ struct Candidates {
   const Cost* costs;  // by label; undefined outside [first, end)
   int first, end;
 
-  // Calls each(costs of some labels, first of them) for all candidates; lanes beyond the last one hold no_cost.
+  // Calls each(costs of some labels, first of them) for all candidates; lanes beyond the last hold no_cost.
   template <class Each>
   HWY_INLINE void for_labels(const Each& each) const {
     const Tag d;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block matching on the CPU: the images are filtered, extended and mirrored once; then bands of rows are swept in parallel,
-// each with the running sums of window_sums-inl.h.
+// Block matching on the CPU: the images are filtered, extended and mirrored once; then bands of rows are
+// swept in parallel, each with the running sums of window_sums-inl.h.
 
 #include <algorithm>
 #include <cstdlib>
@@ -139,8 +139,8 @@ class Cpu final : public host::Plan {
     rows_.right_labels = reserve_costs(rows_.right_pitch);
   }
 
-  // The steps of block matching. A sweep finds costs, winners, ambiguous pixels and fractions of disparities, and the right
-  // map; the left-right check and the refinement follow in host::Plan.
+  // The steps of block matching. A sweep finds costs, winners, ambiguous pixels and fractions of disparities,
+  // and the right map; the left-right check and the refinement follow in host::Plan.
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
     convert_to_gray(pair);
     prefilter();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preparation of the images for block matching on the CPU: the prefilter, the extended left and the mirrored right image, and
-// the texture check.
+// Preparation of the images for block matching on the CPU: the prefilter, the extended left and the mirrored
+// right image, and the texture check.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline void extend_row(const std::uint16_t* row, const SweepShape& shape, std::u
   std::fill_n(out + shape.radius + shape.width, shape.radius, row[shape.width - 1]);
 }
 
-// Writes the row from right to left, with its border pixels repeated, up to the farthest column that a label reaches.
+// Writes the row from right to left, its border pixels repeated, up to the farthest column a label reaches.
 inline void mirror_row(const std::uint16_t* row, const SweepShape& shape, std::uint16_t* out) {
   const std::int64_t count = shape.right_columns();
   const std::int64_t last = shape.right_index(0), first = shape.right_index(shape.width - 1);
@@ -29,8 +29,8 @@ inline void mirror_row(const std::uint16_t* row, const SweepShape& shape, std::u
   std::fill(out + end, out + count, row[0]);
 }
 
-// Horizontal Sobel response clipped to ±cap, plus cap. Beyond the border the image repeats its border pixels. `Slope` holds
-// any response: 16 bits suffice for 8-bit images, and double the number of lanes.
+// Horizontal Sobel response clipped to ±cap, plus cap. Beyond the border the image repeats its border pixels.
+// `Slope` holds any response: 16 bits suffice for 8-bit images, and double the number of lanes.
 template <class Slope>
 void sobel_row(View<const std::uint16_t> gray, int y, int cap, std::uint16_t* out) {
   const int width = gray.size.width;
@@ -55,7 +55,7 @@ inline void sobel_row(View<const std::uint16_t> gray, BitDepth depth, int y, int
     sobel_row<std::int32_t>(gray, y, cap, out);
 }
 
-// Marks the pixels in whose window the absolute Sobel responses sum to less than a threshold, by running sums.
+// Marks the pixels in whose window the absolute Sobel responses sum to less than a threshold.
 class TextureCheck {
  public:
   // The buffers hold one element a column.

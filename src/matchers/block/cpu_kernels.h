@@ -6,8 +6,8 @@
 // The right image is stored mirrored: index j grows with the label. Column u of label k reads right pixel
 // u − min_disparity − k, which is at j = (width − 1 + radius − u) + k.
 //
-// With row offsets there is a pass for each of them, with the right image moved by so many rows. Each pass keeps the costs
-// that it finds, from which the row offset of each pixel is chosen at the end.
+// With row offsets there is a pass for each of them, with the right image moved by so many rows. Each pass
+// keeps the costs that it finds, from which the row offset of each pixel is chosen at the end.
 #pragma once
 
 #include <cstddef>

@@ -38,20 +38,24 @@ class RowChoice {
   }
 
  private:
-  Cost* costs(int pass, int y) const { return rows_.row<Cost>(rows_.costs, pass, y, rows_.pitch); }
   Cost* rivals(int pass, int y) const { return rows_.row<Cost>(rows_.rivals, pass, y, rows_.pitch); }
 
-  // The lowest cost of a pixel of that side, or no_cost.
-  HWY_INLINE Cost cost_of(int side, int pass, int x, int y) const {
-    if (side == left_side) return costs(pass, y)[x];
-    const std::int64_t j = shape_.right_index(x);
-    // No left pixel was compared with this row if it would be outside.
+  // The lowest costs of row y in a pass: of left pixels by column, of right pixels by
+  // SweepShape::right_index(). Null where no left row was compared with the right one.
+  HWY_INLINE const Cost* costs(int side, int pass, int y) const {
+    if (side == left_side) return rows_.row<Cost>(rows_.costs, pass, y, rows_.pitch);
     const int left_y = y - rows_.offset(pass);
-    if (!shape_.has_right(j) || left_y != s_.row_in_image(left_y)) return no_cost;
-    return rows_.row<Cost>(rows_.right_costs, pass, y, rows_.right_pitch)[j];
+    if (left_y != s_.row_in_image(left_y)) return nullptr;
+    return rows_.row<Cost>(rows_.right_costs, pass, y, rows_.right_pitch);
+  }
+  // The cost of pixel x, or no_cost.
+  HWY_INLINE Cost cost_at(int side, const Cost* costs, int x) const {
+    if (side == left_side) return costs[x];
+    const std::int64_t j = shape_.right_index(x);
+    return costs != nullptr && shape_.has_right(j) ? costs[j] : no_cost;
   }
 
-  void count_votes_of_row(int side, int square_y) const {
+  HWY_INLINE void count_votes_of_row(int side, int square_y) const {
     const refine::RowVotes& votes = rows_.votes[side];
     const int passes = rows_.passes, end_y = std::min((square_y + 1) * votes.side, shape_.height);
     for (int square_x = 0; square_x < votes.squares().width; ++square_x) {
@@ -61,11 +65,17 @@ class RowChoice {
       for (int y = square_y * votes.side; y < end_y; ++y) {
         bool all[refine::RowVotes::side];
         std::fill_n(all, count, true);
-        for (int pass = 0; pass < passes; ++pass)
-          for (int i = 0; i < count; ++i) all[i] &= cost_of(side, pass, first_x + i, y) != no_cost;
-        for (int pass = 0; pass < passes; ++pass)
+        for (int pass = 0; pass < passes; ++pass) {
+          const Cost* row = costs(side, pass, y);
+          for (int i = 0; i < count; ++i) all[i] &= cost_at(side, row, first_x + i) != no_cost;
+        }
+        for (int pass = 0; pass < passes; ++pass) {
+          const Cost* row = costs(side, pass, y);
+          std::int64_t sum = 0;
           for (int i = 0; i < count; ++i)
-            own[pass] += all[i] ? static_cast<std::int64_t>(cost_of(side, pass, first_x + i, y)) : 0;
+            sum += all[i] ? static_cast<std::int64_t>(cost_at(side, row, first_x + i)) : 0;
+          own[pass] += sum;
+        }
       }
     }
   }
@@ -76,7 +86,7 @@ class RowChoice {
     const std::int8_t* order = votes.preferred(x / votes.side, y / votes.side);
     for (int i = 0; i < votes.offsets(); ++i) {
       const int pass = order[i] + rows_.passes / 2;
-      if (cost_of(side, pass, x, y) != no_cost) return pass;
+      if (cost_at(side, costs(side, pass, y), x) != no_cost) return pass;
     }
     return -1;
   }
@@ -104,11 +114,11 @@ class RowChoice {
         matched ? static_cast<float>(v) + votes.fraction(x / votes.side, y / votes.side, v, s_.sub_pixel)
                 : refine::no_value;
     if (!map.confidence.empty())
-      map.confidence.at(x, y) = pass < 0 ? 0 : confidence(costs(pass, y)[x], rivals(pass, y)[x]);
+      map.confidence.at(x, y) = pass < 0 ? 0 : confidence(costs(left_side, pass, y)[x], rivals(pass, y)[x]);
   }
 
   bool is_ambiguous(int x, int y, int pass) const {
-    const Cost best = costs(pass, y)[x], rival = rivals(pass, y)[x];
+    const Cost best = costs(left_side, pass, y)[x], rival = rivals(pass, y)[x];
     return rival != no_cost && static_cast<std::uint64_t>(rival) <=
                                    refine::ambiguity_bound(static_cast<std::uint64_t>(best), s_.uniqueness);
   }

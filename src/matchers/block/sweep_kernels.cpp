@@ -75,7 +75,7 @@ class Sweeper {
     int labels[max_block];
   };
 
-  // Performs each step for all pixels of a block before the next: window sums, candidates, right pixels, winners.
+  // Performs each step for all pixels of a block before the next one.
   template <bool simple>
   HWY_INLINE void match_block(typename Windows::Place& place, int x, int count, int y) {
     Block block;
@@ -166,8 +166,8 @@ class Sweeper {
     std::fill_n(right_costs_, shape_.right_columns(), no_cost);
   }
 
-  // Every right pixel keeps its lowest cost so far. Left pixels come from left to right, so equal costs come in the order
-  // of their labels.
+  // Every right pixel keeps its lowest cost so far. Left pixels come from left to right, so equal costs come
+  // in the order of their labels.
   HWY_INLINE void offer_to_right(const Candidates<Cost>& candidates, int x) {
     const CostTag d;
     Cost* best = right_costs_ + shape_.mirrored(x);

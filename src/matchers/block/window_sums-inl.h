@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over the windows of block matching. For every column u of the left image (extended by the window's radius) and
-// label k there is a running sum over the w rows of the window, the column sum; a row of window sums comes from one sweep
-// over u:
+// Sums over the windows of block matching. For every column u of the left image (extended by the window's
+// radius) and label k there is a running sum over the w rows of the window, the column sum; a row of window
+// sums comes from one sweep over u:
 //
 //   column(u, k) += term(new row) − term(row that left the window)
 //   window(k)    += column(u, k) − column(u − w, k)
 //
-// So the time for a label of a pixel does not depend on the window, and one row of column sums is kept, never a volume.
-
-// Included once for each instruction set, only by sweep_kernels.cpp: so without a guard.
+// So the time per label does not depend on the window, and one row of column sums is kept, never a volume.
+// Without a guard: included once for each instruction set.
 
 #include <algorithm>
 #include <cmath>
@@ -24,8 +23,8 @@ HWY_BEFORE_NAMESPACE();
 namespace parallax::block::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Terms of a window sum, in lanes of the sums, for one left value and the values at `right`, which belong to neighbouring
-// labels. Values are bounded by Search::highest_value.
+// Terms of a window sum, in lanes of the sums, for one left value and the values at `right`, which belong to
+// neighbouring labels. Values are bounded by Search::highest_value.
 
 // Sums of 16 bits: values below 2¹⁵.
 template <BlockCost cost, class D>
@@ -114,8 +113,8 @@ class WindowSums {
   // Whether all labels have sums already.
   bool has_all_labels() const { return labels_begun_ >= shape_.labels; }
 
-  // Computes the sums of the pixels [x, x + count). If simple, all of them have all labels, and `minima` gets for each a
-  // vector whose lowest lane is the minimum.
+  // Computes the sums of the pixels [x, x + count). If simple, all of them have all labels, and `minima` gets
+  // for each a vector whose lowest lane is the minimum.
   template <bool simple>
   HWY_INLINE void enter_columns(Place& place, int x, int count, Sum* minima) {
     Sum* before = of(shape_.block - 1);
@@ -135,8 +134,7 @@ class WindowSums {
     }
   }
 
-  // Sums of the i-th pixel of a block, by label. Pixels have sums of their own, so that their work does not depend on each
-  // other's.
+  // Sums of the i-th pixel of a block, by label; kept separately, so that no pixel waits for another.
   Sum* of(int i) const {
     return sums_ + static_cast<std::size_t>(i) * static_cast<std::size_t>(shape_.padded_labels);
   }
@@ -160,8 +158,8 @@ class WindowSums {
     }
   }
 
-  // Moves the labels [begin, end) of a column down by a row, and lets it enter the window while `leaving` leaves:
-  // after = before + column − leaving. Returns the minima of the window sums, by lane.
+  // Moves the labels [begin, end) of a column down by a row, and lets it enter the window while `leaving`
+  // leaves: after = before + column − leaving. Returns the minima of the window sums, by lane.
   HWY_INLINE hn::Vec<SumTag> enter_column(const Place& place, int begin, int end,
                                           const Sum* HWY_RESTRICT leaving, const Sum* before,
                                           Sum* HWY_RESTRICT after) const {
@@ -208,8 +206,8 @@ class WindowSums {
   int labels_begun_ = 0;  // labels below this have window sums in this row
 };
 
-// ZNCC costs from window sums of products, and from the sums and squares of the values of each window. Column statistics:
-// [Σ left | Σ left² | Σ right | Σ right²], of the w rows of the window.
+// ZNCC costs from window sums of products, and from the sums and squares of the values of each window. Column
+// statistics: [Σ left | Σ left² | Σ right | Σ right²], of the w rows of the window.
 template <class Sum>
 class Correlation {
  public:
@@ -234,8 +232,8 @@ class Correlation {
                       s_.memory.right_scales + shape_.radius);
   }
 
-  // Costs of the labels [first, end) of pixel x from its window sums ΣLR. All sums and their products are integers below 2⁵³,
-  // so they are exact.
+  // Costs of the labels [first, end) of pixel x from its window sums ΣLR. All sums and their products are
+  // integers below 2⁵³, so they are exact.
   void correlate(const Sum* sums, int x, int first, int end, std::uint32_t* out) const {
     using RealTag = hn::ScalableTag<double>;
     const RealTag d;

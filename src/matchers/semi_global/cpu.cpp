@@ -49,8 +49,8 @@ class Cpu final : public host::Plan {
 
   void fill_memory() override { winners_.fill_memory(); }
 
-  // The steps of semi-global matching. Data costs, path costs, their sums and winners are computed tile by tile, in
-  // run_tile(). The left-right check and the refinement follow in host::Plan.
+  // The steps of semi-global matching. Data costs, path costs, their sums and winners are computed tile by
+  // tile, in run_tile(). The left-right check and the refinement follow in host::Plan.
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
     costs_.prepare(pair, false, workers_);
     clock.finish("prepare");
@@ -150,8 +150,7 @@ class Cpu final : public host::Plan {
                           std::ptrdiff_t{k} * kept_columns() + (passes_.has_two() ? first : 0), band.slot);
   }
 
-  // Paths from columns: two passes, each of which stores its sums of the first half of its columns, then adds to the rest.
-
+  // Each pass stores its sums of the first half of its columns, then adds to those of the other pass.
   void aggregate_columns() {
     for (const Pass& pass : passes_.columns) pass.clear_lines();
     const int middle = size_.width / 2;

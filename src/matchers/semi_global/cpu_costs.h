@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data costs C of semi-global matching on the CPU, segment by segment: the costs of single pixels, their sums over windows,
-// and the costs of row offsets.
+// Data costs C of semi-global matching on the CPU, segment by segment: the costs of single pixels, their sums
+// over windows, and the costs of row offsets.
 #pragma once
 
 #include <algorithm>
@@ -112,7 +112,7 @@ class Costs {
     }
   }
 
-  // Pixels of the image, from (left, top) to before (right, bottom), and their costs in rows of window_columns() pixels.
+  // Pixels of the image, and their costs in rows of window_columns() pixels.
   struct Region {
     int left, top, right, bottom;
     std::byte* costs;
@@ -196,7 +196,7 @@ class Costs {
     }
   }
 
-  // Sums four pixels from every pixel on, not only from the first of each group, so that lanes of vectors are pixels.
+  // Sums four pixels from every pixel on, not only from the first of each group, so that lanes are pixels.
   template <class Element>
   void add_groups(const Element* costs, int first, int y, int count, int k) const {
     static_assert(RowPrior::group == 4);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inner loops of semi-global matching on the CPU, compiled once for each vector instruction set.
 //
-// Lanes are disparities. Rows are stored as [pixel][row offset][disparity], in bytes or in words of 16 bits; row offsets
-// are `pitch()` elements apart. The elements beyond the disparities hold the highest cost, so that they never win. With one
-// row offset, labels are disparities.
+// Lanes are disparities. Rows are stored as [pixel][row offset][disparity], in bytes or in words of 16 bits;
+// row offsets are `pitch()` elements apart. The elements beyond the disparities hold the highest cost, so
+// that they never win. With one row offset, labels are disparities.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct Transposition {
 };
 void transpose_costs(const Transposition& transposition);
 
-// Adds a cost to all disparities of a row offset of a pixel. Elements beyond the disparities keep the highest cost.
+// Adds a cost to all disparities of a row offset of a pixel. Elements beyond them keep the highest cost.
 struct AddedRowCosts {
   int element_bytes, disparities, count;  // count: pixels × row offsets
   const std::uint16_t* row_costs;
@@ -58,8 +58,8 @@ inline std::size_t window_scratch(int disparities, int reach) {
   return static_cast<std::size_t>(2 * reach + 2) * static_cast<std::size_t>(pitch(disparities));
 }
 
-// Paths that are followed together, named by the pixels that they come from. A pass visits the pixels of a row in one
-// direction, and the rows in another.
+// Paths that are followed together, named by the pixels that they come from. A pass visits the pixels of a
+// row in one direction, and the rows in another.
 enum class Bundle {
   before,            // the pixel before
   cross,             // the pixel before, and the one above
@@ -102,11 +102,11 @@ constexpr BundleForm form_of(Bundle bundle) {
   return {1, true, {above_before, above_after}};
 }
 
-// Path costs of a row of pixels, in the order of a pass, from the pixel before the first to the one after the last.
+// Path costs of a row of pixels, in the order of a pass, with a pixel more at both ends.
 struct Line {
   void* paths[max_paths];  // L of the first pixel
-  // [pixel][over all labels, then, with several row offsets, over each][path]: the minimum, in the low bits; two pixels if
-  // all paths keep two
+  // [pixel][over all labels, then, with several row offsets, over each][path]: the minimum, in the low bits;
+  // two pixels if all paths keep two
   std::uint32_t* minima;
 };
 // Elements of Line::minima of a pixel.
@@ -114,8 +114,8 @@ inline int minima_per_pixel(int row_offsets) {
   return max_paths * (row_offsets == 1 ? 1 : 1 + row_offsets);
 }
 
-// The pixels [first, last) of a row, in the order of the pass. Pointers are to pixel 0, and pixels are `step` elements
-// apart, unless another step is named.
+// The pixels [first, last) of a row, in the order of the pass. Pointers are to pixel 0, and pixels are `step`
+// elements apart, unless another step is named.
 struct PathRow {
   int first, last;
   Line above, here;
@@ -155,8 +155,8 @@ struct Winner {
 // Labels of a left pixel that take part in the right map.
 enum class RightLabels { none, all, best };
 
-// The lowest sum that left pixels offer to each right pixel of a row, and its label, from right to left: element i belongs
-// to pixel width − 1 − i. right_margin() more elements on both sides are read, and written.
+// The lowest sum that left pixels offer to each right pixel of a row, and its label, from right to left:
+// element i belongs to pixel width − 1 − i. right_margin() more elements on both sides are read, and written.
 struct RightRow {
   std::uint16_t *sums, *labels;
 };
@@ -184,8 +184,8 @@ struct DecisionRow {
   int right_width;
   std::int64_t right_first;  // element of `right` to which label 0 of the first pixel leads
 
-  // Offers the winner of pixel i to the right pixel that it leads to. Lowest labels win ties: they come first from left to
-  // right, and last from right to left.
+  // Offers the winner of pixel i to the right pixel that it leads to. Lowest labels win ties: they come first
+  // from left to right, and last from right to left.
   void offer(int i, const Winner& winner) const {
     const std::int64_t to = right_first - direction * i + winner.label;
     if (to < 0 || to >= right_width) return;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory layout of semi-global matching on the CPU: the elements of a pixel, and the pixels of tiles and bands.
+// Memory layout of semi-global matching on the CPU: elements of a pixel, pixels of tiles and bands.
 //
-// T lies in [0, P2], and only the part of a path cost that is above the minimum, up to P2, matters to the next pixel. The
-// minimum exceeds the lowest C by at most P2. So in the recursion C may be replaced by min(C − min C, 2·P2), and path costs
-// may be clipped at 255 if 2·P2 fits a byte. Sums are those of T, plus C for each path.
+// T lies in [0, P2], and only the part of a path cost that is above the minimum, up to P2, matters to the
+// next pixel. The minimum exceeds the lowest C by at most P2. So in the recursion C may be replaced by
+// min(C − min C, 2·P2), and path costs may be clipped at 255 if 2·P2 fits a byte. Sums are those of T, plus C
+// for each path.
 #pragma once
 
 #include <cstddef>
@@ -30,14 +31,13 @@ struct Layout {
 
   Size size;
   int disparities, row_offsets;
-  int reach;  // of a window
-  bool
-      shares_costs;  // C for path costs and C for sums are the same array: the costs of single pixels, in bytes
-  bool clips_costs;  // C for path costs is min(C − min C, 2·P2)
-  int path_bytes;    // of an element of path costs, and of C for them
-  int cost_bytes;    // of an element of C for sums
+  int reach;          // of a window
+  bool shares_costs;  // C for path costs and for sums is one array: costs of single pixels, in bytes
+  bool clips_costs;   // C for path costs is min(C − min C, 2·P2)
+  int path_bytes;     // of an element of path costs, and of C for them
+  int cost_bytes;     // of an element of C for sums
 
-  // Elements from one row offset, and from one pixel, to the next: of costs, path costs and the volume of sums.
+  // Elements from one row offset, and from one pixel, to the next: of C, path costs and the volume of sums.
   std::ptrdiff_t row_step() const { return pitch(disparities); }
   std::ptrdiff_t step() const { return row_step() * row_offsets; }
   std::size_t elements(int pixels) const {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedule of semi-global matching on the CPU: sweeps over the rows, their passes, and the bands that threads take.
+// Schedule of semi-global matching on the CPU: sweeps over the rows, their passes, and bands of rows.
 //
-// A sweep goes through the rows once, downwards or upwards, and follows all paths that come from the row before it or
-// along the row. With 4 or 8 paths there are two sweeps: each stores its sums of the first half of the rows that it visits,
-// then adds to those that the other one has stored, and decides. So there is one volume of sums; with 5 paths, none.
+// A sweep goes through the rows once, downwards or upwards, and follows all paths that come from the row
+// before it or along the row. With 4 or 8 paths there are two sweeps: each stores its sums of the first half
+// of the rows that it visits, then adds to those that the other one has stored, and decides. So there is one
+// volume of sums; with 5 paths, none.
 //
-// Threads take bands of a few rows. In a band, a pass goes through the pixels of all its rows in one direction, tile by
-// tile; tiles are skewed, because a path may come from the pixel above and ahead. A pass waits until the same pass of the
-// band before is two tiles ahead.
+// Threads take bands of a few rows. In a band, a pass goes through the pixels of all its rows in one
+// direction, tile by tile; tiles are skewed, because a path may come from the pixel above and ahead. A pass
+// waits until the same pass of the band before is two tiles ahead.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +23,7 @@
 
 namespace parallax::semi_global {
 
-// Memory of a Line of some pixels, for the paths [first_path, last_path). There are another pixel and a vector on either
-// side.
+// Memory of a Line for the paths [first_path, last_path), with a pixel and a vector more on either side.
 class LineMemory {
  public:
   void reserve(const Layout& layout, int pixels, int first_path, int last_path, Arena& arena) {
@@ -153,8 +153,9 @@ struct Band {
   bool decides() const { return is_last && task.decides; }
 };
 
-// Calls run(sweep, band, slot) for all bands of some sweeps. A thread takes the next band when it has finished one, so the
-// bands before a claimed band have been claimed too. A claimed band is always in progress, so waits for it terminate.
+// Calls run(sweep, band, slot) for all bands of some sweeps. A thread takes the next band when it has
+// finished one, so the bands before a claimed band have been claimed too. A claimed band is always in
+// progress, so waits for it terminate.
 template <class Run>
 void for_bands(const Workers& workers, int sweeps, int bands, const Run& run) {
   std::atomic<int> next = 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths of semi-global matching on the CPU: where a row of pixels finds the path costs before it, P2 and its data costs, and
-// where its sums go.
+// Paths of semi-global matching on the CPU: where a row of pixels finds path costs, P2 and C, and puts sums.
 #pragma once
 
 #include <algorithm>
@@ -38,8 +37,7 @@ class LargeJumps {
       : ignores_edges_(model.parameters.edge_contrast == 0),
         jumps_(model.large_jumps.begin(), model.large_jumps.end()) {}
 
-  // At the pixels [first, last) of a line, from pixels `ahead` further on in `from`; any number where those are beyond the
-  // border.
+  // At the pixels [first, last) of a line, from those `ahead` in `from`; any number beyond the border.
   void find(const GrayLine& line, const GrayLine& from, int ahead, int first, int last,
             std::uint16_t* out) const {
     std::fill(out + first, out + last, ignores_edges_ ? jumps_[0] : std::uint16_t{0});

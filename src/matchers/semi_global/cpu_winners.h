@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Winner takes all in semi-global matching on the CPU: the label with the lowest sum of each pixel, what the maps show of
-// it, and the right map from the same sums.
+// Winner takes all in semi-global matching on the CPU, and the right map from the same sums.
 #pragma once
 
 #include <algorithm>

@@ -11,7 +11,7 @@ struct Dealing {
   int labels() const { return lanes * per_lane; }
 };
 
-// Few labels per lane mean more threads, many mean that lanes exchange less. `wanted_per_lane`: 0 = as is usually best.
+// Few labels per lane mean more threads, many mean that lanes exchange less. `wanted_per_lane`: 0 = default.
 inline Dealing deal(int labels, int wanted_per_lane = 0) {
   constexpr int most_lanes = 32;
   const int wanted = wanted_per_lane > 0 ? wanted_per_lane : labels <= 32 ? 8 : 16;

@@ -24,7 +24,7 @@ HWY_INLINE std::uint16_t min_sum(const std::uint16_t* sums, int disparities) {
   return min_lane(words, min);
 }
 
-// The first label with a sum, which must occur. Looks at all labels, because a branch would often be mispredicted.
+// The first label with a sum, which must occur. Looks at all: a branch would often be mispredicted.
 HWY_INLINE int first_with(const std::uint16_t* sums, int disparities, std::uint16_t sum) {
   const Words words;
   const int lanes = static_cast<int>(hn::Lanes(words));
@@ -37,7 +37,7 @@ HWY_INLINE int first_with(const std::uint16_t* sums, int disparities, std::uint1
   return static_cast<int>(first);
 }
 
-// Offers all labels of `count` pixels from `i` on to the right pixels that they lead to. Ties as in DecisionRow::offer().
+// Offers all labels of `count` pixels from `i` on to right pixels. Ties as in DecisionRow::offer().
 template <bool leftward, int count>
 void offer_all(const DecisionRow& row, int i) {
   const Words words;
@@ -91,7 +91,7 @@ HWY_INLINE void find_rival(const DecisionRow& row, int i) {
   winner.rival = min_sum(sums, row.disparities);
 }
 
-// Several pixels at a time, so that the right map, which they share, is read and written once for all of them.
+// Several pixels at a time, so that the right map is read and written once for all of them.
 template <bool leftward, int count>
 void decide_pixels(const DecisionRow& row, int i) {
   for (int k = 0; k < count; ++k) decide_pixel<leftward>(row, i + k);

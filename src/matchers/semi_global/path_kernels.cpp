@@ -107,7 +107,7 @@ struct Transition {
         min(hn::Set(Tag(), static_cast<Element>(path_min))),
         // A jump from the minimum to any label; no transition costs more.
         capped(hn::SaturatedAdd(min, hn::Set(Tag(), static_cast<Element>(large_jump)))) {}
-  // The same for one row offset of several: a jump from its own minimum, or the row jump from the minimum over all.
+  // For one row offset of several: a jump from its own minimum, or the row jump from the overall minimum.
   HWY_INLINE Transition(const void* path, std::uint32_t path_min, std::uint16_t row_jump,
                         std::uint32_t row_min, std::uint16_t large_jump)
       : Transition(path, path_min, row_jump) {

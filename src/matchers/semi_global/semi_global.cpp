@@ -38,7 +38,7 @@ std::span<const Step> steps_of(int paths) {
 
 namespace {
 
-// The highest data cost of a pixel that leaves room for the others of the window, for row offsets, and for P2 on each path.
+// The highest data cost that leaves room for the rest of the window, for row offsets and P2 on each path.
 int highest_cost_that_fits(const Model& model) {
   const SemiGlobalParameters& p = model.parameters;
   return (highest_sum / p.paths - model.highest_jump() - model.highest_row_cost()) / (p.window * p.window);

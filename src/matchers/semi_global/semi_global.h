@@ -4,21 +4,24 @@
 //   L_r(p, d) = C(p, d) + T_r(p − r, d)
 //   T_r(q, d) = min( L_r(q, d), L_r(q, d ± 1) + P1, min_k L_r(q, k) + P2 ) − min_k L_r(q, k)
 //
-// where C is the sum of the data costs over a window, T is 0 beyond the border, and P2 depends on the difference in gray
-// between p and q. The label of a pixel is that with the lowest sum S(p, d) = Σ_r L_r(p, d); ties go to the lowest label.
+// where C is the sum of the data costs over a window, T is 0 beyond the border, and P2 depends on the
+// difference in gray between p and q. The label of a pixel is that with the lowest sum
+// S(p, d) = Σ_r L_r(p, d); ties go to the lowest label.
 //
-// MGM, Facciolo, de Franchis & Meinhardt 2015: T_r(p − r, d) is replaced by the mean, rounded up, of T_r(p − r, d) and
-// T_r(p − r', d), where r' is r turned by a right angle, (dx, dy) → (−dy, dx). Beyond the border, a T is 0.
+// MGM, Facciolo, de Franchis & Meinhardt 2015: T_r(p − r, d) is replaced by the mean, rounded up, of
+// T_r(p − r, d) and T_r(p − r', d), where r' is r turned by a right angle, (dx, dy) → (−dy, dx). Beyond the
+// border, a T is 0.
 //
 // With row_tolerance, a label is a disparity d and a row offset v, ordered by v, then d, and
 //
-//   T_r(q, d, v) = min( L_r(q, d, v), L_r(q, d ± 1, v) + P1, min_k L_r(q, k, v) + P2, min L_r(q) + P3 ) − min L_r(q)
+//   T_r(q, d, v) = min( L_r(q, d, v), L_r(q, d ± 1, v) + P1, min_k L_r(q, k, v) + P2, min L_r(q) + P3 )
+//                  − min L_r(q)
 //
-// where P3 does not depend on gray: rows lie where they lie, whatever the picture shows. C also grows with the distance of v
-// from a surface of row offsets that fits the whole pair (row_prior.h).
+// where P3 does not depend on gray: row offsets do not follow image edges. C also grows with the distance of
+// v from a surface of row offsets that fits the whole pair (row_prior.h).
 //
-// All numbers are integers. L lies in [0, C + P2], or P3 where that is higher, so it fits bytes where the highest C and
-// that jump add up to at most 255, and 16 bits otherwise; S always fits 16 bits.
+// All numbers are integers. L lies in [0, C + P2], or P3 where that is higher, so it fits bytes where the
+// highest C and that jump add up to at most 255, and 16 bits otherwise; S always fits 16 bits.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +54,7 @@ std::unique_ptr<detail::Plan> make_cuda(const SemiGlobalParameters&, const Devic
 std::unique_ptr<detail::Plan> make_opencl(const SemiGlobalParameters&, const Device&, const ImageFormat&);
 detail::TuningSpace cuda_tuning_space(const SemiGlobalParameters&, const Device&, const ImageFormat&);
 
-// 65535 means that there is none.
+// The highest sum; 65535 stands for none.
 inline constexpr int highest_sum = 65534;
 inline constexpr int highest_jump = 8191;
 

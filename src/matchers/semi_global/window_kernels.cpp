@@ -101,8 +101,8 @@ HWY_INLINE hn::Vec<Words> load_words(const std::uint16_t* from) {
   return hn::LoadU(Words(), from);
 }
 
-// Running sums of windows along a row: each window adds the column that enters it and subtracts the one that leaves.
-// `known_window`: the number of rows of a window if it is known at compile time, or 0.
+// Running sums of windows along a row: each window adds the column that enters it and subtracts the one that
+// leaves. `known_window`: the number of rows of a window if it is known at compile time, or 0.
 template <class Cost, int known_window>
 class Windows {
  public:
