@@ -77,7 +77,7 @@ class Cpu final : public host::Plan {
     run_sweeps({{{middle, rows, true, true}, {rows - middle, rows, true, true}}});
   }
 
-  void run_sweeps(const std::array<Task, 2>& tasks) {
+  void run_sweeps(const std::array<SweepTask, 2>& tasks) {
     const auto sweeps = passes_.sweeps.size();
     int count = 0;
     for (std::size_t s = 0; s < sweeps; ++s) {
@@ -89,7 +89,7 @@ class Cpu final : public host::Plan {
     });
   }
 
-  void run_band(const Sweep& sweep, const Task& task, int band, int slot) {
+  void run_band(const Sweep& sweep, const SweepTask& task, int band, int slot) {
     const int first = task.first + band * band_rows, last = std::min(task.last, first + band_rows);
     for (int j = first; task.decides && j < last; ++j)
       winners_.begin_row({row_of(sweep, j), j - first, slot});
@@ -184,7 +184,7 @@ class Cpu final : public host::Plan {
   SemiGlobalParameters parameters_;
   Layout layout_;
   Passes passes_;
-  Costs costs_;
+  TileCosts costs_;
   PathRows paths_;
   Winners winners_;
 };

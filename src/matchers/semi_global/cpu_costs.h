@@ -23,10 +23,10 @@ struct Segment {
   std::uint16_t* summed_costs;  // C for sums; null where that is the same array
 };
 
-class Costs {
+class TileCosts {
  public:
   // `kept_pixels`: pixels whose costs a slot keeps at once.
-  Costs(const Model& model, const Layout& layout, int kept_pixels, const ImageFormat& format, int slots)
+  TileCosts(const Model& model, const Layout& layout, int kept_pixels, const ImageFormat& format, int slots)
       : layout_(layout),
         clip_(layout.clips_costs ? 2 * model.parameters.large_jump : 255),
         kept_pixels_(kept_pixels),

@@ -135,7 +135,7 @@ struct Passes {
 };
 
 // What a sweep does with the sums of its rows.
-struct Task {
+struct SweepTask {
   int first, last;  // rows, in the order of the sweep
   bool adds;        // to the sums in the volume
   bool decides;     // instead of storing the sums
@@ -145,7 +145,7 @@ struct Task {
 struct Band {
   const Sweep& sweep;
   const Pass& pass;
-  const Task& task;
+  const SweepTask& task;
   bool is_first, is_last;  // of the passes
   int first, last;         // rows, in the order of the sweep
   int slot;

@@ -55,7 +55,7 @@ class LargeJumps {
 
 class PathRows {
  public:
-  PathRows(const Model& model, const Layout& layout, const Passes& passes, const Costs& costs, int slots)
+  PathRows(const Model& model, const Layout& layout, const Passes& passes, const TileCosts& costs, int slots)
       : model_(model),
         layout_(layout),
         passes_(passes),
@@ -204,7 +204,7 @@ class PathRows {
   const Model& model_;
   const Layout layout_;
   const Passes& passes_;
-  const Costs& costs_;
+  const TileCosts& costs_;
   LargeJumps large_jumps_;
   std::vector<Scratch> scratch_;     // by slot
   std::uint16_t* volume_ = nullptr;  // sums, [pixel][label]
