@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block matching on the CPU: the images are filtered, extended and mirrored once; then bands of rows are
-// swept in parallel, each with the running sums of cpu_kernels.h.
+// swept in parallel, each with the running sums of window_sums-inl.h.
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,6 +10,7 @@
 #include "core/round_up.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/block/block.h"
+#include "matchers/block/cpu_images.h"
 #include "matchers/block/cpu_kernels.h"
 #include "matchers/host_plan.h"
 
@@ -25,11 +26,7 @@ Sums choose_sums(const BlockParameters& parameters, const Search& search) {
   return parameters.cost == BlockCost::sad || small_products ? Sums::bits32 : Sums::bits64;
 }
 
-std::size_t bytes_of(Sums sums) {
-  return sums == Sums::bits16 ? 2 : sums == Sums::bits32 ? 4 : 8;
-}
-
-// The best values depend on the machine; none changes a result.
+// The best values depend on the machine; no value changes a result.
 const detail::Tunable bands_per_thread{"bands_per_thread", "Bands of rows per thread", {1, 2, 4, 8}};
 const detail::Tunable pixels_together{
     "pixels_together", "Pixels whose labels are compared at once", {2, 4, 8, 16}};
@@ -40,121 +37,24 @@ SweepShape make_shape(const BlockParameters& parameters, const Search& search, S
   const int padded = round_up(search.labels, lanes);
   // The costs of a block should stay in the first-level cache.
   const int block = configuration.value(
-      pixels_together.name, std::clamp(16384 / (padded * static_cast<int>(bytes_of(sums))), 2, most_block));
+      pixels_together.name, std::clamp(16384 / (padded * static_cast<int>(bytes_of(sums))), 2, max_block));
   return {size.width, size.height, parameters.window / 2, search.lowest, search.labels, padded, block};
 }
 
-// Repeats the border pixels `radius` times.
-void extend_row(const std::uint16_t* row, const SweepShape& shape, std::uint16_t* out) {
-  std::fill_n(out, shape.radius, row[0]);
-  std::copy_n(row, shape.width, out + shape.radius);
-  std::fill_n(out + shape.radius + shape.width, shape.radius, row[shape.width - 1]);
-}
-
-// Writes the row right to left, to the farthest column that a label reaches, repeating the border pixels.
-void mirror_row(const std::uint16_t* row, const SweepShape& shape, std::uint16_t* out) {
-  const std::int64_t count = shape.right_columns();
-  const std::int64_t last =
-      static_cast<std::int64_t>(shape.mirrored(0)) - shape.lowest;  // index of right column 0
-  const std::int64_t first = last - (shape.width - 1);              // of the last column
-  const std::int64_t begin = std::clamp<std::int64_t>(first, 0, count),
-                     end = std::clamp<std::int64_t>(last + 1, 0, count);
-  std::fill(out, out + begin, row[shape.width - 1]);
-  for (std::int64_t j = begin; j < end; ++j) out[j] = row[last - j];
-  std::fill(out + end, out + count, row[0]);
-}
-
-// Horizontal Sobel response clipped to ±cap, plus cap. Beyond the border the image repeats its border pixels.
-// Slope holds any response: 16 bits do for 8-bit images, and make the loop twice as wide.
-template <class Slope>
-void sobel_row(View<const std::uint16_t> gray, int y, int cap, std::uint16_t* out) {
-  const int width = gray.size.width;
-  const std::uint16_t* above = gray.row(std::max(y - 1, 0));
-  const std::uint16_t* row = gray.row(y);
-  const std::uint16_t* below = gray.row(std::min(y + 1, gray.size.height - 1));
-  const auto limit = static_cast<Slope>(cap);
-  const auto response = [&](int left, int right) {
-    const auto slope = static_cast<Slope>(above[right] - above[left] + 2 * (row[right] - row[left]) +
-                                          below[right] - below[left]);
-    return static_cast<std::uint16_t>(std::clamp<Slope>(slope, static_cast<Slope>(-limit), limit) + limit);
-  };
-  out[0] = response(0, std::min(1, width - 1));
-  for (int x = 1; x + 1 < width; ++x) out[x] = response(x - 1, x + 1);
-  out[width - 1] = response(std::max(width - 2, 0), width - 1);
-}
-
-void sobel_row(View<const std::uint16_t> gray, BitDepth depth, int y, int cap, std::uint16_t* out) {
-  if (depth == BitDepth::bits8)
-    sobel_row<std::int16_t>(gray, y, cap, out);
-  else
-    sobel_row<std::int32_t>(gray, y, cap, out);
-}
-
-// Marks the pixels in whose window the absolute Sobel responses sum to less than a threshold, by running
-// sums.
-class TextureCheck {
- public:
-  // The buffers hold one element a column.
-  TextureCheck(View<const std::uint16_t> gray, BitDepth depth, int radius, int cap, std::int64_t threshold,
-               std::uint16_t* responses, std::int64_t* column_sums)
-      : gray_(gray),
-        depth_(depth),
-        radius_(radius),
-        cap_(cap),
-        threshold_(threshold),
-        responses_(responses),
-        column_sums_(column_sums) {}
-
-  void mark_rows(View<std::uint8_t> textureless, int first, int last) {
-    std::fill_n(column_sums_, gray_.size.width, 0);
-    for (int y = first - 1 - radius_; y < first + radius_; ++y) add_row(y, 1);
-    for (int y = first; y < last; ++y) {
-      add_row(y + radius_, 1);
-      add_row(y - radius_ - 1, -1);
-      mark_row(textureless.row(y));
-    }
-  }
-
- private:
-  void add_row(int y, int sign) {
-    sobel_row(gray_, depth_, std::clamp(y, 0, gray_.size.height - 1), cap_, responses_);
-    for (int x = 0; x < gray_.size.width; ++x) column_sums_[x] += sign * std::abs(responses_[x] - cap_);
-  }
-
-  void mark_row(std::uint8_t* textureless) const {
-    const int width = gray_.size.width;
-    const auto column = [&](int x) { return column_sums_[std::clamp(x, 0, width - 1)]; };
-    std::int64_t sum = 0;
-    for (int x = -radius_ - 1; x < radius_; ++x) sum += column(x);
-    for (int x = 0; x < width; ++x) {
-      sum += column(x + radius_) - column(x - radius_ - 1);
-      textureless[x] = sum < threshold_;
-    }
-  }
-
-  View<const std::uint16_t> gray_;
-  BitDepth depth_;
-  int radius_, cap_;
-  std::int64_t threshold_;
-  std::uint16_t* responses_;
-  std::int64_t* column_sums_;
-};
-
 SweepMemory reserve_sweep(const SweepShape& shape, BlockCost cost, Sums sums, bool right_map, Arena& arena) {
-  const std::size_t sum_bytes = bytes_of(sums);
-  const std::size_t cost_bytes = cost == BlockCost::zncc ? 4 : sum_bytes;
+  const std::size_t sum_bytes = bytes_of(sums), cost_bytes = block::cost_bytes(cost, sums);
   const auto labels = static_cast<std::size_t>(shape.padded_labels),
              columns = static_cast<std::size_t>(shape.columns()),
-             block = static_cast<std::size_t>(shape.block);
-  const auto right_columns = static_cast<std::size_t>(shape.right_columns());
+             right_columns = static_cast<std::size_t>(shape.right_columns()),
+             sums_of_block = static_cast<std::size_t>(shape.block) * labels;
   const auto lanes = [&](std::size_t count, std::size_t bytes) {
     return static_cast<void*>(arena.reserve<std::byte>(count * bytes + widest_vector_bytes));
   };
   SweepMemory memory{};
   memory.columns = lanes(columns * labels, sum_bytes);
   memory.zeros = lanes(labels, sum_bytes);
-  memory.window_sums = lanes(block * labels, sum_bytes);
-  memory.costs = lanes(block * labels, cost_bytes);
+  memory.window_sums = lanes(sums_of_block, sum_bytes);
+  memory.costs = lanes(sums_of_block, cost_bytes);
   memory.excluded = lanes(right_columns, cost_bytes);
   if (right_map) {
     memory.right_costs = lanes(right_columns, cost_bytes);
@@ -193,9 +93,8 @@ class Cpu final : public host::Plan {
 
  private:
   bool searches_rows() const { return parameters_.row_tolerance > 0; }
-  std::size_t cost_bytes() const { return parameters_.cost == BlockCost::zncc ? 4 : bytes_of(sums_); }
 
-  // Memory of one thread.
+  // Memory of a thread.
   struct Scratch {
     std::uint16_t* filtered_row;
     std::int64_t* texture_sums;
@@ -216,44 +115,49 @@ class Cpu final : public host::Plan {
   }
 
   // Rows of costs begin at multiples of a vector, and vectors may read beyond their ends.
-  static std::size_t padded(int columns) {
-    return static_cast<std::size_t>(round_up(columns, widest_vector_bytes));
-  }
-
   void reserve_row_search(Arena& arena) {
     rows_.passes = 2 * search_.rows + 1;
-    const std::size_t rows = static_cast<std::size_t>(rows_.passes) * static_cast<std::size_t>(size_.height),
-                      pitch = padded(size_.width), right_pitch = padded(shape_.right_columns());
-    const auto reserve_costs = [&](std::size_t count) {
-      return static_cast<void*>(arena.reserve<std::byte>(count * cost_bytes() + widest_vector_bytes));
+    rows_.height = size_.height;
+    rows_.pitch = round_up(size_.width, widest_vector_bytes);
+    rows_.right_pitch = round_up(shape_.right_columns(), widest_vector_bytes);
+    const auto elements = [&](std::ptrdiff_t pitch) {
+      return static_cast<std::size_t>(rows_.passes * std::ptrdiff_t{rows_.height} * pitch);
     };
-    rows_.pitch = static_cast<std::ptrdiff_t>(pitch);
-    rows_.right_pitch = static_cast<std::ptrdiff_t>(right_pitch);
-    rows_.costs = reserve_costs(rows * pitch);
-    rows_.disparities = arena.reserve<float>(rows * pitch);
-    rows_.rivals = reserve_costs(rows * pitch);
+    const auto reserve_costs = [&](std::ptrdiff_t pitch) -> void* {
+      return arena.reserve<std::byte>(elements(pitch) * cost_bytes(parameters_.cost, sums_) +
+                                      widest_vector_bytes);
+    };
+    rows_.costs = reserve_costs(rows_.pitch);
+    rows_.disparities = arena.reserve<float>(elements(rows_.pitch));
+    rows_.rivals = reserve_costs(rows_.pitch);
     for (auto& votes : rows_.votes) {
       votes = refine::RowVotes(size_, search_.rows, parameters_.row_prior);
       votes.reserve(arena);
     }
     if (!checks_left_right_) return;
-    rows_.right_costs = reserve_costs(rows * right_pitch);
-    rows_.right_labels = reserve_costs(rows * right_pitch);
+    rows_.right_costs = reserve_costs(rows_.right_pitch);
+    rows_.right_labels = reserve_costs(rows_.right_pitch);
   }
 
+  // The steps of block matching. A sweep finds costs, winners, ambiguous pixels and fractions of disparities,
+  // and the right map; the left-right check and the refinement follow in host::Plan.
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
-    take(pair);
-    filter();
+    convert_to_gray(pair);
+    prefilter();
     if (checks_texture()) find_textureless();
     clock.finish("prepare");
-    search(pair, map);
+    Sweep sweep = sweep_of(pair, map);
+    if (searches_rows())
+      search_rows(sweep);
+    else
+      sweep_bands(sweep);
     clock.finish("search");
   }
 
   bool checks_texture() const { return parameters_.texture_threshold > 0; }
   const Scratch& scratch(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
 
-  void take(const StereoPair& pair) const {
+  void convert_to_gray(const StereoPair& pair) const {
     for_row_ranges(workers_, size_.height, [&](int first, int last, int) {
       for (int y = first; y < last; ++y) {
         gray_row(pair.left, y, gray_[0].row(y));
@@ -262,7 +166,7 @@ class Cpu final : public host::Plan {
     });
   }
 
-  void filter() const {
+  void prefilter() const {
     for_row_ranges(workers_, size_.height, [&](int first, int last, int slot) {
       std::uint16_t* buffer = scratch(slot).filtered_row;
       for (int y = first; y < last; ++y) {
@@ -287,33 +191,37 @@ class Cpu final : public host::Plan {
     });
   }
 
-  // A band begins by summing a window's height of rows, so bands are few, and much higher than that.
+  // A band begins by summing as many rows as a window has, so bands are few, and much higher than a window.
   int bands() const {
     return std::clamp(size_.height / (6 * shape_.window()), 1, bands_per_thread_ * workers_.threads());
   }
 
-  void search(const StereoPair& pair, const DisparityMap& map) const {
-    Sweep sweep{.shape = shape_,
-                .cost = parameters_.cost,
-                .sums = sums_,
-                .uniqueness = parameters_.uniqueness,
-                .sub_pixel = parameters_.sub_pixel,
-                .left = left_,
-                .right = right_,
-                .left_mask = pair.left_mask,
-                .right_mask = pair.right_mask,
-                .textureless = textureless_,
-                .map = map,
-                .right_disparity = right_disparity_,
-                .memory = {},
-                .rows = rows_};
-    if (!searches_rows()) return sweep_bands(sweep);
-    sweep.rows.with_rivals = parameters_.uniqueness > 0 || !map.confidence.empty();
+  Sweep sweep_of(const StereoPair& pair, const DisparityMap& map) const {
+    return {.shape = shape_,
+            .cost = parameters_.cost,
+            .sums = sums_,
+            .uniqueness = parameters_.uniqueness,
+            .sub_pixel = parameters_.sub_pixel,
+            .left = left_,
+            .right = right_,
+            .left_mask = pair.left_mask,
+            .right_mask = pair.right_mask,
+            .textureless = textureless_,
+            .map = map,
+            .right_disparity = right_disparity_,
+            .memory = {},
+            .rows = rows_};
+  }
+
+  // A pass for each row offset, then the choice between them.
+  void search_rows(Sweep& sweep) const {
+    const refine::RowVotes* votes = sweep.rows.votes;
+    sweep.rows.with_rivals = parameters_.uniqueness > 0 || !sweep.map.confidence.empty();
     for (; sweep.rows.pass < sweep.rows.passes; ++sweep.rows.pass) sweep_bands(sweep);
-    const int squares = sweep.rows.votes[0].squares().height;
-    for_row_ranges(workers_, squares, [&](int first, int last, int) { count_row_votes(sweep, first, last); });
-    sweep.rows.votes[0].settle();
-    if (checks_left_right_) sweep.rows.votes[1].settle();
+    for_row_ranges(workers_, votes[0].squares().height,
+                   [&](int first, int last, int) { count_row_votes(sweep, first, last); });
+    votes[0].settle();
+    if (checks_left_right_) votes[1].settle();
     for_row_ranges(workers_, size_.height,
                    [&](int first, int last, int) { choose_rows(sweep, first, last); });
   }
@@ -323,9 +231,7 @@ class Cpu final : public host::Plan {
     workers_.for_each(bands, [&](int band, int slot) {
       Sweep own = sweep;
       own.memory = scratch(slot).sweep;
-      const auto bound = [&](int i) {
-        return static_cast<int>(static_cast<std::int64_t>(size_.height) * i / bands);
-      };
+      const auto bound = [&](int i) { return static_cast<int>(std::int64_t{size_.height} * i / bands); };
       sweep_rows(own, bound(band), bound(band + 1));
     });
   }

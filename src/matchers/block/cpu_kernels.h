@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inner loops of block matching on the CPU, compiled once for each vector instruction set.
 //
-// Lanes are neighbouring labels. For every column u of the left image (extended by the window's radius) and
-// label k there is a running sum over the w rows of the window, the column sum; a row of results comes from
-// one sweep over u:
-//
-//   column(u, k) += term(new row) − term(row that left the window)
-//   window(k)    += column(u, k) − column(u − w, k)
-//
-// So a label of a pixel costs the same for any window, and one row of column sums is kept, never a volume.
+// Lanes are neighbouring labels; window_sums-inl.h has the running sums.
 //
 // The right image is stored mirrored: index j grows with the label. Column u of label k reads right pixel
-// u − lowest − k, which stands at j = (width − 1 + radius − u) + k.
+// u − min_disparity − k, which is at j = (width − 1 + radius − u) + k.
 //
-// Across rows there is a pass for each row offset, with the right image moved by so many rows. Each keeps what it finds,
-// from which the row offset of each pixel is chosen at the end.
+// With row offsets there is a pass for each of them, with the right image moved by so many rows. Each pass
+// keeps the costs that it finds, from which the row offset of each pixel is chosen at the end.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "parallax/block.h"
 #include "parallax/image.h"
 
+#include "decision/confidence.h"
 #include "rows/row_votes.h"
 
 namespace parallax::block {
@@ -30,31 +25,44 @@ namespace parallax::block {
 // The integer type of sums.
 enum class Sums { bits16, bits32, bits64 };
 
+inline std::size_t bytes_of(Sums sums) {
+  return sums == Sums::bits16 ? 2 : sums == Sums::bits32 ? 4 : 8;
+}
+inline std::size_t cost_bytes(BlockCost cost, Sums sums) {
+  return cost == BlockCost::zncc ? 4 : bytes_of(sums);
+}
+
 inline constexpr int widest_vector_bytes = 64;
-inline constexpr int most_block = 16;
+inline constexpr int max_block = 16;
 
 struct SweepShape {
   int width, height;
   int radius;
-  int lowest;  // lowest disparity
+  int min_disparity;
   int labels;
   int padded_labels;  // rounded up to whole vectors
-  int block;          // pixels decided together; at most most_block
+  int block;          // pixels decided together; at most max_block
 
   int window() const { return 2 * radius + 1; }
   int columns() const { return width + 2 * radius; }
   // Of the mirrored right image.
   int right_columns() const { return columns() + padded_labels - 1; }
+  float disparity(int label) const { return static_cast<float>(min_disparity + label); }
+  // Index of right pixel x; outside right_columns() for pixels that no label reaches.
+  std::int64_t right_index(int x) const { return std::int64_t{mirrored(0)} - min_disparity - x; }
+  bool has_right(std::int64_t index) const { return index >= 0 && index < right_columns(); }
   // Index of the right pixel of label 0 that belongs to left column u, which may lie in the extension.
   int mirrored(int u) const { return width - 1 + radius - u; }
   // Labels of column u that any window needs: those whose right pixel is in the extended right image.
   int first_label(int u) const {
-    return bounded(static_cast<std::int64_t>(u) - lowest - (width - 1 + radius));
+    return bounded(static_cast<std::int64_t>(u) - min_disparity - (width - 1 + radius));
   }
-  int end_label(int u) const { return bounded(static_cast<std::int64_t>(u) - lowest + radius + 1); }
+  int end_label(int u) const { return bounded(static_cast<std::int64_t>(u) - min_disparity + radius + 1); }
   // Labels of left pixel x whose right pixel exists.
-  int first_candidate(int x) const { return bounded(static_cast<std::int64_t>(x) - lowest - (width - 1)); }
-  int end_candidate(int x) const { return bounded(static_cast<std::int64_t>(x) - lowest + 1); }
+  int first_candidate(int x) const {
+    return bounded(static_cast<std::int64_t>(x) - min_disparity - (width - 1));
+  }
+  int end_candidate(int x) const { return bounded(static_cast<std::int64_t>(x) - min_disparity + 1); }
 
  private:
   int bounded(std::int64_t label) const {
@@ -62,12 +70,12 @@ struct SweepShape {
   }
 };
 
-// Memory of one thread. Element types in brackets: S the type of the sums, C of the costs.
+// Memory of one thread. Element types in brackets: S is the type of the sums, C that of the costs.
 struct SweepMemory {
   void* columns;      // [S] columns × padded_labels
   void* zeros;        // [S] padded_labels
   void* window_sums;  // [S] block × padded_labels + a vector
-  void* costs;        // [C] the same; where costs are not the sums themselves
+  void* costs;        // [C] the same number; where costs are not the sums themselves
   // In the order of the mirrored right image, right_columns + a vector:
   void* excluded;                   // [C] the highest value: masked
   void* right_costs;                // [C] lowest cost so far of a right pixel
@@ -79,17 +87,16 @@ struct SweepMemory {
   double* left_scales;
 };
 
-// What the passes have found, for each pass a plane of costs C or floats of the image's height; `pitch` elements from one
-// row to the next.
+// The costs that the passes have found: for each pass a plane of costs C or floats of the image's height.
 struct RowSearch {
-  int passes = 0;            // 0: one row only
+  int passes = 0;            // 0: no row offsets
   int pass = 0;              // the current one
   bool with_rivals = false;  // whether they are wanted
   int height = 0;
-  std::ptrdiff_t pitch = 0, right_pitch = 0;
-  void* costs = nullptr;         // [C] the lowest; the highest value where there is none
-  float* disparities = nullptr;  // with their fractions
-  void* rivals = nullptr;        // [C] the lowest cost more than one away
+  std::ptrdiff_t pitch = 0, right_pitch = 0;  // elements from one row to the next
+  void* costs = nullptr;                      // [C] of the winner; the highest value where there is none
+  float* disparities = nullptr;               // with their fractions
+  void* rivals = nullptr;                     // [C] the lowest cost more than one label away
   // In the order of the mirrored right image; null: not wanted.
   void* right_costs = nullptr;   // [C]
   void* right_labels = nullptr;  // [C]
@@ -97,6 +104,11 @@ struct RowSearch {
 
   // The row offset of a pass.
   int offset(int of_pass) const { return of_pass - passes / 2; }
+  // A row of a plane with `pitch` or `right_pitch`.
+  template <class T>
+  T* row(void* planes, int of_pass, int y, std::ptrdiff_t plane_pitch) const {
+    return static_cast<T*>(planes) + (std::ptrdiff_t{of_pass} * height + y) * plane_pitch;
+  }
 };
 
 struct Sweep {
@@ -113,14 +125,37 @@ struct Sweep {
   View<float> right_disparity;  // empty: not wanted
   SweepMemory memory;
   RowSearch rows = {};
+
+  bool finds_right() const { return !right_disparity.empty(); }
+  bool searches_rows() const { return rows.passes > 0; }
+  int row_in_image(int y) const { return y < 0 ? 0 : y < shape.height ? y : shape.height - 1; }
+  // The row of the right image that row y is compared with; it may lie outside.
+  int right_y(int y) const { return searches_rows() ? y + rows.offset(rows.pass) : y; }
+  const std::uint16_t* right_row(int y) const { return right.row(row_in_image(right_y(y))); }
+  bool is_masked(int x, int y) const { return !left_mask.empty() && left_mask.at(x, y) == 0; }
+  // The status of a left pixel. is_ambiguous() is called only where uniqueness decides.
+  template <class IsAmbiguous>
+  Status judge(int x, int y, bool has_candidate, const IsAmbiguous& is_ambiguous) const {
+    if (is_masked(x, y)) return Status::input_masked;
+    if (!has_candidate) return Status::out_of_range;
+    if (!textureless.empty() && textureless.at(x, y) != 0) return Status::textureless;
+    return uniqueness > 0 && is_ambiguous() ? Status::ambiguous : Status::matched;
+  }
 };
+
+// Confidence in a winner; `rival` is the highest value of C where there is none.
+template <class Cost>
+float confidence(Cost best, Cost rival) {
+  if (rival == std::numeric_limits<Cost>::max()) return 1;
+  return refine::confidence<std::int64_t>(static_cast<std::int64_t>(best), static_cast<std::int64_t>(rival));
+}
 
 // Matches the rows [first, last), or makes a pass over them.
 void sweep_rows(const Sweep& sweep, int first, int last);
 
 // After the last pass: sums the votes of squares, in the rows of squares [first, last).
 void count_row_votes(const Sweep& sweep, int first, int last);
-// When the votes are settled: chooses the row offsets in the rows [first, last), and writes both maps.
+// After the votes are settled: chooses the row offsets in the rows [first, last), and writes both maps.
 void choose_rows(const Sweep& sweep, int first, int last);
 
 }  // namespace parallax::block

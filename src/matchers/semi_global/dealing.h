@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The distribution of a pixel's labels over the threads of a GPU that share it, its lanes.
+// How the labels of a pixel are distributed over the threads of a GPU that share it, its lanes.
 #pragma once
 
 #include "core/round_up.h"
@@ -11,8 +11,7 @@ struct Dealing {
   int labels() const { return lanes * per_lane; }
 };
 
-// Fewer labels per lane mean more threads, more labels less exchange between lanes. `wanted_per_lane`: 0 =
-// the usual best number.
+// Few labels per lane mean more threads, many mean that lanes exchange less. `wanted_per_lane`: 0 = default.
 inline Dealing deal(int labels, int wanted_per_lane = 0) {
   constexpr int most_lanes = 32;
   const int wanted = wanted_per_lane > 0 ? wanted_per_lane : labels <= 32 ? 8 : 16;

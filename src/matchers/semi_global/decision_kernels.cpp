@@ -13,40 +13,39 @@
 HWY_BEFORE_NAMESPACE();
 namespace parallax::semi_global::HWY_NAMESPACE {
 
-HWY_INLINE std::uint16_t lowest_sum(const std::uint16_t* sums, int labels) {
+HWY_INLINE std::uint16_t min_sum(const std::uint16_t* sums, int disparities) {
   const Words words;
   const int lanes = static_cast<int>(hn::Lanes(words));
-  auto least = hn::Set(words, highest<std::uint16_t>);
+  auto min = hn::Set(words, highest<std::uint16_t>);
   int label = 0;
-  for (; label + lanes <= labels; label += lanes) least = hn::Min(least, hn::LoadU(words, sums + label));
-  if (label < labels) least = hn::Min(least, hn::Or(hn::LoadU(words, sums + label), beyond(labels, label)));
-  return lowest_lane(words, least);
+  for (; label + lanes <= disparities; label += lanes) min = hn::Min(min, hn::LoadU(words, sums + label));
+  if (label < disparities)
+    min = hn::Min(min, hn::Or(hn::LoadU(words, sums + label), beyond(disparities, label)));
+  return min_lane(words, min);
 }
 
-// The first label with a sum that occurs. Looks at all labels, because a branch would often be mispredicted.
-HWY_INLINE int first_with(const std::uint16_t* sums, int labels, std::uint16_t sum) {
+// The first label with a sum, which must occur. Looks at all: a branch would often be mispredicted.
+HWY_INLINE int first_with(const std::uint16_t* sums, int disparities, std::uint16_t sum) {
   const Words words;
   const int lanes = static_cast<int>(hn::Lanes(words));
   const auto wanted = hn::Set(words, sum);
   std::intptr_t first = 0;
-  for (int label = (labels - 1) / lanes * lanes; label >= 0; label -= lanes) {
+  for (int label = (disparities - 1) / lanes * lanes; label >= 0; label -= lanes) {
     const std::intptr_t found = hn::FindFirstTrue(words, hn::Eq(hn::LoadU(words, sums + label), wanted));
     first = found >= 0 ? label + found : first;
   }
   return static_cast<int>(first);
 }
 
-// Offers the labels of some pixels, from `i` on, to the right pixels that they lead to. Lowest labels win ties: they come
-// first from left to right, and last from right to left.
+// Offers all labels of `count` pixels from `i` on to right pixels. Ties as in DecisionRow::offer().
 template <bool leftward, int count>
 void offer_all(const DecisionRow& row, int i) {
   const Words words;
-  constexpr int way = leftward ? -1 : 1;
-  const std::int64_t to = row.right_first - way * i, first = leftward ? to : to - (count - 1);
-  const int labels = row.labels + count - 1;
+  const std::int64_t to = row.right_first - (leftward ? -i : i), first = leftward ? to : to - (count - 1);
+  const int labels = row.disparities + count - 1;
   if (first + labels <= 0 || first >= row.right_width) return;
   for (int e = 0; e < labels; e += static_cast<int>(hn::Lanes(words))) {
-    std::uint16_t *lowest = row.right_lowest + first + e, *taken = row.right_labels + first + e;
+    std::uint16_t *lowest = row.right.sums + first + e, *taken = row.right.labels + first + e;
     auto known = hn::LoadU(words, lowest), label_of_known = hn::LoadU(words, taken);
     for (int k = 0; k < count; ++k) {
       const int label = e - (leftward ? k : count - 1 - k);
@@ -61,18 +60,6 @@ void offer_all(const DecisionRow& row, int i) {
   }
 }
 
-// Offers only the best label of a pixel.
-template <bool leftward>
-HWY_INLINE void offer_best(const DecisionRow& row, int i) {
-  const Decided& found = row.decided[i];
-  const std::int64_t to = row.right_first - (leftward ? -i : i) + found.label;
-  if (to < 0 || to >= row.right_width) return;
-  std::uint16_t& lowest = row.right_lowest[to];
-  if (leftward ? found.best > lowest : found.best >= lowest) return;
-  lowest = found.best;
-  row.right_labels[to] = found.label;
-}
-
 HWY_INLINE void fill_highest(std::uint16_t* sums, int first, int last) {
   std::fill(sums + first, sums + last, highest<std::uint16_t>);
 }
@@ -84,31 +71,31 @@ HWY_INLINE bool is_decided(const DecisionRow& row, int i) {
 
 template <bool leftward>
 HWY_INLINE void decide_pixel(const DecisionRow& row, int i) {
-  const int labels = row.labels;
+  const int labels = row.disparities;
   std::uint16_t* sums = row.sums + i * row.step;
   fill_highest(sums, is_decided<leftward>(row, i) ? labels : 0, static_cast<int>(pitch(labels)));
   if (!is_decided<leftward>(row, i)) return;
-  Decided& found = row.decided[i];
-  found.best = lowest_sum(sums, labels);
-  const int label = first_with(sums, labels, found.best);
-  found.label = static_cast<std::uint16_t>(label);
-  found.before = sums[std::max(0, label - 1)];
-  found.after = sums[std::min(labels - 1, label + 1)];
-  if (row.right == RightLabels::best) offer_best<leftward>(row, i);
+  Winner& winner = row.winners[i];
+  winner.best = min_sum(sums, labels);
+  const int label = first_with(sums, labels, winner.best);
+  winner.label = static_cast<std::uint16_t>(label);
+  winner.before = sums[std::max(0, label - 1)];
+  winner.after = sums[std::min(labels - 1, label + 1)];
+  if (row.right_labels == RightLabels::best) row.offer(i, winner);
 }
 
 HWY_INLINE void find_rival(const DecisionRow& row, int i) {
   std::uint16_t* sums = row.sums + i * row.step;
-  Decided& found = row.decided[i];
-  fill_highest(sums, std::max(0, found.label - 1), std::min(row.labels, found.label + 2));
-  found.rival = lowest_sum(sums, row.labels);
+  Winner& winner = row.winners[i];
+  fill_highest(sums, std::max(0, winner.label - 1), std::min(row.disparities, winner.label + 2));
+  winner.rival = min_sum(sums, row.disparities);
 }
 
-// Some pixels at a time: so the right map, which they share, is read and written once for all of them.
+// Several pixels at a time, so that the right map is read and written once for all of them.
 template <bool leftward, int count>
 void decide_pixels(const DecisionRow& row, int i) {
   for (int k = 0; k < count; ++k) decide_pixel<leftward>(row, i + k);
-  if (row.right == RightLabels::all) offer_all<leftward, count>(row, i);
+  if (row.right_labels == RightLabels::all) offer_all<leftward, count>(row, i);
   if (!row.wants_rival) return;
   for (int k = 0; k < count; ++k)
     if (is_decided<leftward>(row, i + k)) find_rival(row, i + k);
@@ -122,12 +109,12 @@ void decide_as(const DecisionRow& row) {
   for (; i < row.count; ++i) decide_pixels<leftward, 1>(row, i);
 }
 
-void decide_here(const DecisionRow& row) {
-  row.way < 0 ? decide_as<true>(row) : decide_as<false>(row);
+void find_winners_here(const DecisionRow& row) {
+  row.direction < 0 ? decide_as<true>(row) : decide_as<false>(row);
 }
 
-std::uint16_t lowest_of_here(const std::uint16_t* sums, int labels) {
-  return lowest_sum(sums, labels);
+std::uint16_t min_of_here(const std::uint16_t* sums, int disparities) {
+  return min_sum(sums, disparities);
 }
 
 }  // namespace parallax::semi_global::HWY_NAMESPACE
@@ -136,15 +123,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::semi_global {
 
-HWY_EXPORT(decide_here);
-HWY_EXPORT(lowest_of_here);
+HWY_EXPORT(find_winners_here);
+HWY_EXPORT(min_of_here);
 
-void decide(const DecisionRow& row) {
-  HWY_DYNAMIC_DISPATCH(decide_here)(row);
+void find_winners(const DecisionRow& row) {
+  HWY_DYNAMIC_DISPATCH(find_winners_here)(row);
 }
 
-std::uint16_t lowest_of(const std::uint16_t* sums, int labels) {
-  return HWY_DYNAMIC_DISPATCH(lowest_of_here)(sums, labels);
+std::uint16_t min_of(const std::uint16_t* sums, int disparities) {
+  return HWY_DYNAMIC_DISPATCH(min_of_here)(sums, disparities);
 }
 
 }  // namespace parallax::semi_global

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that the inner loops of semi-global matching share.
+// Helpers that the inner loops of semi-global matching share.
 
 // Included once for each instruction set.
 #if defined(PARALLAX_SEMI_GLOBAL_LANES) == defined(HWY_TARGET_TOGGLE)
@@ -26,28 +26,28 @@ template <class Element>
 inline constexpr Element highest = std::numeric_limits<Element>::max();
 
 template <class Tag>
-HWY_INLINE std::uint16_t lowest_lane(Tag tag, hn::Vec<Tag> v) {
+HWY_INLINE std::uint16_t min_lane(Tag tag, hn::Vec<Tag> v) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (hn::MaxLanes(tag) * sizeof(hn::TFromD<Tag>) > 16) {
     const hn::Half<Tag> half;
-    return lowest_lane(half, hn::Min(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+    return min_lane(half, hn::Min(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
   }
 #endif
   return hn::GetLane(hn::MinOfLanes(tag, v));
 }
 
-// All bits set in the lanes from `label` on that are beyond the last label.
-HWY_INLINE hn::Vec<Words> beyond(int labels, int label) {
-  constexpr int most = vector_bytes / 2, lanes = hn::MaxLanes(Words());
+// All bits set in the lanes, of those from `label` on, that are beyond the disparities.
+HWY_INLINE hn::Vec<Words> beyond(int disparities, int label) {
+  constexpr int half = vector_bytes / 2, lanes = hn::MaxLanes(Words());
   alignas(vector_bytes) static constexpr auto bits = [] {
     struct Bits {
-      std::uint16_t of[2 * most] = {};
+      std::uint16_t of[2 * half] = {};
     } made;
-    for (int i = most; i < 2 * most; ++i) made.of[i] = 65535;
+    for (int i = half; i < 2 * half; ++i) made.of[i] = 65535;
     return made;
   }();
-  const int left = labels - label;
-  return hn::LoadU(Words(), bits.of + most - (left < 0 ? 0 : left < lanes ? left : lanes));
+  const int left = disparities - label;
+  return hn::LoadU(Words(), bits.of + half - (left < 0 ? 0 : left < lanes ? left : lanes));
 }
 
 }  // namespace parallax::semi_global::HWY_NAMESPACE

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The specification of semi-global matching, written directly from semi_global.h: one path, one pixel and one label at
-// a time.
+// The specification of semi-global matching, straight from semi_global.h: one path, pixel, label at a time.
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,7 +15,7 @@ namespace {
 
 using refine::Beliefs, refine::code, refine::no_value;
 
-// `labels` numbers for each pixel.
+// A number for each pixel and label.
 struct Volume {
   int* values = nullptr;
   Size size;
@@ -63,13 +62,13 @@ class Reference final : public host::Plan {
   }
 
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
-    add_up(pair, false);
+    aggregate(pair, false);
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x) decide(x, y, map);
     if (checks_left_right_ && parameters_.right_map != RightMap::match) decide_right_from_sums(pair);
     clock.finish("match");
     if (!checks_left_right_ || parameters_.right_map != RightMap::match) return;
-    add_up(pair, true);
+    aggregate(pair, true);
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x)
         right_disparity_.at(size_.width - 1 - x, y) =
@@ -77,30 +76,30 @@ class Reference final : public host::Plan {
     clock.finish("right_match");
   }
 
-  // The sums over all paths, of the pair or of the mirrored one.
-  void add_up(const StereoPair& pair, bool mirrored) {
+  // The sums over all paths, for the pair or the mirrored one.
+  void aggregate(const StereoPair& pair, bool mirrored) {
     data_costs_.prepare(pair, mirrored);
     find_costs();
     std::fill_n(sums_.values, size_.pixels() * static_cast<std::size_t>(model_.labels), 0);
     for (const Step step : steps_of(parameters_.paths)) {
-      follow(step);
+      find_path_costs(step);
       for (std::size_t i = 0; i < size_.pixels() * static_cast<std::size_t>(model_.labels); ++i)
         sums_.values[i] += path_.values[i];
     }
   }
 
-  // C: the data costs of the pixels of a window, added up, and those of row offsets. Sums over paths are still unused, so
-  // pixels' costs go there.
+  // C: the data costs, summed over windows, and the costs of row offsets. The volume of sums is still unused,
+  // so it holds the costs of single pixels.
   void find_costs() {
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x)
         for (int label = 0; label < model_.labels; ++label)
           sums_.at(x, y)[label] = std::max(0, static_cast<int>(data_costs_.at(x, y, label)));
-    add_up_windows();
+    sum_windows();
     if (prior_.exists()) add_row_prior();
   }
 
-  void add_up_windows() const {
+  void sum_windows() const {
     const int reach = parameters_.window / 2;
     for (int y = 0; y < size_.height; ++y) {
       for (int x = 0; x < size_.width; ++x) {
@@ -122,7 +121,7 @@ class Reference final : public host::Plan {
     for (int square = 0; square < prior_.squares().height; ++square) {
       prior_.for_rows(square, [&](int y) {
         for (int x = 0; x + RowPrior::group <= size_.width; x += RowPrior::group)
-          for (int row = 0; row < model_.row_offsets; ++row) prior_.add(x, y, row, least_of_group(x, y, row));
+          for (int row = 0; row < model_.row_offsets; ++row) prior_.add(x, y, row, min_of_group(x, y, row));
       });
     }
     prior_.fit();
@@ -132,20 +131,20 @@ class Reference final : public host::Plan {
           costs_.at(x, y)[label] += prior_.cost(prior_.expected(x, y), label / disparities);
   }
 
-  int least_of_group(int x, int y, int row) const {
-    int least = std::numeric_limits<int>::max();
+  int min_of_group(int x, int y, int row) const {
+    int min = std::numeric_limits<int>::max();
     for (int d = 0; d < model_.disparities(); ++d) {
       int sum = 0;
       for (int i = 0; i < RowPrior::group; ++i) sum += sums_.at(x + i, y)[row * model_.disparities() + d];
-      least = std::min(least, sum);
+      min = std::min(min, sum);
     }
-    return least;
+    return min;
   }
 
   bool uses_pixels_beside() const { return parameters_.aggregation == Aggregation::mgm; }
 
-  // The path costs L_r of all pixels, in an order in which what a pixel depends on comes before it.
-  void follow(Step step) const {
+  // The path costs L_r of all pixels, each after the pixels on which it depends.
+  void find_path_costs(Step step) const {
     const Step beside = uses_pixels_beside() ? step.turned() : step;
     const Step way{step.x + beside.x, step.y + beside.y};
     const auto in_order = [](int i, int count, int way) { return way < 0 ? count - 1 - i : i; };
@@ -165,16 +164,16 @@ class Reference final : public host::Plan {
     const Before before = pixel_before(step, x, y);
     const Before beside = uses_pixels_beside() ? pixel_before(step.turned(), x, y) : Before{};
     for (int label = 0; label < model_.labels; ++label) {
-      int brought = transition(before, label);
-      if (uses_pixels_beside()) brought = (brought + transition(beside, label) + 1) / 2;
-      path_.at(x, y)[label] = costs_.at(x, y)[label] + brought;
+      int cost = transition(before, label);
+      if (uses_pixels_beside()) cost = (cost + transition(beside, label) + 1) / 2;
+      path_.at(x, y)[label] = costs_.at(x, y)[label] + cost;
     }
   }
 
   // A pixel that a path comes from.
   struct Before {
     const int* path;  // its path costs; null beyond the border
-    int least;        // the lowest of them
+    int min;          // the lowest of them
     int large_jump;   // P2, from there
   };
 
@@ -185,7 +184,7 @@ class Reference final : public host::Plan {
     return {path, *std::min_element(path, path + model_.labels), large_jump(x, y, before_x, before_y)};
   }
 
-  // T_r(p − r, label): what changing to the label costs, more than the lowest cost of the pixel before.
+  // T_r(p − r, label): the cost of the label along the path, above the minimum of the pixel before.
   int transition(const Before& before, int label) const {
     if (before.path == nullptr) return 0;
     const int disparities = model_.disparities(), d = label % disparities;
@@ -193,8 +192,8 @@ class Reference final : public host::Plan {
     int lowest = std::min(row[d], *std::min_element(row, row + disparities) + before.large_jump);
     if (d > 0) lowest = std::min(lowest, row[d - 1] + parameters_.small_jump);
     if (d + 1 < disparities) lowest = std::min(lowest, row[d + 1] + parameters_.small_jump);
-    if (model_.row_offsets > 1) lowest = std::min(lowest, before.least + parameters_.row_jump);
-    return lowest - before.least;
+    if (model_.row_offsets > 1) lowest = std::min(lowest, before.min + parameters_.row_jump);
+    return lowest - before.min;
   }
 
   int large_jump(int x, int y, int before_x, int before_y) const {
@@ -223,8 +222,8 @@ class Reference final : public host::Plan {
     refine::reject(Status::ambiguous, x, y, map);
   }
 
-  // A right pixel takes the label with the lowest sum of those that left pixels have for it, or of those that left
-  // pixels have taken; ties go to the lowest.
+  // A right pixel takes the label with the lowest sum of those that left pixels have for it, or of those that
+  // left pixels have taken; ties go to the lowest.
   void decide_right_from_sums(const StereoPair& pair) {
     for (int y = 0; y < size_.height; ++y) {
       for (int right_x = 0; right_x < size_.width; ++right_x) {

@@ -29,7 +29,7 @@ std::vector<float> semi_global_costs(const SemiGlobalParameters& parameters, con
 namespace semi_global {
 
 std::span<const Step> steps_of(int paths) {
-  // StereoSGBM's steps come first.
+  // Those of StereoSGBM first.
   static constexpr Step eight[] = {{1, 0}, {-1, 0}, {1, 1}, {0, 1}, {-1, 1}, {1, -1}, {0, -1}, {-1, -1}};
   static constexpr Step four[] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
   if (paths == 4) return four;
@@ -38,8 +38,7 @@ std::span<const Step> steps_of(int paths) {
 
 namespace {
 
-// The highest data cost of a pixel that leaves room for the window's other pixels, for row offsets, and for
-// P2 on each path.
+// The highest data cost that leaves room for the rest of the window, for row offsets and P2 on each path.
 int highest_cost_that_fits(const Model& model) {
   const SemiGlobalParameters& p = model.parameters;
   return (highest_sum / p.paths - model.highest_jump() - model.highest_row_cost()) / (p.window * p.window);
@@ -89,7 +88,7 @@ Model make_model(const SemiGlobalParameters& p) {
   return model;
 }
 
-// Approximate, because paths are unbounded.
+// Paths have no end, so tiles are approximate.
 Margins margins(const SemiGlobalParameters& parameters, Size size, int padding) {
   return data_cost::margins(make_model(parameters), size, parameters.refine.left_right_check,
                             padding + parameters.window / 2);

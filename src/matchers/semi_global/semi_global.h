@@ -5,23 +5,23 @@
 //   T_r(q, d) = min( L_r(q, d), L_r(q, d ± 1) + P1, min_k L_r(q, k) + P2 ) − min_k L_r(q, k)
 //
 // where C is the sum of the data costs over a window, T is 0 beyond the border, and P2 depends on the
-// difference in gray between p and q. The label of a pixel is the one with the lowest sum S(p, d) = Σ_r
-// L_r(p, d); ties go to the lowest label.
+// difference in gray between p and q. The label of a pixel is that with the lowest sum
+// S(p, d) = Σ_r L_r(p, d); ties go to the lowest label.
 //
-// MGM, Facciolo, de Franchis & Meinhardt 2015: T_r(p − r, d) is replaced by the mean, rounded up, of T_r(p −
-// r, d) and T_r(p − r', d), where r' is r turned by a right angle, (dx, dy) → (−dy, dx). Beyond the border, T
-// is 0.
+// MGM, Facciolo, de Franchis & Meinhardt 2015: T_r(p − r, d) is replaced by the mean, rounded up, of
+// T_r(p − r, d) and T_r(p − r', d), where r' is r turned by a right angle, (dx, dy) → (−dy, dx). Beyond the
+// border, a T is 0.
 //
 // With row_tolerance, a label is a disparity d and a row offset v, ordered by v, then d, and
 //
 //   T_r(q, d, v) = min( L_r(q, d, v), L_r(q, d ± 1, v) + P1, min_k L_r(q, k, v) + P2, min L_r(q) + P3 )
 //                  − min L_r(q)
 //
-// where P3 does not depend on gray, because row offsets do not follow image edges. C also grows with the
-// distance of v from a surface of row offsets that is fitted to the whole pair (row_prior.h).
+// where P3 does not depend on gray: row offsets do not follow image edges. C also grows with the distance of
+// v from a surface of row offsets that fits the whole pair (row_prior.h).
 //
-// All numbers are integers. L lies in [0, C + P2], or P3 where that is higher. It fits in bytes if the
-// highest C and that jump add up to at most 255, and in 16 bits otherwise; S always fits in 16 bits.
+// All numbers are integers. L lies in [0, C + P2], or P3 where that is higher, so it fits bytes where the
+// highest C and that jump add up to at most 255, and 16 bits otherwise; S always fits 16 bits.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ namespace parallax::semi_global {
 // The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
-// See parallax::energy().
+// As parallax::energy().
 double energy(const SemiGlobalParameters& parameters, const StereoPair& pair, View<const float> disparity);
 
 std::unique_ptr<detail::Plan> make_reference(const SemiGlobalParameters&, const Device&, const ImageFormat&);
@@ -54,7 +54,7 @@ std::unique_ptr<detail::Plan> make_cuda(const SemiGlobalParameters&, const Devic
 std::unique_ptr<detail::Plan> make_opencl(const SemiGlobalParameters&, const Device&, const ImageFormat&);
 detail::TuningSpace cuda_tuning_space(const SemiGlobalParameters&, const Device&, const ImageFormat&);
 
-// 65535 means that there is no sum.
+// The highest sum; 65535 stands for none.
 inline constexpr int highest_sum = 65534;
 inline constexpr int highest_jump = 8191;
 
@@ -64,7 +64,7 @@ struct Step {
   Step turned() const { return {-y, x}; }
 };
 
-// The steps of 4, 5 or 8 paths.
+// Of 4, 5 or 8 paths.
 std::span<const Step> steps_of(int paths);
 
 // Values derived from the parameters. Costs are in units.
@@ -72,18 +72,18 @@ struct Model : data_cost::CostModel {
   SemiGlobalParameters parameters;
   std::vector<int> large_jumps;  // P2, by edge_index() of the difference in gray
 
-  // The highest data cost of a single pixel.
+  // Of a pixel, and of a window.
   int highest_pixel_cost() const {
     return static_cast<int>(cost == DataCost::volume ? volume_limit : highest_data_cost());
   }
-  // The maximum cost of a row offset that deviates from the expected one (row_prior.h).
+  // What a row offset costs at most, because it is not the one that is expected (row_prior.h).
   int highest_row_cost() const {
     return static_cast<int>(std::ceil(parameters.row_prior * static_cast<float>(row_offsets - 1)));
   }
   int highest_cost() const {
     return parameters.window * parameters.window * highest_pixel_cost() + highest_row_cost();
   }
-  // The maximum of T.
+  // The most that T can be.
   int highest_jump() const {
     return row_offsets == 1 ? parameters.large_jump : std::max(parameters.large_jump, parameters.row_jump);
   }
@@ -99,13 +99,13 @@ struct Model : data_cost::CostModel {
   }
 };
 
-// \throws Error (argument) if sums do not fit in 16 bits
+// \throws Error (argument) where sums do not fit 16 bits
 Model make_model(const SemiGlobalParameters& parameters);
 
 // \throws Error (argument) as make_model() and data_cost::margins() do
 Margins margins(const SemiGlobalParameters& parameters, Size size, int padding);
 
-// Whether the lowest sum of another label, more than one away, is too close to the lowest sum of all.
+// Whether the lowest sum of another label, more than one away, is too near to the lowest of all.
 inline bool is_ambiguous(const refine::Beliefs& sums, int uniqueness) {
   return sums.rival < refine::no_value &&
          sums.rival * static_cast<float>(100 - uniqueness) < sums.best * 100.0f;

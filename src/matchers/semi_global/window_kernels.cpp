@@ -15,26 +15,25 @@
 HWY_BEFORE_NAMESPACE();
 namespace parallax::semi_global::HWY_NAMESPACE {
 
-// Turns
+// Transposition
 
 #if HWY_TARGET == HWY_SCALAR
 
 template <class Element>
-void turn_as(const Turn& turn) {
-  const auto* from = static_cast<const Element*>(turn.from);
-  auto* to = static_cast<Element*>(turn.to);
-  for (int pixel = 0; pixel < turn.pixels; ++pixel)
-    for (int label = 0; label < pitch(turn.labels); ++label)
-      to[pixel * turn.step + label] =
-          label < turn.labels ? from[label * turn.stride + pixel] : highest<Element>;
+void transpose_as(const Transposition& t) {
+  const auto* from = static_cast<const Element*>(t.from);
+  auto* to = static_cast<Element*>(t.to);
+  for (int pixel = 0; pixel < t.pixels; ++pixel)
+    for (int label = 0; label < pitch(t.disparities); ++label)
+      to[pixel * t.step + label] = label < t.disparities ? from[label * t.stride + pixel] : highest<Element>;
 }
 
 #else
 
-// Interleaving the halves of `side` rows, as often as a half can be halved, transposes a square.
+// Interleaving the two halves of the `side` rows log₂(side) times transposes a square.
 template <class Element, int side>
-HWY_INLINE void turn_square(const Element* const* rows, std::ptrdiff_t at, Element* to, std::ptrdiff_t step,
-                            int pixels) {
+HWY_INLINE void transpose_square(const Element* const* rows, std::ptrdiff_t at, Element* to,
+                                 std::ptrdiff_t step, int pixels) {
   const hn::FixedTag<Element, side> tag;
   using Vector = hn::Vec<decltype(tag)>;
   Vector here[side], next[side];
@@ -54,44 +53,43 @@ HWY_INLINE void turn_square(const Element* const* rows, std::ptrdiff_t at, Eleme
 }
 
 template <class Element>
-void turn_as(const Turn& turn) {
+void transpose_as(const Transposition& t) {
   constexpr int side = 16 / sizeof(Element);
-  const auto* from = static_cast<const Element*>(turn.from);
-  auto* to = static_cast<Element*>(turn.to);
+  const auto* from = static_cast<const Element*>(t.from);
+  auto* to = static_cast<Element*>(t.to);
   Element beyond[data_cost::most_at_once + side];
-  std::fill(beyond, beyond + turn.pixels + side, highest<Element>);
-  for (int label = 0; label < pitch(turn.labels); label += side) {
+  std::fill(beyond, beyond + t.pixels + side, highest<Element>);
+  for (int label = 0; label < pitch(t.disparities); label += side) {
     const Element* rows[side];
     for (int i = 0; i < side; ++i)
-      rows[i] = label + i < turn.labels ? from + (label + i) * turn.stride : beyond;
-    for (int pixel = 0; pixel < turn.pixels; pixel += side)
-      turn_square<Element, side>(rows, pixel, to + pixel * turn.step + label, turn.step, turn.pixels - pixel);
+      rows[i] = label + i < t.disparities ? from + (label + i) * t.stride : beyond;
+    for (int pixel = 0; pixel < t.pixels; pixel += side)
+      transpose_square<Element, side>(rows, pixel, to + pixel * t.step + label, t.step, t.pixels - pixel);
   }
 }
 
 #endif
 
-void turn_costs_here(const Turn& turn) {
-  turn.element_bytes == 1 ? turn_as<std::uint8_t>(turn) : turn_as<std::uint16_t>(turn);
+void transpose_costs_here(const Transposition& t) {
+  t.element_bytes == 1 ? transpose_as<std::uint8_t>(t) : transpose_as<std::uint16_t>(t);
 }
 
-// Additions
+// Costs of row offsets
 
 template <class Element>
-void add_to_costs_as(const Additions& additions) {
+void add_row_costs_as(const AddedRowCosts& added) {
   const hn::ScalableTag<Element> tag;
-  auto* costs = static_cast<Element*>(additions.costs);
-  for (int i = 0; i < additions.count; ++i, costs += pitch(additions.labels)) {
-    if (additions.numbers[i] == 0) continue;
-    const auto number = hn::Set(tag, static_cast<Element>(additions.numbers[i]));
-    for (int label = 0; label < additions.labels; label += static_cast<int>(hn::Lanes(tag)))
-      hn::StoreU(hn::SaturatedAdd(hn::LoadU(tag, costs + label), number), tag, costs + label);
+  auto* costs = static_cast<Element*>(added.costs);
+  for (int i = 0; i < added.count; ++i, costs += pitch(added.disparities)) {
+    if (added.row_costs[i] == 0) continue;
+    const auto row_cost = hn::Set(tag, static_cast<Element>(added.row_costs[i]));
+    for (int label = 0; label < added.disparities; label += static_cast<int>(hn::Lanes(tag)))
+      hn::StoreU(hn::SaturatedAdd(hn::LoadU(tag, costs + label), row_cost), tag, costs + label);
   }
 }
 
-void add_to_costs_here(const Additions& additions) {
-  additions.element_bytes == 1 ? add_to_costs_as<std::uint8_t>(additions)
-                               : add_to_costs_as<std::uint16_t>(additions);
+void add_row_costs_here(const AddedRowCosts& added) {
+  added.element_bytes == 1 ? add_row_costs_as<std::uint8_t>(added) : add_row_costs_as<std::uint16_t>(added);
 }
 
 // Windows
@@ -103,14 +101,14 @@ HWY_INLINE hn::Vec<Words> load_words(const std::uint16_t* from) {
   return hn::LoadU(Words(), from);
 }
 
-// Windows move along a row: each adds the column that it reaches, and loses the one that it leaves. `known_window`: the
-// number of rows of a window, or 0.
+// Running sums of windows along a row: each window adds the column that enters it and subtracts the one that
+// leaves. `known_window`: the number of rows of a window if it is known at compile time, or 0.
 template <class Cost, int known_window>
 class Windows {
  public:
   explicit Windows(const WindowRow& row)
       : row_(row),
-        step_(pitch(row.labels)),
+        step_(pitch(row.disparities)),
         window_(known_window > 0 ? known_window : 2 * row.reach + 1),
         sums_(row.scratch),
         columns_(row.scratch + step_) {}
@@ -128,27 +126,27 @@ class Windows {
     }
   }
 
-  // Writes the sums of a pixel, and returns the lowest in the lanes of a vector.
+  // Writes the sums of a pixel, and returns a vector whose lowest lane is the minimum of them.
   HWY_INLINE hn::Vec<Words> move_to(int x, std::uint16_t* out) const {
-    auto least = hn::Set(Words(), highest<std::uint16_t>);
+    auto min = hn::Set(Words(), highest<std::uint16_t>);
     const Column entering(*this, x + row_.reach);
     std::uint16_t *kept = kept_column(x + row_.reach), *sums = sums_;
     const std::uint16_t* leaving = kept_column(x - row_.reach);
-    const int labels = row_.labels;
+    const int disparities = row_.disparities;
     for (int label = 0; label < step_; label += lanes_) {
       const auto column = entering.sum(label);
       const auto all = hn::Add(hn::LoadU(Words(), sums + label), column);
-      const auto sum = label + lanes_ <= labels ? all : hn::Or(all, beyond(labels, label));
+      const auto sum = label + lanes_ <= disparities ? all : hn::Or(all, beyond(disparities, label));
       hn::StoreU(sum, Words(), out + label);
-      least = hn::Min(least, sum);
+      min = hn::Min(min, sum);
       hn::StoreU(column, Words(), kept + label);
       hn::StoreU(hn::Sub(all, hn::LoadU(Words(), leaving + label)), Words(), sums + label);
     }
-    return least;
+    return min;
   }
 
  private:
-  // The costs of a column of the windows.
+  // The costs of one column of the windows.
   struct Column {
     HWY_INLINE Column(const Windows& windows, int x) : window(windows.window_) {
       const WindowRow& row = windows.row_;
@@ -162,7 +160,7 @@ class Windows {
       return sum;
     }
     int window;
-    const Cost* costs[known_window > 0 ? known_window : most_window];
+    const Cost* costs[known_window > 0 ? known_window : max_window];
   };
 
   HWY_INLINE std::uint16_t* kept_column(int x) const { return columns_ + (x + window_) % window_ * step_; }
@@ -173,12 +171,12 @@ class Windows {
   std::uint16_t *const sums_, *const columns_;
 };
 
-void write_bytes(const std::uint16_t* sums, std::uint16_t least, const WindowRow& row, std::uint8_t* out) {
+void write_bytes(const std::uint16_t* sums, std::uint16_t min, const WindowRow& row, std::uint8_t* out) {
   const hn::RebindToSigned<Words> integers;
   const hn::Rebind<std::uint8_t, Words> bytes;
-  const auto subtracted = hn::Set(Words(), row.subtracts_least ? least : std::uint16_t{0});
+  const auto subtracted = hn::Set(Words(), row.subtracts_min ? min : std::uint16_t{0});
   const auto limit = hn::Set(Words(), static_cast<std::uint16_t>(row.limit));
-  const std::ptrdiff_t step = pitch(row.labels);
+  const std::ptrdiff_t step = pitch(row.disparities);
   for (int label = 0; label < step; label += static_cast<int>(hn::Lanes(Words()))) {
     const auto above = hn::Min(hn::Sub(hn::LoadU(Words(), sums + label), subtracted), limit);
     hn::StoreU(hn::DemoteTo(bytes, hn::BitCast(integers, above)), bytes, out + label);
@@ -186,31 +184,31 @@ void write_bytes(const std::uint16_t* sums, std::uint16_t least, const WindowRow
 }
 
 template <class Cost, int known_window>
-void add_up_windows_of(const WindowRow& row) {
+void sum_windows_of(const WindowRow& row) {
   const Windows<Cost, known_window> windows(row);
   windows.begin();
   for (int x = row.first; x < row.last; ++x) {
     std::uint16_t* sums = row.sums + (x - row.first) * row.step;
-    const auto least = windows.move_to(x, sums);
+    const auto min = windows.move_to(x, sums);
     if (row.bytes == nullptr) continue;
-    write_bytes(sums, lowest_lane(Words(), least), row, row.bytes + (x - row.first) * row.step);
+    write_bytes(sums, min_lane(Words(), min), row, row.bytes + (x - row.first) * row.step);
   }
 }
 
 template <class Cost>
-void add_up_windows_as(const WindowRow& row) {
+void sum_windows_as(const WindowRow& row) {
   switch (row.reach) {
     case 0:
-      return add_up_windows_of<Cost, 1>(row);
+      return sum_windows_of<Cost, 1>(row);
     case 1:
-      return add_up_windows_of<Cost, 3>(row);
+      return sum_windows_of<Cost, 3>(row);
     default:
-      return add_up_windows_of<Cost, 0>(row);
+      return sum_windows_of<Cost, 0>(row);
   }
 }
 
-void add_up_windows_here(const WindowRow& row) {
-  row.pixel_bytes == 1 ? add_up_windows_as<std::uint8_t>(row) : add_up_windows_as<std::uint16_t>(row);
+void sum_windows_here(const WindowRow& row) {
+  row.pixel_bytes == 1 ? sum_windows_as<std::uint8_t>(row) : sum_windows_as<std::uint16_t>(row);
 }
 
 }  // namespace parallax::semi_global::HWY_NAMESPACE
@@ -219,20 +217,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::semi_global {
 
-HWY_EXPORT(turn_costs_here);
-HWY_EXPORT(add_to_costs_here);
-HWY_EXPORT(add_up_windows_here);
+HWY_EXPORT(transpose_costs_here);
+HWY_EXPORT(add_row_costs_here);
+HWY_EXPORT(sum_windows_here);
 
-void turn_costs(const Turn& turn) {
-  HWY_DYNAMIC_DISPATCH(turn_costs_here)(turn);
+void transpose_costs(const Transposition& t) {
+  HWY_DYNAMIC_DISPATCH(transpose_costs_here)(t);
 }
 
-void add_to_costs(const Additions& additions) {
-  HWY_DYNAMIC_DISPATCH(add_to_costs_here)(additions);
+void add_row_costs(const AddedRowCosts& added) {
+  HWY_DYNAMIC_DISPATCH(add_row_costs_here)(added);
 }
 
-void add_up_windows(const WindowRow& row) {
-  HWY_DYNAMIC_DISPATCH(add_up_windows_here)(row);
+void sum_windows(const WindowRow& row) {
+  HWY_DYNAMIC_DISPATCH(sum_windows_here)(row);
 }
 
 }  // namespace parallax::semi_global

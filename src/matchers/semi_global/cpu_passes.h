@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedule of semi-global matching on the CPU: sweeps over the rows, their passes, and bands of rows.
+//
+// A sweep goes through the rows once, downwards or upwards, and follows all paths that come from the row
+// before it or along the row. With 4 or 8 paths there are two sweeps: each stores its sums of the first half
+// of the rows that it visits, then adds to those that the other one has stored, and decides. So there is one
+// volume of sums; with 5 paths, none.
+//
+// Threads take bands of a few rows. In a band, a pass goes through the pixels of all its rows in one
+// direction, tile by tile; tiles are skewed, because a path may come from the pixel above and ahead. A pass
+// waits until the same pass of the band before is two tiles ahead.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "core/arena.h"
+#include "core/workers.h"
+#include "matchers/semi_global/cpu_kernels.h"
+#include "matchers/semi_global/cpu_layout.h"
+
+namespace parallax::semi_global {
+
+// Memory of a Line for the paths [first_path, last_path), with a pixel and a vector more on either side.
+class LineMemory {
+ public:
+  void reserve(const Layout& layout, int pixels, int first_path, int last_path, Arena& arena) {
+    margin_ = vector_bytes + layout.step() * layout.path_bytes;
+    bytes_ = layout.elements(pixels + 2) * static_cast<std::size_t>(layout.path_bytes) + 2 * vector_bytes;
+    first_path_ = first_path, last_path_ = last_path;
+    for (int p = first_path; p < last_path; ++p)
+      line_.paths[p] = behind(arena.reserve<std::byte>(bytes_), margin_);
+    minima_per_pixel_ = minima_per_pixel(layout.row_offsets);
+    minima_ = static_cast<std::size_t>(minima_per_pixel_ * (pixels + 2));
+    line_.minima = behind(arena.reserve<std::uint32_t>(minima_), minima_per_pixel_);
+  }
+
+  // Makes all transition costs from the line 0, as they are from pixels beyond the border.
+  void clear() const {
+    for (int p = first_path_; p < last_path_; ++p)
+      std::memset(static_cast<std::byte*>(line_.paths[p]) - margin_, 0, bytes_);
+    std::fill_n(line_.minima - minima_per_pixel_, minima_, 0u);
+  }
+
+  const Line& line() const { return line_; }
+
+ private:
+  Line line_ = {};
+  std::ptrdiff_t margin_ = 0;
+  std::size_t bytes_ = 0, minima_ = 0;
+  int first_path_ = 0, last_path_ = 0, minima_per_pixel_ = 0;
+};
+
+// Number of tiles that a pass has finished in each band.
+class Progress {
+ public:
+  void reserve(int bands, Arena& arena) { tiles_ = arena.reserve<int>(static_cast<std::size_t>(bands)); }
+  void clear(int bands) const { std::fill_n(tiles_, bands, 0); }
+
+  void wait(int band, int wanted) const {
+    const std::atomic_ref<int> tiles(tiles_[band]);
+    for (int now = tiles.load(std::memory_order_acquire); now < wanted;
+         now = tiles.load(std::memory_order_acquire))
+      tiles.wait(now, std::memory_order_acquire);
+  }
+  void tell(int band, int now) const {
+    const std::atomic_ref<int> tiles(tiles_[band]);
+    tiles.store(now, std::memory_order_release);
+    tiles.notify_all();
+  }
+
+ private:
+  int* tiles_ = nullptr;
+};
+
+// Paths that visit the pixels in the same order.
+struct Pass {
+  int direction;  // 1, or −1 from right to left
+  Bundle bundle;
+  LineMemory lines[2] = {};  // rows use them in turn
+  Progress progress = {};
+
+  BundleForm form() const { return form_of(bundle); }
+  bool waits() const { return bundle != Bundle::before; }
+  // The column of pixel i.
+  int column(int i, int width) const { return direction > 0 ? i : width - 1 - i; }
+  void reserve_lines(const Layout& layout, int pixels, Arena& arena) {
+    for (LineMemory& line : lines)
+      line.reserve(layout, pixels, form().keeps_two(0) ? 1 : 0, form().paths, arena);
+  }
+  void clear_lines() const {
+    for (const LineMemory& line : lines) line.clear();
+  }
+};
+
+struct Sweep {
+  int direction;  // 1, or −1 upwards
+  std::vector<Pass> passes;
+};
+
+struct Passes {
+  explicit Passes(const SemiGlobalParameters& parameters) {
+    const bool all = parameters.paths == 8;
+    if (parameters.aggregation == Aggregation::mgm) {
+      const Pass leftward{-1, Bundle::corner}, rightward{1, all ? Bundle::corner_and_sides : Bundle::corner};
+      sweeps = {{1, {leftward, rightward}}, {-1, {leftward, rightward}}};
+      if (all) columns = {{1, Bundle::sides}, {-1, Bundle::sides}};
+    } else if (parameters.paths == 5) {
+      sweeps = {{1, {{-1, Bundle::before}, {1, Bundle::star}}}};
+    } else {
+      const Bundle bundle = all ? Bundle::star : Bundle::cross;
+      sweeps = {{1, {{1, bundle}}}, {-1, {{-1, bundle}}}};
+    }
+  }
+
+  void reserve(const Layout& layout, Arena& arena) {
+    for (Sweep& sweep : sweeps) {
+      for (Pass& pass : sweep.passes) {
+        pass.reserve_lines(layout, layout.size.width, arena);
+        pass.progress.reserve(bands(layout.size.height), arena);
+      }
+    }
+    for (Pass& pass : columns) pass.reserve_lines(layout, layout.size.height, arena);
+  }
+
+  static int bands(int rows) { return divide_round_up(rows, band_rows); }
+  bool has_volume() const { return sweeps.size() > 1; }
+  bool has_columns() const { return !columns.empty(); }
+  bool has_two() const { return sweeps[0].passes.size() > 1; }
+
+  std::vector<Sweep> sweeps;
+  std::vector<Pass> columns;  // of MGM: paths from two pixels of the column before
+};
+
+// What a sweep does with the sums of its rows.
+struct SweepTask {
+  int first, last;  // rows, in the order of the sweep
+  bool adds;        // to the sums in the volume
+  bool decides;     // instead of storing the sums
+};
+
+// A pass over the rows of a band.
+struct Band {
+  const Sweep& sweep;
+  const Pass& pass;
+  const SweepTask& task;
+  bool is_first, is_last;  // of the passes
+  int first, last;         // rows, in the order of the sweep
+  int slot;
+
+  bool decides() const { return is_last && task.decides; }
+};
+
+// Calls run(sweep, band, slot) for all bands of some sweeps. A thread takes the next band when it has
+// finished one, so the bands before a claimed band have been claimed too. A claimed band is always in
+// progress, so waits for it terminate.
+template <class Run>
+void for_bands(const Workers& workers, int sweeps, int bands, const Run& run) {
+  std::atomic<int> next = 0;
+  workers.for_each(workers.slots(), [&](int, int slot) {
+    for (int i = next++; i < sweeps * bands; i = next++) {
+      // Sweeps take turns; with one thread they follow each other, so that it stays with the memory of one.
+      if (workers.slots() > 1)
+        run(i % sweeps, i / sweeps, slot);
+      else
+        run(i / bands, i % bands, slot);
+    }
+  });
+}
+
+}  // namespace parallax::semi_global
