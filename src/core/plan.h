@@ -65,6 +65,7 @@ void allocate(Plan& plan, const PlanOptions& limits);
 // The checks of Matcher::run(), and those of a map alone.
 // \throws Error (argument)
 void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const DisparityMap& map);
+void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const FiniteMap& map);
 void check_map(const Plan& plan, Size size, const DisparityMap& map);
 void check_map(const Plan& plan, Size size, const FiniteMap& map);
 

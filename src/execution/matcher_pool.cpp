@@ -12,7 +12,7 @@
 #include "core/floating_point.h"
 #include "core/workers.h"
 #include "execution/lane.h"
-#include "matchers/registry.h"
+#include "execution/tuned_plan.h"
 
 namespace parallax {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/memory.h"
 #include "core/plan.h"
 #include "core/workers.h"
-#include "matchers/registry.h"
+#include "matchers/planning.h"
 #include "tune/remembered_tuning.h"
 #include "tune/search.h"
 
