@@ -69,6 +69,12 @@ void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pa
 void check_map(const Plan& plan, Size size, const DisparityMap& map);
 void check_map(const Plan& plan, Size size, const FiniteMap& map);
 
+using TimePoint = std::chrono::steady_clock::time_point;
+
+inline double milliseconds_between(TimePoint start, TimePoint end) {
+  return std::chrono::duration<double, std::milli>(end - start).count();
+}
+
 // Measures the stages of a run, which follow one another.
 class StageClock {
  public:
@@ -77,7 +83,7 @@ class StageClock {
   // Ends the stage that began with the last call, or with the clock.
   void finish(const char* stage) {
     const auto now = std::chrono::steady_clock::now();
-    times_.push_back({stage, std::chrono::duration<double, std::milli>(now - start_).count()});
+    times_.push_back({stage, milliseconds_between(start_, now)});
     start_ = now;
   }
   // Begins a stage now: the time since the last call was measured by other means.
@@ -85,7 +91,7 @@ class StageClock {
 
  private:
   std::vector<StageTime>& times_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  TimePoint start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace parallax::detail

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "decision/sub_pixel.h"
-#include "refine/refine.h"
+#include "decision/values.h"
 
 namespace parallax::refine {
 

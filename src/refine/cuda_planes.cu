@@ -3,8 +3,10 @@
 // needs from the nine around it.
 //
 // Specialised by WARPS per block, and plane_definitions().
+#include "decision/cuda_values.h"
 #include "devices/cuda/kernel.h"
 #include "devices/cuda/pair.h"
+#include "refine/cuda_lanes.h"
 #include "refine/cuda_types.h"
 
 using namespace parallax::refine;
@@ -12,8 +14,6 @@ using parallax::cuda::Image;
 
 namespace {
 
-constexpr int lanes = 32;
-constexpr int block_threads = lanes * WARPS;
 constexpr int cell_samples = CELL_SIDE / SAMPLE_STEP;
 // A thread has a sample of the cell.
 constexpr int samples_of_cell = cell_samples * cell_samples;
@@ -21,14 +21,6 @@ static_assert(samples_of_cell == block_threads);
 constexpr int cells_around = 9;
 constexpr int own_cell = 4, outside = 255;  // see planes.h
 constexpr int no_sample = 0x7FFFFFFF;
-constexpr float no_value = __builtin_bit_cast(float, 0x7F800000u);
-
-// Values of Status.
-constexpr uint8 filled = 1, input_masked = 7;
-
-__device__ __forceinline__ bool has_value(float disparity) {
-  return disparity < no_value;
-}
 
 // The integer nearest a/b, ties away from 0; b > 0. A quotient of doubles is faster, and exact below 2^53: its rounding
 // cannot reach the next integer.

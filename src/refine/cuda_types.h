@@ -75,18 +75,4 @@ struct CudaVectorRefit {
   int width, height;
 };
 
-// The output of decisions.
-struct CudaDecision {
-  float* disparity;
-  unsigned char* status;
-  float* confidence;
-  int stride, status_stride;  // of the two float planes; of the status
-  const unsigned char* from_start;
-  int from_start_stride;
-  int min_disparity;
-  int mirrored;
-  float min_confidence;
-  float full_gap;  // the gap that gives confidence one half
-};
-
 }  // namespace parallax::refine

@@ -14,6 +14,7 @@
 #include "parallax/image.h"
 
 #include "core/arena.h"
+#include "core/round_up.h"
 #include "core/workers.h"
 
 namespace parallax::refine {
@@ -50,7 +51,7 @@ inline constexpr int near_values = 3, of_values = 5;
 std::vector<std::string> plane_definitions();
 
 inline Size cells_of(Size map) {
-  return {(map.width + cell_side - 1) / cell_side, (map.height + cell_side - 1) / cell_side};
+  return {divide_round_up(map.width, cell_side), divide_round_up(map.height, cell_side)};
 }
 
 inline std::int32_t sample_of(float disparity) {

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
 
 #include "parallax/refine.h"
 
@@ -15,6 +14,7 @@
 #include "core/fields.h"
 #include "core/plan.h"
 #include "core/workers.h"
+#include "decision/values.h"
 #include "refine/guide.h"
 #include "refine/planes.h"
 #include "refine/refit.h"
@@ -24,12 +24,6 @@ namespace parallax::refine {
 // Adds the fields that every method has.
 void add_fields(detail::Fields& fields, RefineParameters& parameters);
 void add_sub_pixel_field(detail::Fields& fields, SubPixel& sub_pixel);
-
-inline constexpr float no_value = std::numeric_limits<float>::infinity();
-
-inline bool has_value(float disparity) {
-  return disparity < no_value;
-}
 
 inline std::size_t width_of(Size size) {
   return static_cast<std::size_t>(size.width);
@@ -42,10 +36,6 @@ inline std::size_t height_of(Size size) {
 inline Workers checked_workers(int threads) {
   check_threads(threads);
   return Workers(threads);
-}
-
-inline std::uint8_t code(Status status) {
-  return static_cast<std::uint8_t>(status);
 }
 
 // With row offsets v in the left map, a pixel (x, y) is compared with the row y + ⌈v − ½⌉ of the right one.
@@ -147,38 +137,5 @@ void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t
                     const Workers& workers);
 void speckle_filter_reference(const DisparityMap& map, int size, float range, std::int32_t* regions);
 void check_speckle_size(Size size);
-
-// All steps of a matcher's RefineParameters, with the memory they need.
-class Pipeline {
- public:
-  // `reference`: uses the readable filters.
-  Pipeline(const RefineParameters& parameters, Size size, bool reference);
-
-  // Called twice, as Arena says, before the first run.
-  void reserve(Arena& arena);
-
-  // `pair`: the images of the map; the right one is for refit() only. `right`: the right map, for the left-right check.
-  // Row offsets of the map, where there are some, are filled and filtered by the median, too.
-  void run(const StereoPair& pair, const DisparityMap& map, View<const float> right, const Workers& workers,
-           detail::StageClock& clock) const;
-
- private:
-  View<std::uint8_t> guide() const { return inside_border(guide_, size_, guided_window_); }
-  void fill(const ImageView& left, const DisparityMap& map, const Workers& workers) const;
-  void take_median(View<float> values, const Workers& workers) const;
-  void filter_guided(View<float> disparity, const Workers& workers, detail::StageClock& clock) const;
-
-  RefineParameters parameters_;
-  bool reference_;
-  Size size_;
-  int guided_window_;  // the largest guided window; 0 = there is none
-  GuidedWindow weighted_median_, bilateral_;
-  View<float> scratch_;
-  Candidates candidates_;
-  RefitMemory refit_;
-  PlaneFill planes_;
-  View<std::uint8_t> guide_;
-  std::int32_t* regions_ = nullptr;
-};
 
 }  // namespace parallax::refine

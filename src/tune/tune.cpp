@@ -171,12 +171,12 @@ class Plans final : public tuning::Landscape {
     double run_once() {
       const auto start = std::chrono::steady_clock::now();
       plan_->run(plans_.pair_, plans_.result_.view());
-      const std::chrono::duration<double, std::milli> total = std::chrono::steady_clock::now() - start;
+      const double total = detail::milliseconds_between(start, std::chrono::steady_clock::now());
       double stages = 0;
       for (const StageTime& stage : plan_->stage_times)
         if (std::strcmp(stage.stage, "upload") != 0 && std::strcmp(stage.stage, "download") != 0)
           stages += stage.milliseconds;
-      return stages > 0 ? stages : total.count();
+      return stages > 0 ? stages : total;
     }
 
     bool gives(const Map& expected, int poison) {

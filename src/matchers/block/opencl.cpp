@@ -264,8 +264,10 @@ class Tiles final : public OpenclPlan {
   bool has_statistics() const { return parameters().cost == BlockCost::zncc; }
 
   void prepare_search() override {
-    program_ = opencl::Program(
-        context(), {opencl::block_types_cl, opencl::block_decision_cl, opencl::block_tiles_cl}, options());
+    program_ = opencl::Program(context(),
+                               {opencl::decision_sub_pixel_cl, opencl::block_types_cl,
+                                opencl::block_decision_cl, opencl::block_tiles_cl},
+                               options());
     match_ = program_.kernel("match");
     if (has_statistics()) find_statistics_ = program_.kernel("find_statistics");
   }
@@ -328,10 +330,10 @@ class Strips final : public OpenclPlan {
   cl_long reserve_keys() { return reserve(sizeof(cl_uint), images().key_stride, 0, 0, format().size.height); }
 
   void prepare_search() override {
-    program_ = opencl::Program(
-        context(),
-        {opencl::lanes_cl, opencl::block_types_cl, opencl::block_decision_cl, opencl::block_strips_cl},
-        options());
+    program_ = opencl::Program(context(),
+                               {opencl::lanes_cl, opencl::decision_sub_pixel_cl, opencl::block_types_cl,
+                                opencl::block_decision_cl, opencl::block_strips_cl},
+                               options());
     find_best_ = program_.kernel("find_best");
     find_rivals_ = program_.kernel("find_rivals");
     decide_ = program_.kernel("decide");

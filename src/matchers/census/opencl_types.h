@@ -47,7 +47,6 @@ typedef struct {
   cl_int is_image;           // or a level above it
   cl_int lowest, labels;
   cl_int search_radius, uniqueness, ad_truncation;
-  cl_int is_parabola;           // or a V, where there are sub-pixel disparities
   cl_int masked[2];             // whether the image has a mask at all
   cl_long right, right_stride;  // the right map
 } OpenclSearch;

@@ -12,6 +12,7 @@
 #include "core/arithmetic.h"
 #include "core/round_up.h"
 #include "data_cost/cuda_images.h"
+#include "decision/cuda_maps.h"
 #include "devices/cuda/branch.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/multiprocessor.h"
@@ -251,7 +252,7 @@ class Cuda final : public cuda::Plan {
                                .full_gap = model_.full_gap()},
                               nullptr, 0);
     to.row_offset = map.row_offset.data;
-    refine::RightVectors right;
+    refine::RightMap right;
     if (checks()) {
       right = {at(right_[0]), at(right_[1])};
       CudaMotion back{};

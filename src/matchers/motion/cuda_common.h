@@ -16,8 +16,6 @@ namespace parallax::motion {
 using namespace data_cost;
 using namespace refine;
 
-constexpr float no_value = __builtin_bit_cast(float, 0x7F800000u);
-
 #if STORED == 32
 using Stored = float;
 using Value = float;
