@@ -261,8 +261,8 @@ class DeviceLaunch final : public Step {
   }
 
   void find_best(const CudaSearch& search, StreamHandle stream) const override {
-    constexpr int most_launches = 512, threads = 32;  // pending launches are limited
-    const int rows = (search.frame.height + most_launches - 1) / most_launches;
+    constexpr int max_launches = 512, threads = 32;  // pending launches are limited
+    const int rows = (search.frame.height + max_launches - 1) / max_launches;
     const auto launches = static_cast<std::size_t>((search.frame.height + rows - 1) / rows);
     module_.launch("launch_pixels", stream, {cuda::blocks(launches, threads)}, threads, search, rows);
   }

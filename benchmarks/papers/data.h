@@ -16,8 +16,9 @@ struct PapersImages {
   StereoPair views() const { return {left.view(), right.view()}; }
 };
 
-// Reads from a folder with papers/ and middlebury2003/tsukuba, and perhaps memocode2013/, or, without libraries of
-// pictures, from what gpu_pairs wrote: a subfolder of PFM files for each pair. Synthetic pairs need no folder.
+// Reads from a folder with papers/ and middlebury2003/tsukuba, and perhaps memocode2013/, or, without
+// libraries of pictures, from what gpu_pairs wrote: a subfolder of PFM files for each pair. Synthetic pairs
+// need no folder.
 class PapersData {
  public:
   explicit PapersData(std::filesystem::path folder) : folder_(std::move(folder)) {}

@@ -152,7 +152,7 @@ class Trial {
 
   ImageFormat format() const { return {images_.left.size()}; }
 
-  // Of the last run; those of tiles are not told apart.
+  // The copies of the last run; those of tiles are not told apart.
   double copies() const {
     double milliseconds = 0;
     if (!matcher_) return milliseconds;

@@ -16,7 +16,7 @@ namespace parallax::detail {
 
 class Plan {
  public:
-  Plan() { stage_times.reserve(most_stages); }
+  Plan() { stage_times.reserve(max_stages); }
   virtual ~Plan() = default;
 
   // The bytes that allocate() will take. Making a plan allocates nothing whose size depends on the image.
@@ -31,7 +31,8 @@ class Plan {
   // The same for Matcher::start(): waits for the pair before, and may return while this one is being matched.
   virtual void start(const StereoPair& pair, const DisparityMap& map) { run(pair, map); }
   virtual void wait(int /*most_running*/) {}
-  // From now on a thread that waits for the device sleeps, which wakes it some microseconds later, instead of spinning.
+  // From now on a thread that waits for the device sleeps, which wakes it some microseconds later, instead of
+  // spinning.
   virtual void sleep_while_waiting() {}
   // The same for images in the memory of the plan's GPU, on a stream of the caller.
   virtual void enqueue(const StereoPair&, const DisparityMap&, void*) {
@@ -51,11 +52,12 @@ class Plan {
     std::string are_free;
   };
   virtual std::optional<GpuMemory> gpu_memory() const { return std::nullopt; }
-  // How the method itself can need less memory: ", or set …". Asked for only where there is too little. May be null.
+  // How the method itself can need less memory: ", or set …". Asked for only where there is too little. May
+  // be null.
   std::function<std::string()> remedy;
 
   // Reserved in advance, so that a run does not allocate.
-  static constexpr std::size_t most_stages = 16;
+  static constexpr std::size_t max_stages = 16;
   std::vector<StageTime> stage_times;
 };
 

@@ -32,8 +32,9 @@ class CostRows {
   // For each pixel: matched, or the Status that is known before matching.
   const View<std::uint8_t>& status() const { return status_; }
 
-  // Costs of `count` pixels of a row, up to at_once(), for the disparities at one row offset, the number `row_offset`:
-  // pixel first + i of disparity k is element k·stride() + i. They are valid until the slot's next call.
+  // Costs of `count` pixels of a row, up to at_once(), for the disparities at one row offset, the number
+  // `row_offset`: pixel first + i of disparity k is element k·stride() + i. They are valid until the slot's
+  // next call.
   const void* row(int y, int first, int count, int slot, int row_offset = 0) const;
   int cost_bytes() const { return cost_bytes_; }
   // As many pixels as fit in the first-level cache.

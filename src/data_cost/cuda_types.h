@@ -23,7 +23,8 @@ struct CudaValidity {
   int words;
 };
 
-// The features of a pixel for DataCost::gradient_birchfield_tomasi. A range has its lowest value in the low half.
+// The features of a pixel for DataCost::gradient_birchfield_tomasi. A range has its lowest value in the low
+// half.
 struct alignas(16) CudaGradient {
   unsigned gradient, range, gray_range;
 };

@@ -56,7 +56,8 @@ INLINE float cost_of(const OpenclCosts* costs, Difference difference) {
   return (float)min(DIFFERENCE_SCALE * difference, costs->differences) * costs->scale;
 }
 
-// The caller's cost of a label of column x, in units, not rounded; of the mirrored pair, that of the right pixel.
+// The caller's cost of a label of column x, in units, not rounded; of the mirrored pair, that of the right
+// pixel.
 static float volume_cost(const global uchar* memory, const OpenclInputs* inputs, const OpenclCosts* costs,
                          int x, long y, int label, int labels) {
   const int right = x - costs->min_disparity - label;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of the kernels of data costs on OpenCL; included by host and kernels. Offsets are in bytes, from the start
-// of the plan's memory; strides in elements.
+// Arguments of the kernels of data costs on OpenCL; included by host and kernels. Offsets are in bytes, from
+// the start of the plan's memory; strides in elements.
 #ifndef PARALLAX_DATA_COST_OPENCL_TYPES
 #define PARALLAX_DATA_COST_OPENCL_TYPES
 
@@ -20,9 +20,9 @@ typedef struct {
   cl_int planes;
   cl_long weights;  // of the Gaussian: `radius` + 1 uints
   cl_int radius;
-  // Of the matched pair. A row has PARTS parts: column c is element c / PARTS of part c % PARTS. Each part has
-  // FEATURE_PLANES planes of features, and bytes that are 1 where the image has a valid pixel. No pixel is valid
-  // in the elements on both sides of them.
+  // Of the matched pair. A row has PARTS parts: column c is element c / PARTS of part c % PARTS. Each part
+  // has FEATURE_PLANES planes of features, and bytes that are 1 where the image has a valid pixel. No pixel
+  // is valid in the elements on both sides of them.
   cl_long features[2], validity[2];
   cl_long feature_stride;
   cl_long gray;    // of the left image, ushorts in rows of `stride`

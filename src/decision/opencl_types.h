@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of kernels that decide, on OpenCL; included by host and kernels. Offsets are in bytes, of pixel (0, 0),
-// from the start of the plan's memory; strides in elements.
+// Arguments of kernels that decide, on OpenCL; included by host and kernels. Offsets are in bytes, of pixel
+// (0, 0), from the start of the plan's memory; strides in elements.
 #ifndef PARALLAX_DECISION_OPENCL_TYPES
 #define PARALLAX_DECISION_OPENCL_TYPES
 

@@ -11,7 +11,7 @@
 namespace parallax::detail {
 
 // A camera's image may be gray or RGB, from run to run.
-inline constexpr std::size_t most_channels = 3;
+inline constexpr std::size_t max_channels = 3;
 
 // Whether there are pixels that a camera did not see: then the matcher needs masks.
 inline bool has_unseen(const remap::Map& map) {

@@ -45,7 +45,8 @@ class Plan : public detail::Plan {
        refine::Maps maps = refine::Maps::disparities)
       : Plan(refinement, size, volume_labels, false, std::move(workers), maps) {}
 
-  // Must be called at the end of the constructor. `searches_rows`: maps have row offsets, as those of vectors do.
+  // Must be called at the end of the constructor. `searches_rows`: maps have row offsets, as those of vectors
+  // do.
   void plan_memory(bool searches_rows = false) {
     searches_rows_ = searches_rows || vectors_;
     refinement_.reserve(arena_);
@@ -59,8 +60,8 @@ class Plan : public detail::Plan {
   virtual void reserve(Arena& arena) = 0;
   // Initialises memory before the first run.
   virtual void fill_memory() {}
-  // Computes the map of a pair, and the right map where the left-right check needs it. The map has row offsets if
-  // this plan tells them.
+  // Computes the map of a pair, and the right map where the left-right check needs it. The map has row
+  // offsets if this plan tells them.
   virtual void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) = 0;
 
   const Size size_;

@@ -61,8 +61,8 @@ __device__ __forceinline__ Candidate first_in(const float* from, const uint8* gu
 
 }  // namespace
 
-// One thread per pixel: grid.x = rows, grid.y = blocks of a row. A block's threads share the directions of its
-// pixels without a value.
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row. A block's threads share the directions of
+// its pixels without a value.
 PARALLAX_KERNEL __launch_bounds__(block_threads) fill_directions(const __grid_constant__ CudaFill fill) {
   wait_for_previous();
   constexpr int directions = 4;

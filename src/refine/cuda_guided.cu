@@ -82,7 +82,8 @@ struct Bounds {
   float low, high;
 };
 
-// The weights of the window of each thread's pixel, by row and in words of four; kept for all pivots where they fit.
+// The weights of the window of each thread's pixel, by row and in words of four; kept for all pivots where
+// they fit.
 struct Weights {
   static constexpr int row_words = (WINDOW + 3) / 4;
   // Beside a tile, in the shared memory that a block has without asking for more.

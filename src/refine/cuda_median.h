@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The median on CUDA: the same result as median.cpp. A thread has two pixels, one above the other, whose windows share
-// all rows but one each.
+// The median on CUDA: the same result as median.cpp. A thread has two pixels, one above the other, whose
+// windows share all rows but one each.
 #pragma once
 
 #include "decision/cuda_values.h"

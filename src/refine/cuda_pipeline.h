@@ -21,7 +21,7 @@ class CudaPipeline {
   // `format`: format of the pair.
   CudaPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout);
 
-  // Of cuda_kernels.cu.
+  // Options of cuda_kernels.cu.
   static cuda::Options options();
 
   // Loads the kernels; `memory` is the arena with the reserved layout.
@@ -32,8 +32,8 @@ class CudaPipeline {
   void begin() const;
   // The same, after the work on the stream so far.
   void begin_after(cuda::StreamHandle stream) const;
-  // After begin(): enqueues all requested steps, in their order, on a map on the device; `right` is empty unless
-  // maps are checked against each other.
+  // After begin(): enqueues all requested steps, in their order, on a map on the device; `right` is empty
+  // unless maps are checked against each other.
   void enqueue(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
 
  private:

@@ -22,8 +22,8 @@ constexpr int cells_around = 9;
 constexpr int own_cell = 4, outside = 255;  // see planes.h
 constexpr int no_sample = 0x7FFFFFFF;
 
-// The integer nearest a/b, ties away from 0; b > 0. A quotient of doubles is faster, and exact below 2^53: its rounding
-// cannot reach the next integer.
+// The integer nearest a/b, ties away from 0; b > 0. A quotient of doubles is faster, and exact below 2^53:
+// its rounding cannot reach the next integer.
 __device__ __forceinline__ int64 nearest_integer(int64 a, int64 b) {
   const int64 dividend = (a < 0 ? -a : a) + b / 2;
   const int64 quotient = dividend < 1ll << 53
@@ -88,8 +88,9 @@ __device__ __forceinline__ int distance(const Pixel& pixel, const CudaSuperpixel
   return COLOUR_WEIGHT * colour + square(pixel.x - superpixel.x) + square(pixel.y - superpixel.y);
 }
 
-// Calls each(superpixel, index, is_inside) for the superpixels of the nine cells around that of a pixel. What lies
-// outside of the image is replaced by any other, because loads without branches are on their way at once.
+// Calls each(superpixel, index, is_inside) for the superpixels of the nine cells around that of a pixel. What
+// lies outside of the image is replaced by any other, because loads without branches are on their way at
+// once.
 template <class Each>
 __device__ __forceinline__ void for_superpixels_around(const CudaPlaneFill& fill, const Pixel& pixel,
                                                        const Each& each) {
@@ -100,7 +101,8 @@ __device__ __forceinline__ void for_superpixels_around(const CudaPlaneFill& fill
   }
 }
 
-// The nearest of the superpixels that a pixel is offered, as an index of the nine cells; ties go to the first.
+// The nearest of the superpixels that a pixel is offered, as an index of the nine cells; ties go to the
+// first.
 struct Nearest {
   int distance, index = -1;
 
@@ -203,8 +205,8 @@ __device__ __forceinline__ void for_members(const CudaPlaneFill& fill, const Cel
 
 }  // namespace
 
-// Every sample belongs to the superpixel of its own cell. One block per cell, here and below: grid.x = rows of
-// cells, grid.y = cells of a row.
+// Every sample belongs to the superpixel of its own cell. One block per cell, here and below: grid.x = rows
+// of cells, grid.y = cells of a row.
 PARALLAX_KERNEL __launch_bounds__(block_threads)
     begin_superpixels(const __grid_constant__ CudaPlaneFill fill) {
   wait_for_previous();

@@ -4,7 +4,7 @@
 
 namespace parallax::refine {
 
-constexpr int most_window = 15;
+constexpr int max_window = 15;
 
 // See guide.h.
 struct CudaGuidedStep {
@@ -14,9 +14,9 @@ struct CudaGuidedStep {
   long long stride, to_stride;
   int guide_stride;
   int width, height;
-  float step;                                          // of the bilateral filter, in pixels
-  unsigned char gray[256];                             // weights by difference
-  unsigned short distance[most_window * most_window];  // weights by place in the window
+  float step;                                        // of the bilateral filter, in pixels
+  unsigned char gray[256];                           // weights by difference
+  unsigned short distance[max_window * max_window];  // weights by place in the window
 };
 
 // Arguments of Fill::directions.
@@ -59,8 +59,8 @@ struct CudaVectors {
   long long stride, status_stride;  // of the two float planes; of the status
 };
 
-// What a pixel of the left image brings to refit_vectors(): its nearest shift, and in gray levels the difference and the
-// gradient, whose row component is in the upper half.
+// What a pixel of the left image brings to refit_vectors(): its nearest shift, and in gray levels the
+// difference and the gradient, whose row component is in the upper half.
 struct alignas(16) CudaShift {
   int x, y, difference;
   unsigned gradient;

@@ -3,6 +3,7 @@
 
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/plan.h"
+#include "refine/refit_vectors.h"
 
 namespace parallax::refine {
 namespace {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of vectors.h on CUDA: the same results. One thread per pixel: grid.x = rows, grid.y = blocks of a row.
+// The steps of vectors.h on CUDA: the same results. One thread per pixel: grid.x = rows, grid.y = blocks of a
+// row.
 //
-// Specialised by WINDOW of refit_vectors(), STIFFNESS (refit_stiffness), UNUSABLE (Shifts::unusable) and REACH
-// (fill_reach).
+// Specialised by WINDOW of refit_vectors(), STIFFNESS (refit_stiffness), UNUSABLE (Shifts::unusable) and
+// REACH (fill_reach).
 #include "decision/cuda_values.h"
 #include "devices/cuda/kernel.h"
 #include "refine/cuda_types.h"

@@ -19,8 +19,8 @@ class CudaVectorPipeline {
   void prepare(const cuda::SharedContext& context, std::byte* memory, cuda::StreamHandle stream);
   // Reads the gray levels that steps need, in memory that the GPU reaches.
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) const;
-  // After take(): enqueues all requested steps, in their order, on a map on the device; `right` is empty unless maps
-  // are checked against each other.
+  // After take(): enqueues all requested steps, in their order, on a map on the device; `right` is empty
+  // unless maps are checked against each other.
   void enqueue(const DisparityMap& map, const RightMap& right, cuda::StreamHandle stream) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two passes, down and up strips of columns, then two along each row, each of which remembers what it has met.
-// Lanes are neighbouring columns.
+// Two passes, down and up strips of columns, then two along each row, each of which remembers what it has
+// met. Lanes are neighbouring columns.
 
 #include <algorithm>
 

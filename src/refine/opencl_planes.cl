@@ -203,7 +203,8 @@ INLINE uint cells_of_members(const Task* task, Cell cell, int sample) {
   return cells;
 }
 
-// For each of this work item's samples that belong to a cell's superpixel, in the cell `there` of the nine around it.
+// For each of this work item's samples that belong to a cell's superpixel, in the cell `there` of the nine
+// around it.
 #define FOR_MEMBERS(task, cell, there, sample)                                                                       \
   FOR_SAMPLES(sample)                                                                                                \
   for (uint cells = cells_of_members(task, cell, sample), here; here = cells & -cells, cells ^= here, here != 0;)    \
@@ -257,8 +258,8 @@ INLINE void collect(const Task* task, Cell cell, const local OpenclSuperpixel* c
     negative_highest = min(negative_highest, -value);
   }
   members = sum_of_warp(members);
-  lowest = least_of_warp(lowest);
-  negative_highest = least_of_warp(negative_highest);
+  lowest = min_of_warp(lowest);
+  negative_highest = min_of_warp(negative_highest);
   if (is_first_of_warp()) {
     atomic_add(&values->members, members);
     atomic_min(&values->lowest, lowest);
@@ -267,8 +268,8 @@ INLINE void collect(const Task* task, Cell cell, const local OpenclSuperpixel* c
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// The lower median, by bisection: the lowest value such that more than (count − 1) / 2 are not above it. `counts`: of
-// successive rounds; a round clears that of the next.
+// The lower median, by bisection: the lowest value such that more than (count − 1) / 2 are not above it.
+// `counts`: of successive rounds; a round clears that of the next.
 INLINE int lower_median(const local Values* values, local int (*counts)[1]) {
   int lowest = values->lowest, highest = values->highest;
   clear(counts[0], 1);
@@ -342,8 +343,9 @@ static bool correct(local OpenclSuperpixel* superpixel, const local int* sums) {
   return true;
 }
 
-// Fits the plane of each superpixel: begins it as the median, if there are enough values, corrects it by those up to
-// smaller and smaller tolerances from it, and drops it if too few are near in the end. Finds the range of the values.
+// Fits the plane of each superpixel: begins it as the median, if there are enough values, corrects it by
+// those up to smaller and smaller tolerances from it, and drops it if too few are near in the end. Finds the
+// range of the values.
 kernel OF_CELL void fit_planes(global uchar* memory, Map map, OpenclPlaneFill fill) {
   local Values values;
   local int counts[3][1], sums[PLANE_TERMS];
@@ -370,8 +372,8 @@ kernel OF_CELL void fit_planes(global uchar* memory, Map map, OpenclPlaneFill fi
   *superpixel_of(&task, cell) = superpixel;
 }
 
-// Cuts a value to the range of the values of the superpixels with a plane, of those of the nine cells around a
-// cell.
+// Cuts a value to the range of the values of the superpixels with a plane, of those of the nine cells around
+// a cell.
 static int cut_to_range(const Task* task, Cell cell, int value) {
   int lowest = NO_SAMPLE, highest = -NO_SAMPLE;
   for (int index = 0; index < CELLS_AROUND; ++index) {

@@ -9,7 +9,8 @@
 
 namespace parallax::refine {
 
-// What the maps of a matcher hold: disparities, which may have row offsets beside them, or vectors of two components.
+// What the maps of a matcher hold: disparities, which may have row offsets beside them, or vectors of two
+// components.
 enum class Maps { disparities, vectors };
 
 class Pipeline {
@@ -20,8 +21,9 @@ class Pipeline {
   // Called twice, as Arena says, before the first run.
   void reserve(Arena& arena);
 
-  // `pair`: the images of the map; the right one is for the refit only. `right`: the right map, for the left-right check.
-  // Row offsets beside disparities, where there are some, are filled and filtered by the median, too.
+  // `pair`: the images of the map; the right one is for the refit only. `right`: the right map, for the
+  // left-right check. Row offsets beside disparities, where there are some, are filled and filtered by the
+  // median, too.
   void run(const StereoPair& pair, const DisparityMap& map, const RightMap& right, const Workers& workers,
            detail::StageClock& clock) const;
 

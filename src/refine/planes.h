@@ -24,16 +24,16 @@ inline constexpr int cell_side = 32;
 // Superpixels and planes are found from samples: the pixels of even columns and rows.
 inline constexpr int sample_step = 2;
 inline constexpr int cell_samples = cell_side / sample_step;
-inline constexpr int most_samples = 9 * cell_samples * cell_samples;
+inline constexpr int max_samples = 9 * cell_samples * cell_samples;
 inline constexpr int superpixel_rounds = 3;
 // A squared difference in colour counts as much as that many square pixels.
 inline constexpr int colour_weight = 40;
 // Square pixels beyond which a superpixel is too far.
 inline constexpr int farthest = 4096;
-// Rows beyond which nothing counts for a pixel, so that maps that are refined in strips get the same bytes. Its
-// value comes from a plane of the next cell, a plane from samples of the next one, and a round moves a centre by
-// samples of the next one, which have chosen among the centres of the next one. All these cells must be complete,
-// and begin where those of the image do.
+// Rows beyond which nothing counts for a pixel, so that maps that are refined in strips get the same bytes.
+// Its value comes from a plane of the next cell, a plane from samples of the next one, and a round moves a
+// centre by samples of the next one, which have chosen among the centres of the next one. All these cells
+// must be complete, and begin where those of the image do.
 inline constexpr int plane_reach = (1 + 2 * superpixel_rounds + 1) * cell_side - 1;
 
 // Disparities are in 1/plane_unit pixels. Larger ones than `largest` pixels take no part.
@@ -41,9 +41,9 @@ inline constexpr int plane_unit = 256;
 inline constexpr int largest = 1 << 20;
 inline constexpr std::int32_t no_sample = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int32_t plane_tolerances[] = {4 * plane_unit, 2 * plane_unit, plane_unit};
-inline constexpr int least_samples = 8;
-// A superpixel with a plane has a value for each `samples_per_value` samples, and at least near_values/of_values of
-// its values lie within a pixel of the plane.
+inline constexpr int min_samples = 8;
+// A superpixel with a plane has a value for each `samples_per_value` samples, and at least
+// near_values/of_values of its values lie within a pixel of the plane.
 inline constexpr int samples_per_value = 8;
 inline constexpr int near_values = 3, of_values = 5;
 
@@ -81,7 +81,7 @@ inline std::int64_t nearest_integer(std::int64_t a, std::int64_t b) {
 }
 
 // Sums over samples: their places relative to the superpixel's centre, and residuals. There are up to
-// `most_samples`, not farther than 3·cell_side, with residuals up to plane_tolerances[0], so they fit.
+// `max_samples`, not farther than 3·cell_side, with residuals up to plane_tolerances[0], so they fit.
 struct PlaneSums {
   std::int32_t n = 0, x = 0, y = 0, r = 0, xx = 0, xy = 0, yy = 0, xr = 0, yr = 0;
 };
@@ -100,7 +100,7 @@ struct FittedPlane {
   // Adds the least-squares plane of the residuals. False if the samples are too few, or nearly on a line, or
   // the plane becomes too steep.
   bool correct(const PlaneSums& s) {
-    if (s.n < least_samples) return false;
+    if (s.n < min_samples) return false;
     const std::int64_t n = s.n;
     const auto moment = [n](std::int64_t product, std::int64_t first, std::int64_t second) {
       return product - nearest_integer(first * second, n);

@@ -14,8 +14,8 @@
 
 namespace parallax::refine {
 
-// A signature has the 62 bits of a pixel's 9×7 census and this one, unless the mask excludes the pixel. Beside
-// the image all bits are 0.
+// A signature has the 62 bits of a pixel's 9×7 census and this one, unless the mask excludes the pixel.
+// Beside the image all bits are 0.
 inline constexpr std::uint64_t takes_part = std::uint64_t{1} << 63;
 
 // The samples that a census of 9×7 reads left and right of a pixel.
@@ -36,8 +36,8 @@ inline float refitted(float disparity, float label, const LabelCosts& costs) {
 
 // The memory of refit(), for the left image and the right one.
 struct RefitMemory {
-  // Columns of signatures left and right of the image, which windows of up to 15 columns read. A vector may read
-  // more on the right.
+  // Columns of signatures left and right of the image, which windows of up to 15 columns read. A vector may
+  // read more on the right.
   static constexpr int border = 16, widest_vector = 8;
 
   View<std::uint16_t> gray[2];        // samples, as words or bytes, with the border that a census reads

@@ -11,7 +11,8 @@
 namespace parallax::refine {
 namespace {
 
-// Which of the 62 neighbours in a 9×7 window are darker than the centre; the image repeats its border samples.
+// Which of the 62 neighbours in a 9×7 window are darker than the centre; the image repeats its border
+// samples.
 std::uint64_t census(View<const std::uint16_t> gray, Size size, int x, int y) {
   std::uint64_t bits = 0;
   for (int j = -3; j <= 3; ++j)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refinement of maps of two components, disparities and row offsets: the same steps as for disparities alone, for
-// vectors.
+// Refinement of maps of two components, disparities and row offsets: the same steps as for disparities alone,
+// for vectors.
 #pragma once
 
 #include "core/arena.h"
@@ -20,12 +20,13 @@ struct RightMap {
   View<float> disparity = {}, row_offset = {};
 };
 
-// A left pixel (x, y) of disparity d and row offset v keeps its vector if the right pixel (x − ⌈d − ½⌉, y + ⌈v − ½⌉) has
-// one whose components both differ by at most `tolerance` pixels. Otherwise it becomes Status::inconsistent.
+// A left pixel (x, y) of disparity d and row offset v keeps its vector if the right pixel (x − ⌈d − ½⌉, y +
+// ⌈v − ½⌉) has one whose components both differ by at most `tolerance` pixels. Otherwise it becomes
+// Status::inconsistent.
 void check_vectors(const DisparityMap& map, const RightMap& right, float tolerance, const Workers& workers);
 
-// Memory of fill_vectors(): how many steps each pixel is from the vector that it meets first, for each direction. They
-// depend on those of the next pixel only.
+// Memory of fill_vectors(): how many steps each pixel is from the vector that it meets first, for each
+// direction. They depend on those of the next pixel only.
 struct FillSteps {
   static constexpr int directions = 8;
   View<std::uint8_t> planes[directions];
@@ -36,12 +37,14 @@ struct FillSteps {
   FillSteps(Size size, Arena& arena);
 };
 
-// Gives every pixel without a vector one of the up to eight that it meets first above, below, left, right and in the four
-// diagonal directions, each within fill_reach steps, and the status `filled`: the one whose distances from all of them,
-// |Δd| + |Δv|, have the least sum (their vector median: Astola, Haavisto & Neuvo 1990). An occluded pixel lies outside of
-// what hides it, which takes up less than half of the directions where its outline is convex. Ties go to the first, in the
-// order above, below, left, right, then above left, above right, below left, below right; sums are in that order, too.
-// Vectors that the fill itself gives do not count. Pixels of status `input_masked`, and those that meet none, are unchanged.
+// Gives every pixel without a vector one of the up to eight that it meets first above, below, left, right and
+// in the four diagonal directions, each within fill_reach steps, and the status `filled`: the one whose
+// distances from all of them,
+// |Δd| + |Δv|, have the least sum (their vector median: Astola, Haavisto & Neuvo 1990). An occluded pixel
+// lies outside of what hides it, which takes up less than half of the directions where its outline is convex.
+// Ties go to the first, in the order above, below, left, right, then above left, above right, below left,
+// below right; sums are in that order, too. Vectors that the fill itself gives do not count. Pixels of status
+// `input_masked`, and those that meet none, are unchanged.
 void fill_vectors(const DisparityMap& map, const FillSteps& steps, const Workers& workers);
 // The same, written directly from the definition. `scratch` has the size of the map.
 void fill_vectors_reference(const DisparityMap& map, const RightMap& scratch);

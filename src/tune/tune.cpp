@@ -154,7 +154,8 @@ class Plans final : public tuning::Landscape {
       if (plans_.last_ == this) plans_.last_ = nullptr;
     }
 
-    // Warms up after a run of another plan, unless runs are long, so that caches and clocks are as in a sequence.
+    // Warms up after a run of another plan, unless runs are long, so that caches and clocks are as in a
+    // sequence.
     double run() override {
       constexpr double long_run = 10;
       if (plans_.last_ != this && last_milliseconds_ < long_run) run_once();

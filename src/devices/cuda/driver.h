@@ -34,7 +34,7 @@ struct LaunchAttribute {
     int cooperative;
   } value;
 };
-// Of an event: a thread that waits for it sleeps; it takes no time.
+// Flags of events: a waiting thread sleeps; no time is taken.
 inline constexpr unsigned sleeping_event = 1, untimed_event = 2;
 inline constexpr int cooperative = 2, programmatic_serialization = 6;
 

@@ -86,7 +86,8 @@ class Kernel {
     launch_with(launches, grid, block, shared_bytes, pointers);
   }
 
-  // The same kernel, which starts when the previous one has ended: so its blocks are spread evenly over the GPU.
+  // The same kernel, which starts when the previous one has ended: so its blocks are spread evenly over the
+  // GPU.
   Kernel after_previous() const { return {name_, function_, false}; }
 
   // All blocks run at once, and may wait for each other; at most resident_blocks() of them.

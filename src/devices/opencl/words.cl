@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of two values of 16 bits. NVIDIA's compiler takes minima of such vectors apart, so these name the instructions
-// that compute both at once (compute capability 9.0 and later).
+// Words of two values of 16 bits. NVIDIA's compiler takes minima of such vectors apart, so these name the
+// instructions that compute both at once (compute capability 9.0 and later).
 
 // The lower of both halves.
 INLINE uint lower_halves(uint a, uint b) {
@@ -39,8 +39,8 @@ INLINE uint swapped_halves(uint word) {
   return rotate(word, 16u);
 }
 
-// The bytes of a word, from the lowest on: a hexadecimal digit of `which` for each, 0–3 for those of a, 4–7 for those
-// of b.
+// The bytes of a word, from the lowest on: a hexadecimal digit of `which` for each, 0–3 for those of a, 4–7
+// for those of b.
 INLINE uint bytes_of(uint a, uint b, uint which) {
 #if NVIDIA
   uint bytes;

@@ -12,10 +12,10 @@
 // d is a candidate at x when right pixel x − d exists and neither pixel is masked. The cheapest candidate
 // wins; ties go to the lowest label. All costs are integers, so every device gives the same bytes.
 //
-// Across rows, with a row_tolerance of N, a label is (d, v), −N ≤ v ≤ N, and P_R above is taken v rows lower, at
-// (x+i−d, y+j+v); the right pixel of the candidate is (x − d, y + v). Every pixel takes the row offset that its
-// neighbourhood prefers (rows/row_votes.h), and in it the cheapest candidate, ties to the lowest. All else is
-// decided in that row, as without rows.
+// Across rows, with a row_tolerance of N, a label is (d, v), −N ≤ v ≤ N, and P_R above is taken v rows lower,
+// at (x+i−d, y+j+v); the right pixel of the candidate is (x − d, y + v). Every pixel takes the row offset
+// that its neighbourhood prefers (rows/row_votes.h), and in it the cheapest candidate, ties to the lowest.
+// All else is decided in that row, as without rows.
 #pragma once
 
 #include <cstdint>

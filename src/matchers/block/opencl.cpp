@@ -96,11 +96,11 @@ int slices_for(const StripShape& strips, const opencl::DeviceInfo& device, int w
 StripShape strip_shape(const BlockParameters& parameters, const Search& search,
                        const opencl::DeviceInfo& device, Size size,
                        const detail::Configuration& configuration) {
-  constexpr int rows_by_itself = 18, most_rows = 54;
+  constexpr int rows_by_itself = 18, max_rows = 54;
   const int window = parameters.window;
   StripShape strips{};
   const int rows = configuration.value(rows_an_item, rows_by_itself);
-  strips.rows = window * std::clamp(divide_round_up(rows, window), 1, std::max(1, most_rows / window));
+  strips.rows = window * std::clamp(divide_round_up(rows, window), 1, std::max(1, max_rows / window));
   strips.packed = bits_of_costs(search) <= 16 && bits_of_labels(search) <= 16;
   strips.label_bits = strips.packed ? 16 : bits_of_labels(search);
   strips.labels = strips.packed ? 2 : 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block matching on OpenCL: what a left pixel becomes, by its costs; shared by both searches.
 //
-// Specialised by WINDOW, METHOD (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL (a
-// SubPixel), and the type COST of a cost, whose highest value NO_COST no cost has.
+// Specialised by WINDOW, METHOD (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL
+// (a SubPixel), and the type COST of a cost, whose highest value NO_COST no cost has.
 
 // Values of BlockCost.
 #define SAD 0

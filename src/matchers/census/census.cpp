@@ -117,9 +117,9 @@ std::vector<Level> plan_levels(const CensusParameters& parameters, Size size) {
 // The left-right check needs the right pixels from x − highest to x − lowest. They are searched in the same
 // way, and reach left pixels on the other side.
 //
-// Across rows, pixels at most `votes` away decide the row offset of a pixel on its level, so that the estimates around
-// those count; and tiles begin at multiples of a square of the coarsest level. The right pixels are as many rows away as the
-// search reaches. A tile has surfaces of row offsets of its own.
+// Across rows, pixels at most `votes` away decide the row offset of a pixel on its level, so that the
+// estimates around those count; and tiles begin at multiples of a square of the coarsest level. The right
+// pixels are as many rows away as the search reaches. A tile has surfaces of row offsets of its own.
 Margins margins(const CensusParameters& parameters, Size size) {
   const std::vector<Level> levels = plan_levels(parameters, size);
   const int window = parameters.window / 2;

@@ -113,7 +113,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   int radius() const { return parameters_.window / 2; }
   int bits() const { return static_cast<int>(neighbourhood_.neighbours.size()); }
   bool with_gray() const { return parameters_.cost == CensusCost::ad_census; }
-  // Of a signature.
+  // Words of a signature.
   int words() const { return divide_round_up(bits(), 8 * layout_of_device_.value_bytes); }
   int planes() const { return words() + (with_gray() ? 1 : 0); }
   int gray_bytes() const { return static_cast<int>(bytes_per_sample(format().depth)); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Census matching on OpenCL: functions shared by the searches of opencl_tiles.cl and opencl_strips.cl.
 //
-// Specialised by PLANES (see OpenclLevel), WORDS of a signature, WITH_GRAY (for AD-census), WINDOW, SUB_PIXEL (a
-// SubPixel).
+// Specialised by PLANES (see OpenclLevel), WORDS of a signature, WITH_GRAY (for AD-census), WINDOW, SUB_PIXEL
+// (a SubPixel).
 
 // For functions in which an argument determines the shape of a loop.
 #define RADIUS (WINDOW / 2)

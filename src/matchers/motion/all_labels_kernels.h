@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inner loops of all_labels.h. Lanes are the pixels of a row whose columns have one parity, which are of one colour of the
-// checkerboard: pixel i is column 2i or 2i + 1. Values of label k of pixel i are element k·stride + i of a plane.
+// Inner loops of all_labels.h. Lanes are the pixels of a row whose columns have one parity, which are of one
+// colour of the checkerboard: pixel i is column 2i or 2i + 1. Values of label k of pixel i are element
+// k·stride + i of a plane.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,8 @@ struct PixelRow {
   int first, last;        // pixels; those that send are full widest vectors
   std::ptrdiff_t stride;  // elements between labels
   const void* data;
-  // Messages to these pixels from each side: element i is to pixel i. Their stride is 0 where all labels share zeros.
+  // Messages to these pixels from each side: element i is to pixel i. Their stride is 0 where all labels
+  // share zeros.
   const void* from[side::count];
   std::ptrdiff_t from_stride[side::count];
 };
@@ -49,7 +51,8 @@ void send_row(Arithmetic arithmetic, const SendingRow& row);
 struct DecidingRow : PixelRow {
   bool around;                  // whether beliefs around the lowest are asked for
   std::uint16_t *column, *row;  // of the label of the lowest belief, by pixel
-  // By pixel: the lowest belief, those before and after it along both axes, and the rival; infinite where there is none.
+  // By pixel: the lowest belief, those before and after it along both axes, and the rival; infinite where
+  // there is none.
   float *lowest, *before[2], *after[2], *rival;
   void* scratch;  // of deciding_scratch() bytes
 };
@@ -60,8 +63,8 @@ inline std::size_t deciding_scratch(Size labels) {
 }
 void decide_row(Arithmetic arithmetic, const DecidingRow& row);
 
-// Data costs of the coarser level: pixel X of it has children of index X in both parities of two rows. A pixel's least
-// is subtracted from all of its labels, and they are cut at the bound.
+// Data costs of the coarser level: pixel X of it has children of index X in both parities of two rows. A
+// pixel's least is subtracted from all of its labels, and they are cut at the bound.
 struct SummingRow {
   int labels;
   int first, count;         // indices of children; full vectors
@@ -85,8 +88,9 @@ struct CopyingRow {
 };
 void copy_row(Arithmetic arithmetic, const CopyingRow& row);
 
-// The features of a frame: by row, by parity, planes of census bytes, or one of samples; and last, bytes that are 255 where
-// pixels take part. On both sides of a plane, some of its elements are those of pixels that take no part.
+// The features of a frame: by row, by parity, planes of census bytes, or one of samples; and last, bytes that
+// are 255 where pixels take part. On both sides of a plane, some of its elements are those of pixels that
+// take no part.
 struct FeatureLayout {
   static constexpr int border = widest_vector_bytes;
   bool census;

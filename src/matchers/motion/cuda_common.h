@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the kernels of all labels and of windows.
 //
-// Specialised by STORED (8, 16: bits of an integer; 32: float), BOUND of a message in integers, COLUMNS and ROWS of the
-// labels that a pixel considers, SUB_PIXEL, EDGE_TABLE (elements of a table by edges); and by the macros of
-// data_cost/cuda_costs.h.
+// Specialised by STORED (8, 16: bits of an integer; 32: float), BOUND of a message in integers, COLUMNS and
+// ROWS of the labels that a pixel considers, SUB_PIXEL, EDGE_TABLE (elements of a table by edges); and by the
+// macros of data_cost/cuda_costs.h.
 #pragma once
 
 #include "data_cost/cuda_costs.h"
@@ -161,8 +161,8 @@ __device__ __forceinline__ Value settled(float cost, float least) {
 
 // Decisions
 
-// The lowest belief of a pixel, at a column and row of the labels that it considers, those of its neighbours, infinite
-// where there are none, and its rival.
+// The lowest belief of a pixel, at a column and row of the labels that it considers, those of its neighbours,
+// infinite where there are none, and its rival.
 struct Found {
   CudaOffset first;
   int column, row;

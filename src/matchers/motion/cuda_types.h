@@ -16,7 +16,8 @@ struct CudaLabels {
   int columns, rows;
 };
 
-// A level of all labels, or a scale with windows. Values are those of the arithmetic; a pixel's are contiguous.
+// A level of all labels, or a scale with windows. Values are those of the arithmetic; a pixel's are
+// contiguous.
 struct CudaLevel {
   int width, height;
   int pitch;                 // pixels of one colour in a row

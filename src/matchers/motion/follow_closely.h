@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half-sweeps that follow each other closely: half-sweep k of row y comes as soon as half-sweep k − 1 of row y + 1 is
-// done. So rows stay in the cache from their first half-sweep to their last.
+// Half-sweeps that follow each other closely: half-sweep k of row y comes as soon as half-sweep k − 1 of row
+// y + 1 is done. So rows stay in the cache from their first half-sweep to their last.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@ struct RowRange {
   int first, last;
 };
 
-// Calls sweep(k, y) for half-sweeps 0 … count − 1 of the rows range(k); before the first one of row y, arrive(y + 1);
-// and after the last one of row y + 1, leave(y).
+// Calls sweep(k, y) for half-sweeps 0 … count − 1 of the rows range(k); before the first one of row y,
+// arrive(y + 1); and after the last one of row y + 1, leave(y).
 template <class RangeOf, class Arrive, class Sweep, class Leave>
 void follow_closely(int count, const RangeOf& range, const Arrive& arrive, const Sweep& sweep,
                     const Leave& leave) {

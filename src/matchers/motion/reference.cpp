@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The specification of motion, written directly from motion.h: one pixel and one label at a time, all values in floats. In
-// integer arithmetic they hold integers, exactly.
+// The specification of motion, written directly from motion.h: one pixel and one label at a time, all values
+// in floats. In integer arithmetic they hold integers, exactly.
 
 #include <algorithm>
 #include <cmath>
@@ -218,7 +218,8 @@ class Matching {
       for (int x = 0; x < scale.size.width; ++x) scale.best.at(x, y) = lowest(finest, x, y);
   }
 
-  // Data costs in units, before any subtraction; as of a label outside the image where the offset is no label.
+  // Data costs in units, before any subtraction; as of a label outside the image where the offset is no
+  // label.
   float cost(std::size_t i, int x, int y, Offset offset) const {
     return costs_[i].at(x, y, index(scales_[i].labels, offset));
   }

@@ -15,7 +15,8 @@ namespace parallax::motion {
 
 class Windows {
  public:
-  // Of a scale that considers windows; `scale_index` is its place in scales(). The model must outlive this.
+  // The matcher of a scale that considers windows; `scale_index` is its place in scales(). The model must
+  // outlive this.
   Windows(const Model& model, const Scale& scale, std::size_t scale_index, int slots);
 
   // Called twice, as Arena says, before any other function.
@@ -40,7 +41,7 @@ class Windows {
   Size size() const { return scale_.size; }
 
  private:
-  // Of one slot: the latest rows, and memory for one.
+  // The memory of one slot: the latest rows, and room for one.
   struct Scratch {
     std::byte* packs;
     WindowStart* starts;
@@ -50,7 +51,7 @@ class Windows {
     Decision* decisions;
     std::uint8_t* census[8];
   };
-  // Of a direction.
+  // The state of a direction.
   struct Direction;
 
   int iterations() const { return model_.iterations(scale_index_, 0); }

@@ -349,7 +349,8 @@ HWY_INLINE Pack look_up(const Pack& table, const Pack& indices) {
 #if HWY_TARGET <= HWY_AVX3_DL
   return {ByteVector{_mm512_permutexvar_epi8(indices.v[0].raw, table.v[0].raw)}};
 #else
-  // Indices beyond a part of 16 elements get the highest bit, for which a lookup brings 0; others have the lowest four alone.
+  // Indices beyond a part of 16 elements get the highest bit, for which a lookup brings 0; others have the
+  // lowest four alone.
   const Bytes d;
   alignas(64) std::uint8_t elements[window_lanes];
   store(table, elements);
@@ -368,8 +369,8 @@ HWY_INLINE Pack look_up(const Pack& table, const Pack& indices) {
 
 #endif
 
-// What each label lacks at least, given what the others do, and the same beyond the window: forward and backward passes
-// over both axes, in steps of 1, 2 and 4.
+// What each label lacks at least, given what the others do, and the same beyond the window: forward and
+// backward passes over both axes, in steps of 1, 2 and 4.
 HWY_INLINE Pack spread(Pack pack, int slope) {
   const auto by = [&](const Pack& up, const Pack& down, const Pack& step)
                       HWY_ATTR { pack = Max(pack, SaturatedSub(Max(up, down), step)); };
@@ -522,7 +523,7 @@ void decide_all_bytes(const WindowDecisions& row) {
 
 // ---- Words and floats
 
-// Of all messages but one, in the reference's order, which matters to floats.
+// Sums all messages but one, in the reference's order, which matters to floats.
 template <class Element>
 HWY_INLINE void sum_beliefs(const WindowRow& row, int x, bool receives, int without, Element* out) {
   const Element* data = pack_of<Element>(row, x, data_pack);
@@ -647,7 +648,8 @@ void decide_plain(const WindowDecisions& row) {
 
 // ---- Data costs of bytes
 
-// The part of a row of signatures that begins at this column; without any, if the row or all of the part is not there.
+// The part of a row of signatures that begins at this column; without any, if the row or all of the part is
+// not there.
 HWY_INLINE const std::uint64_t* signatures_at(const View<const std::uint64_t>& plane, int column, int y) {
   const int width = plane.size.width - 2 * signature_border, height = plane.size.height - 1;
   return plane.row(y >= 0 && y < height ? y : height) + signature_border +

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inner loops of windows.h. Lanes are the labels of one pixel: a pack of 8×8, of which the window takes the first columns and
-// rows. Element 8·i + j of a pack is the label of the i-th column of motion, which is disparity last − i, and of the j-th
-// row offset.
+// Inner loops of windows.h. Lanes are the labels of one pixel: a pack of 8×8, of which the window takes the
+// first columns and rows. Element 8·i + j of a pack is the label of the i-th column of motion, which is
+// disparity last − i, and of the j-th row offset.
 //
-// A pixel has five packs: the messages to it from each side, and its data costs. In fixed8 they hold what is missing to a
-// highest value instead: to the truncation of the edge, and to the highest data cost. Sums of them differ from beliefs
-// by a constant and in sign, and 0, which shifts and saturating subtractions bring, never wins. Elements beyond the window:
-// data costs that never win.
+// A pixel has five packs: the messages to it from each side, and its data costs. In fixed8 they hold what is
+// missing to a highest value instead: to the truncation of the edge, and to the highest data cost. Sums of
+// them differ from beliefs by a constant and in sign, and 0, which shifts and saturating subtractions bring,
+// never wins. Elements beyond the window: data costs that never win.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +37,8 @@ struct WindowModel {
   std::uint8_t square[window_lanes];             // 255 for 5×5 elements, else 0
   std::uint8_t inside[window_lanes];             // 255 where a pack has a label, else 0
 
-  // Of census costs: units by the bits of difference, and of a label outside. Bytes: whether all sums of data costs and
-  // predictions fit into them.
+  // Census costs: units by the bits of difference, and of a label outside. Bytes: whether all sums of data
+  // costs and predictions fit into them.
   static constexpr int outside_bits = 63;
   float units[window_lanes];
   bool fits_bytes;
@@ -103,7 +103,8 @@ struct WindowSupports {
 };
 void find_supports(const WindowSupports& supports);
 
-// Of a row of motions: whether any of the eight around a motion differs from it by more than `close` on an axis.
+// Finds, for a row of motions, whether any of the eight around a motion differs from it by more than `close`
+// on an axis.
 void find_rough(const View<const Offset>& motions, int y, int close, std::uint8_t* rough);
 
 }  // namespace parallax::motion
