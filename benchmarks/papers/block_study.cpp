@@ -11,6 +11,7 @@
 
 #include "matchers/block/cuda_plan.h"
 #include "matchers/method.h"
+#include "refine/refine.h"
 
 namespace parallax {
 namespace detail {
