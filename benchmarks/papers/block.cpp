@@ -1,34 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/papers/block_study.h"
 #include "benchmarks/papers/papers.h"
 
 namespace parallax::tool {
 namespace {
 
 constexpr const char* processor = "Core i7-2600";
-constexpr const char* gtx_970 = "GeForce GTX 970";
 
-// The settings of the study; the strategies of the cuda device never change the result.
+// The settings of the study.
 Step study(const char* name, const char* over, DeviceKind device, Published published = {}) {
   return {name, over, device, preset<BlockParameters>("sad-full-row"), published};
 }
 
-Step gpu_step(const char* name, const char* over, const char* strategy, double published) {
-  Step step = study(name, over, DeviceKind::cuda, {published, {}, {}, gtx_970});
-  step.configuration = {{"strategy", strategy}};
-  return step;
+#ifdef PARALLAX_BLOCK_STUDY
+constexpr const char* gtx_970 = "GeForce GTX 970";
+
+// A strategy of the study.
+Step gpu_step(const std::string& name, const char* over, BlockStrategy strategy, double published,
+              int streams = 1) {
+  BlockStudyParameters parameters;
+  parameters.strategy = strategy;
+  parameters.streams = streams;
+  return {name, over, DeviceKind::cuda, parameters, {published, {}, {}, gtx_970}};
 }
 
-void add_streams(std::vector<Step>& steps) {
-  constexpr double published[] = {6.061472, 6.048472, 5.006784, 5.032512, 5.030656, 5.132672};
-  int streams = 0;
-  for (const double milliseconds : published) {
-    ++streams;
-    Step step = gpu_step("", streams == 1 ? "plain" : "1 stream", "streams", milliseconds);
-    step.name = std::to_string(streams) + (streams == 1 ? " stream" : " streams");
-    step.configuration["streams"] = std::to_string(streams);
-    steps.push_back(std::move(step));
+std::vector<Step> gpu_steps() {
+  using enum BlockStrategy;
+  add_block_study();
+  std::vector<Step> steps = {
+      gpu_step("plain", "processor alone", global_memory, 7.451360),
+      gpu_step("shared memory", "plain", shared_memory, 4.214176),
+      gpu_step("constant memory", "plain", constant_memory, 6.421354),
+      gpu_step("constant and shared memory", "plain", constant_and_shared_memory, 3.845235),
+  };
+  int count = 0;
+  for (const double milliseconds : {6.061472, 6.048472, 5.006784, 5.032512, 5.030656, 5.132672}) {
+    ++count;
+    steps.push_back(gpu_step(std::to_string(count) + (count == 1 ? " stream" : " streams"),
+                             count == 1 ? "plain" : "1 stream", streams, milliseconds, count));
   }
+  steps.push_back(gpu_step("device launch, serial minimum", "plain", device_launch_serial, 6.855230));
+  steps.push_back(gpu_step("device launch, reduction", "plain", device_launch, 3.154260));
+  return steps;
 }
+#else
+// The study's kernels need CUDA, and the library's internals, which a shared library hides.
+std::vector<Step> gpu_steps() {
+  return {};
+}
+#endif
 
 }  // namespace
 
@@ -37,15 +57,9 @@ Paper block_paper() {
       study("processor alone", "", DeviceKind::reference, {1785.0, {}, {}, processor}),
       study("one thread, vectors", "processor alone", DeviceKind::cpu),
       study("all threads", "one thread, vectors", DeviceKind::cpu),
-      gpu_step("plain", "processor alone", "global-memory", 7.451360),
-      gpu_step("shared memory", "plain", "shared-memory", 4.214176),
-      gpu_step("constant memory", "plain", "constant-memory", 6.421354),
-      gpu_step("constant and shared memory", "plain", "constant-and-shared-memory", 3.845235),
   };
   steps[1].threads = 1;
-  add_streams(steps);
-  steps.push_back(gpu_step("device launch, serial minimum", "plain", "device-launch-serial", 6.855230));
-  steps.push_back(gpu_step("device launch, reduction", "plain", "device-launch", 3.154260));
+  for (Step& step : gpu_steps()) steps.push_back(std::move(step));
   steps.push_back(study("the fastest here", "plain", DeviceKind::cuda));
   steps.push_back(study("the fastest here, OpenCL", "all threads", DeviceKind::opencl));
 

@@ -152,7 +152,7 @@ class Trial {
 
   ImageFormat format() const { return {images_.left.size()}; }
 
-  // Copies of the last run, over all its tiles.
+  // The copies of the last run; those of tiles are not told apart.
   double copies() const {
     double milliseconds = 0;
     if (!matcher_) return milliseconds;

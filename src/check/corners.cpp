@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "check/check.h"
+#include "core/round_up.h"
 
 namespace parallax::check {
 namespace {
@@ -134,7 +135,7 @@ std::vector<Corner> find_corners(const GrayImage& image, View<const std::uint8_t
   const double area = static_cast<double>(size.pixels()) * most_in_cell / wanted_corners;
   const int side = std::max(smallest_cell, static_cast<int>(std::sqrt(area)));
   const int width = size.width - 2 * corner_margin, height = size.height - 2 * corner_margin;
-  const int columns = (width + side - 1) / side, rows = (height + side - 1) / side;
+  const int columns = divide_round_up(width, side), rows = divide_round_up(height, side);
   std::vector<std::vector<Corner>> of_cell_rows(static_cast<std::size_t>(rows));
   workers.for_each(rows, [&](int row, int) {
     std::vector<Corner>& corners = of_cell_rows[static_cast<std::size_t>(row)];

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "check/check.h"
+#include "core/round_up.h"
 
 namespace parallax::check {
 namespace {
@@ -61,7 +62,7 @@ void recommend(Size size, DisparityRange& range) {
   lowest = std::clamp(lowest, -most, most);
   const int least = static_cast<int>(std::clamp(highest, lowest, most) - lowest) + 1;
   range.min_disparity = static_cast<int>(lowest);
-  range.disparities = (least + whole_labels - 1) / whole_labels * whole_labels;
+  range.disparities = round_up(least, whole_labels);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Writes past the caches, which saves reading the overwritten lines: a third of the memory traffic of a copy.
+// Writes past the caches, which saves reading the lines that are overwritten: a third of the traffic of a
+// copy.
 HWY_ATTR void stream_row(const std::byte* from, std::byte* to, std::size_t bytes) {
   const hn::CappedTag<std::uint8_t, 16> vector;
   const std::size_t step = hn::Lanes(vector);

@@ -8,14 +8,14 @@
 
 namespace parallax {
 
-// Left (x, y) shows the same point as right (x − x_offset, y + y_offset). x_offset is the disparity; y_offset
-// is the number of rows by which the point is lower in the right image.
+// Left (x, y) shows the same point as right (x − x_offset, y + y_offset): a disparity, and by how many rows
+// the point is lower in the right image.
 struct Offset {
   int x = 0, y = 0;
   bool operator==(const Offset&) const = default;
 };
 
-// The labels of a rectangle of offsets, row by row. With the single row offset 0, label k is the disparity
+// The labels of a rectangle of offsets, row by row. With one row of row offset 0, label k is the disparity
 // first.x + k.
 struct LabelSpace {
   Offset first;
@@ -28,8 +28,8 @@ struct LabelSpace {
   bool contains(Offset offset) const {
     return offset.x >= first.x && offset.y >= first.y && offset.x <= last().x && offset.y <= last().y;
   }
-  // The labels of the right image's pixels if the images are exchanged: right (x, y) shows the same point as
-  // left (x − x_offset, y + y_offset).
+  // The labels of the right image's pixels when it takes the left one's place: right (x, y) shows the same
+  // point as left (x − x_offset, y + y_offset).
   LabelSpace reversed() const { return {{-last().x, -last().y}, extent}; }
   bool operator==(const LabelSpace&) const = default;
 };

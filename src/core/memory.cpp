@@ -37,9 +37,9 @@ std::size_t limit_in(const fs::path& file) {
   return limit == 0 ? SIZE_MAX : limit;
 }
 
-// The lowest limit of a group and its ancestors. In a container, the mounted root may be the container's own
-// group; the group's path on the host does not exist there.
-std::size_t least_limit(const fs::path& mounted, std::string_view group, const char* file) {
+// The least limit of a group and of its ancestors. In a container, the root of the mounted hierarchy may be
+// the container's own group: then the group's path on the host does not exist here.
+std::size_t min_limit(const fs::path& mounted, std::string_view group, const char* file) {
   std::size_t least = limit_in(mounted / file);
   fs::path folder = mounted;
   for (const fs::path& name : fs::path(group).relative_path()) {
@@ -65,7 +65,7 @@ bool names_memory(std::string_view controllers) {
 // are named.
 std::size_t container_memory(const fs::path& root) {
   const fs::path mounted = root / "sys/fs/cgroup";
-  std::size_t least = least_limit(mounted, "", "memory.max");
+  std::size_t least = min_limit(mounted, "", "memory.max");
   std::ifstream groups(root / "proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
@@ -73,9 +73,9 @@ std::size_t container_memory(const fs::path& root) {
     const std::string_view text = line;
     const std::string_view controllers = text.substr(first + 1, second - first - 1);
     const std::string_view group = text.substr(second + 1);
-    if (controllers.empty()) least = std::min(least, least_limit(mounted, group, "memory.max"));
+    if (controllers.empty()) least = std::min(least, min_limit(mounted, group, "memory.max"));
     if (names_memory(controllers))
-      least = std::min(least, least_limit(mounted / "memory", group, "memory.limit_in_bytes"));
+      least = std::min(least, min_limit(mounted / "memory", group, "memory.limit_in_bytes"));
   }
   return least;
 }

@@ -16,7 +16,7 @@ namespace parallax::detail {
 
 class Plan {
  public:
-  Plan() { stage_times.reserve(most_stages); }
+  Plan() { stage_times.reserve(max_stages); }
   virtual ~Plan() = default;
 
   // The bytes that allocate() takes. Making a plan allocates nothing whose size depends on the image.
@@ -31,8 +31,8 @@ class Plan {
   // run() for Matcher::start(): waits for the previous pair, and may return while this one is being matched.
   virtual void start(const StereoPair& pair, const DisparityMap& map) { run(pair, map); }
   virtual void wait(int /*most_running*/) {}
-  // From now on, a thread that waits for the device sleeps instead of spinning. It wakes some microseconds
-  // later.
+  // From now on a thread that waits for the device sleeps, which wakes it some microseconds later, instead of
+  // spinning.
   virtual void sleep_while_waiting() {}
   // run() for images in the memory of the plan's GPU, on the caller's stream.
   virtual void enqueue(const StereoPair&, const DisparityMap&, void*) {
@@ -52,12 +52,12 @@ class Plan {
     std::string are_free;
   };
   virtual std::optional<GpuMemory> gpu_memory() const { return std::nullopt; }
-  // How the method itself can need less memory: ", or set …". Called only if there is too little memory. May
+  // How the method itself can need less memory: ", or set …". Asked for only where there is too little. May
   // be null.
   std::function<std::string()> remedy;
 
-  // Reserved in advance so that a run does not allocate.
-  static constexpr std::size_t most_stages = 16;
+  // Reserved in advance, so that a run does not allocate.
+  static constexpr std::size_t max_stages = 16;
   std::vector<StageTime> stage_times;
 };
 
@@ -67,10 +67,17 @@ void allocate(Plan& plan, const PlanOptions& limits);
 // The checks of Matcher::run(), and the checks of a map alone.
 // \throws Error (argument)
 void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const DisparityMap& map);
+void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const FiniteMap& map);
 void check_map(const Plan& plan, Size size, const DisparityMap& map);
 void check_map(const Plan& plan, Size size, const FiniteMap& map);
 
-// Measures the consecutive stages of a run.
+using TimePoint = std::chrono::steady_clock::time_point;
+
+inline double milliseconds_between(TimePoint start, TimePoint end) {
+  return std::chrono::duration<double, std::milli>(end - start).count();
+}
+
+// Measures the stages of a run, which follow one another.
 class StageClock {
  public:
   explicit StageClock(std::vector<StageTime>& times) : times_(times) { times_.clear(); }
@@ -78,7 +85,7 @@ class StageClock {
   // Ends the stage that began with the last call, or with the clock.
   void finish(const char* stage) {
     const auto now = std::chrono::steady_clock::now();
-    times_.push_back({stage, std::chrono::duration<double, std::milli>(now - start_).count()});
+    times_.push_back({stage, milliseconds_between(start_, now)});
     start_ = now;
   }
   // Begins a stage now; the time since the last call was measured by other means.
@@ -86,7 +93,7 @@ class StageClock {
 
  private:
   std::vector<StageTime>& times_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  TimePoint start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace parallax::detail

@@ -44,7 +44,8 @@ const Tunable& find_tunable(const TuningSpace& space, const std::string& name, c
   }
   throw Error(ErrorCategory::argument, name + " is not tunable for " + owner +
                                            (names.empty() ? " with these parameters: leave it out"
-                                                          : ": choose " + join(names, " or ")));
+                                                          : ": choose " + join(names, " or ")) +
+                                           space.elsewhere);
 }
 
 [[noreturn]] void refuse_value(const Tunable& tunable, const std::string& text, Named named) {

@@ -67,6 +67,8 @@ struct TuningSpace {
   // Whether a search may try this combination. Combinations that the plan refuses with an Error need not be
   // excluded.
   std::function<bool(const Configuration&)> allowed = [](const Configuration&) { return true; };
+  // Ends the message about an unknown tunable.
+  std::string elsewhere;
   // Computed from the configuration, without compiling.
   // \throws Error as the plan does
   std::function<Footprint(const Configuration&)> footprint;

@@ -174,7 +174,7 @@ __device__ __forceinline__ void load_window(const uint16* gray, const CudaSample
 
 // Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre. Grid:
 // blocks of rows, blocks of a row, 2 images. The mirrored pair gets the same signatures, because only the
-// number of bits in which two signatures differ matters; null if it is not wanted.
+// number of bits in which two signatures differ matters; null: it is not wanted.
 PARALLAX_KERNEL __launch_bounds__(census_threads)
     census(CudaSamples samples, uint64* left, uint64* right, uint64* mirrored_left, uint64* mirrored_right) {
   __shared__ Window window;
@@ -216,8 +216,8 @@ PARALLAX_KERNEL __launch_bounds__(census_threads)
   }
 }
 
-// Centre-symmetric census: for each pair of opposite pixels in a 9×7 window, whether the first one, row by
-// row, is brighter. Grid as above.
+// For each pair of pixels that lie opposite in a 9×7 window, whether the first one, row by row, is brighter.
+// Grid as above.
 PARALLAX_KERNEL __launch_bounds__(census_threads)
     census_of_opposites(CudaSamples samples, uint32* left, uint32* right) {
   __shared__ Window window;
@@ -248,8 +248,8 @@ PARALLAX_KERNEL __launch_bounds__(census_threads)
 
 namespace {
 
-// Birchfield & Tomasi 1998: the lowest and the highest of a value and of the values half a pixel before and
-// after it, in the low and the high half of a word.
+// Birchfield & Tomasi 1998: the lowest and the highest of a value and of those half a pixel before and after
+// it, in the low and the high half of a word.
 __device__ uint32 range_of(uint32 before, uint32 here, uint32 after) {
   const uint32 half_before = (before + here + 1) / 2, half_after = (here + after + 1) / 2;
   return min(here, min(half_before, half_after)) | max(here, max(half_before, half_after)) << 16;
@@ -272,8 +272,8 @@ PARALLAX_KERNEL half_pixel_range(CudaSamples samples, uint32* left, uint32* righ
       range_of(row, x, samples.width);
 }
 
-// Horizontal Sobel gradients, limited to ±15 gray levels, to which 15 gray levels are added; none at the
-// borders of a row. grid.z = 2.
+// Horizontal Sobel gradients, cut at ±15 gray levels, which are then added; none at the borders of a row.
+// grid.z = 2.
 PARALLAX_KERNEL gradients(CudaSamples samples, CudaGradient* left, CudaGradient* right) {
   constexpr int steepest = 15 * per_level;
   wait_for_previous();

@@ -29,8 +29,8 @@ class CudaImages {
   // Loads the kernels and fills tables. `memory`: an arena with the reserved layout.
   void prepare(const cuda::SharedContext& context, std::byte* memory, cuda::StreamHandle stream);
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) const;
-  // Replaces take(), with half the width and height, rounded up: a pixel is the rounded mean of its up to
-  // four children, and valid if one of them is. For gray images only.
+  // In place of take(), with half the width and height, rounded up: a pixel is the mean of its up to four
+  // children, rounded, and valid if one of them is. Of gray images only.
   void halve(const CudaImages& finer, cuda::StreamHandle stream) const;
   // The steps that precede a pair's costs, in this order.
   void smooth(cuda::StreamHandle stream) const;

@@ -118,8 +118,8 @@ void smooth_column(View<const std::uint16_t> in, int y, const std::vector<std::u
 inline constexpr int gray_channel = 3;
 void sample_row(const ImageView& image, int channel, int y, bool mirrored, std::uint16_t* out);
 
-// Horizontal Sobel gradients of row y of gray samples, limited to ±15 gray levels, to which 15 gray levels
-// are added. There are none at the borders.
+// Horizontal Sobel gradients of row y of gray samples, cut at ± 15 gray levels, which are then added. There
+// are none at the borders.
 void gradient_row(View<const std::uint16_t> gray, int y, std::uint16_t* out);
 
 class DataCosts {

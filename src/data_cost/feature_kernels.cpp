@@ -20,8 +20,8 @@ HWY_INLINE void store_bits(hn::Vec<hn::ScalableTag<std::uint16_t>> bits, std::ui
   hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(tag, bits)), narrow, out);
 }
 
-// Whether each neighbour is darker than the centre; with `opposites`, whether the pixel opposite to each
-// neighbour before the centre is darker than that neighbour.
+// Whether each neighbour is darker than the centre; or, of those before the centre, whether the opposite one
+// is darker.
 template <class Sample, bool opposites>
 void census_row_of(const RowCensus& row) {
   const hn::ScalableTag<Sample> tag;

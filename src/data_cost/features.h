@@ -21,7 +21,7 @@ enum class Feature {
   colour,             // three of these: a third of each |difference|
   birchfield_tomasi,  // sample, lowest and highest around it, in 256ths
   gradients,          // these three of the gradient, then of the gray level
-  // gradients for integer gray levels, in bytes. Of the gradient: the same three, in half levels. Of the gray
+  // The same of integer gray levels, in bytes. Of the gradient: these three, in half levels. Of the gray
   // level: sample; lowest, rounded down and up; highest, rounded down and up.
   gradients_in_bytes,
 };
@@ -61,7 +61,7 @@ inline constexpr int widest_vector_bytes = 64;
 
 // 9×7 census of a row, or the centre-symmetric one: plane b of the signature of pixel x is byte x of
 // `planes[b]`. The rows around it repeat their border samples: element x + i + 4 of `rows[j]` is the sample i
-// columns and j − 3 rows from pixel x. Reads and writes end at a full vector.
+// columns and j − 3 rows from pixel x; what is written, and read, ends at a full vector.
 struct RowCensus {
   const void* rows[7];
   bool bytes;  // whether samples are bytes; otherwise words
@@ -88,9 +88,9 @@ class RowFeatures {
   using Planes = std::array<const std::uint16_t*, most_feature_planes>;
   Planes planes(int side, int y, int slot) const;
 
-  // The census of up to 8 rows, in the caller's memory: rows of a plane are `pitch` apart, and end at a full
-  // vector.
-  static constexpr int most_census_rows = 8;
+  // The census of up to 8 rows, in memory of the caller's: rows of a plane are `pitch` apart, and end at a
+  // full vector.
+  static constexpr int max_census_rows = 8;
   void write_census(int side, int first, int last, int slot, std::uint8_t* const* planes,
                     std::ptrdiff_t pitch) const;
 
@@ -102,7 +102,7 @@ class RowFeatures {
  private:
   struct Scratch {
     std::uint16_t* samples;
-    std::array<std::uint16_t*, most_census_rows + 6> census_rows;  // bytes or words
+    std::array<std::uint16_t*, max_census_rows + 6> census_rows;  // bytes or words
     std::array<std::uint16_t*, most_feature_planes> planes;
   };
   bool smooths() const { return weights_.size() > 1; }
@@ -123,7 +123,7 @@ class RowFeatures {
 };
 
 // The right row, extended to every column that any label of the left row reaches: disparity k of left pixel x
-// reads extended column x + disparities − 1 − k. Zero where there is no right pixel, except for the `border`
+// reads extended column x + disparities − 1 − k. Zero where there is no right pixel, but for the `border`
 // columns next to the row, which repeat it.
 template <class Element>
 void extend_row(const Element* row, int width, const CostModel& model, int border, Element* out) {

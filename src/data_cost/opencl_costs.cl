@@ -55,7 +55,7 @@ INLINE float cost_of(const OpenclCosts* costs, Difference difference) {
   return (float)min(DIFFERENCE_SCALE * difference, costs->differences) * costs->scale;
 }
 
-// The caller's cost of a label of column x, in units, not rounded; for the mirrored pair, that of the right
+// The caller's cost of a label of column x, in units, not rounded; of the mirrored pair, that of the right
 // pixel.
 static float volume_cost(const global uchar* memory, const OpenclInputs* inputs, const OpenclCosts* costs,
                          int x, long y, int label, int labels) {

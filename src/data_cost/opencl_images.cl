@@ -114,8 +114,8 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
           features[0][i] << 1 | (window[n / 9][i + n % 9] > window[6 - n / 9][i + 8 - n % 9] ? 1 : 0);
 }
 #elif COST == BIRCHFIELD_TOMASI || COST == GRADIENT_BIRCHFIELD_TOMASI
-// Birchfield & Tomasi 1998: values, and the lowest and highest within half a pixel. Pixel i is element i +
-// `reach` of the row.
+// Birchfield & Tomasi 1998: values, and the lowest and highest within half a pixel. Those of pixel i are
+// around element i + `reach` of the row.
 static void find_ranges(const ushort* row, int reach, FEATURE features[3][LANES]) {
   for (int i = 0; i < LANES; ++i) {
     const ushort* at = row + i + reach;
@@ -127,8 +127,8 @@ static void find_ranges(const ushort* row, int reach, FEATURE features[3][LANES]
 }
 
 #if COST == GRADIENT_BIRCHFIELD_TOMASI
-// Horizontal Sobel gradients, limited to ±15 gray levels, to which 15 gray levels are added; none at the
-// borders of a row. The gradient of pixel i is element i + 1.
+// Horizontal Sobel gradients, cut at ±15 gray levels, which are then added; none at the borders of a row.
+// That of pixel i is element i + 1.
 static void find_gradients(const OpenclInputs* inputs, ushort rows[3][LANES + 2 * REACH_X], int x,
                            ushort* gradients) {
   const int steepest = 15 * 256;

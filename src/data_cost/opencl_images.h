@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs of data costs on an OpenCL device: samples of both images, and features and validity of pixels,
-// for the given pair or the mirrored one.
+// The inputs of data costs on an OpenCL device: the samples of both images, and the features and the validity
+// of pixels, of the pair as it is or of the mirrored one.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data costs of a row of neighbouring pixels: DataCosts::at(), on request minus the lowest cost of each
-// pixel, but not below 0, and limited.
+// Data costs of a row of neighbouring pixels: DataCosts::at(), by request minus the least of each pixel, but
+// not below 0, and cut at a bound.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ struct RowCosts {
   const void* right[most_feature_planes];
   const std::uint8_t* left_valid;   // 255 where the pixel has data costs, else 0
   const std::uint8_t* right_valid;  // 255 where there is a right pixel, else 0
-  // The costs of the integer differences 0…255 and of labels outside are bytes, and differences are integers,
-  // or cost as many units as the next integer; out_bytes is then 1.
+  // Costs of integer differences 0…255, and the outside cost, are bytes, and differences are integers or cost
+  // as many units as their next integer; out_bytes is 1 then.
   bool simple;
   const std::uint8_t* table;
   int table_end;  // differences from here on have the cost of the last entry

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "decision/sub_pixel.h"
-#include "refine/refine.h"
+#include "decision/values.h"
 
 namespace parallax::refine {
 
@@ -18,12 +18,12 @@ struct Beliefs {
   int label;
   float before, best, after;
   float rival;
-  // Beliefs of the same disparity one row offset before and after; infinite if there is none.
+  // The beliefs of the same disparity one row offset before and after; infinite where there is none.
   float row_before = no_value, row_after = no_value;
 };
 
-// Finds the beliefs among belief(0) … belief(labels − 1), as a reference does. Labels are ordered by
-// `row_offsets` row offsets, then by disparity; the rival differs by more than one in either.
+// Finds them among belief(0) … belief(labels − 1), as a reference does. Labels are ordered by `row_offsets`
+// row offsets, then by disparity; the rival differs by more than one in either.
 template <class Belief>
 Beliefs find_beliefs(int labels, const Belief& belief, int row_offsets = 1) {
   Beliefs found{0, 0, belief(0), 0, no_value};

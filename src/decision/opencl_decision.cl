@@ -7,15 +7,6 @@ typedef struct {
   float before, best, after, rival;
 } Beliefs;
 
-#define PARABOLA 1
-
-// Parabola and V: see sub_pixel.h.
-static float sub_pixel_offset(int method, const Beliefs* found) {
-  const float steepness = method == PARABOLA ? found->before - 2.0f * found->best + found->after
-                                             : max(found->before, found->after) - found->best;
-  return (found->before - found->after) / (2.0f * steepness);
-}
-
 static void write_decision(global uchar* memory, const OpenclDecision* to, int width, int x, long y,
                            const Beliefs* found) {
   const int column = to->mirrored ? width - 1 - x : x;
@@ -27,7 +18,8 @@ static void write_decision(global uchar* memory, const OpenclDecision* to, int w
   float disparity = (float)(to->min_disparity + found->label);
   const bool inside = found->label > 0 && found->label + 1 < to->labels && found->before < INFINITY &&
                       found->after < INFINITY;
-  if (to->sub_pixel != 0 && inside) disparity += sub_pixel_offset(to->sub_pixel, found);
+  if (to->sub_pixel != NO_SUB_PIXEL && inside)
+    disparity += SUB_PIXEL_OFFSET(to->sub_pixel, found->before, found->best, found->after);
   ((global float*)(memory + to->disparity))[y * to->stride + column] =
       status == MATCHED ? disparity : NO_VALUE;
   if (to->status >= 0) memory[to->status + y * to->status_stride + column] = status;

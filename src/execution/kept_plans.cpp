@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "matchers/registry.h"
+#include "execution/tuned_plan.h"
 
 namespace parallax::detail {
 

@@ -38,8 +38,8 @@ class KeptPlans {
     Problem problem;
     std::unique_ptr<Plan> plan;
   };
-  // A plan that nobody else uses: a kept one, or a new one for `threads` threads, for which the least
-  // recently used plans make room. Null if it would fit if fewer plans were in use.
+  // A plan that nobody else uses: one that is kept, or a new one for `threads` threads, for which the plans
+  // that were not used for longest make room. Null where it would fit if fewer plans were in use.
   // \throws Error as the constructor of Matcher does
   std::unique_ptr<Kept> take(const Problem& problem, int threads, bool sleeps);
   // Takes back a plan from take(). A plan that failed is not kept.

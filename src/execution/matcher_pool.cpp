@@ -12,7 +12,7 @@
 #include "core/floating_point.h"
 #include "core/workers.h"
 #include "execution/lane.h"
-#include "matchers/registry.h"
+#include "execution/tuned_plan.h"
 
 namespace parallax {
 namespace {
@@ -24,14 +24,14 @@ using detail::Settings;
 using detail::SharedSettings;
 using detail::Task;
 
-constexpr int most_automatic_matchers = 16;
+constexpr int max_automatic_matchers = 16;
 
-// The number of matchers that pay on one GPU. Each has a thread that copies a pair to the GPU, and the map
-// back, while others match. The smaller the images, the more of the GPU one pair leaves idle:
+// Matchers on one GPU, each with a thread that copies a pair to where the GPU reaches it, and the map back,
+// while others match. The smaller the images, the more of the GPU one pair leaves idle:
 // docs/howto/several-devices.md.
 int matchers_that_pay(Size size) {
   constexpr std::size_t vga = 640 * 480, hd = 1280 * 720;
-  return size.pixels() <= vga ? most_automatic_matchers : size.pixels() <= hd ? 8 : 4;
+  return size.pixels() <= vga ? max_automatic_matchers : size.pixels() <= hd ? 8 : 4;
 }
 
 void check_limits(const PoolLimits& limits) {
@@ -56,8 +56,8 @@ void check_pair(const StereoPair& pair, const DisparityMap& map) {
   check_view("status map", map.status, format.size);
 }
 
-// Checks whether a device runs a method with these parameters. This does not depend on the images, but other
-// checks do: the range must lie within them, and some parameters need 16 bits.
+// Whether a device runs a method with these parameters does not depend on the images, but other checks do:
+// the range must lie within them, and some parameters need 16 bits.
 void check_runs(const MatcherParameters& parameters, const Device& device, const TunedValues& configuration) {
   const long long reach = std::llabs(parameters.min_disparity()) + parameters.disparities();
   const Size size{static_cast<int>(std::clamp(reach, 64LL, 1'000'000LL)), 64};
@@ -96,8 +96,8 @@ class MatcherPool::State {
     std::optional<Failure> failure = {};
   };
 
-  int most_matchers(const Device& device) const;
-  int most_matchers(const Lane& lane, const ImageFormat& format) const;
+  int max_matchers(const Device& device) const;
+  int max_matchers(const Lane& lane, const ImageFormat& format) const;
   int threads_of_matcher(const Device& device, const ImageFormat& format) const;
   int count_matchers(const ImageFormat& format) const;
   bool is_alive() const;
@@ -146,7 +146,7 @@ MatcherPool::State::State(const MatcherParameters& parameters, const std::vector
 void MatcherPool::State::start() {
   try {
     for (const auto& lane : lanes_)
-      for (int i = 0; i < most_matchers(lane->device); ++i)
+      for (int i = 0; i < max_matchers(lane->device); ++i)
         lane->threads.emplace_back([this, &lane = *lane] { work(lane); });
   } catch (const std::system_error& error) {
     throw Error(ErrorCategory::memory,
@@ -172,19 +172,19 @@ SharedSettings MatcherPool::State::settings_of(const MatcherParameters& paramete
   const auto known = known_settings_.find(settings->text);
   if (known != known_settings_.end()) return known->second;
   for (const auto& lane : lanes_) check_runs(parameters, lane->device, limits_.configuration);
-  constexpr std::size_t most_known = 1000;
-  if (known_settings_.size() >= most_known) known_settings_.clear();
+  constexpr std::size_t max_known = 1000;
+  if (known_settings_.size() >= max_known) known_settings_.clear();
   return known_settings_[settings->text] = std::move(settings);
 }
 
-int MatcherPool::State::most_matchers(const Device& device) const {
+int MatcherPool::State::max_matchers(const Device& device) const {
   if (device.kind != DeviceKind::cuda) return 1;
-  return limits_.matchers_per_gpu != 0 ? limits_.matchers_per_gpu : most_automatic_matchers;
+  return limits_.matchers_per_gpu != 0 ? limits_.matchers_per_gpu : max_automatic_matchers;
 }
 
-int MatcherPool::State::most_matchers(const Lane& lane, const ImageFormat& format) const {
+int MatcherPool::State::max_matchers(const Lane& lane, const ImageFormat& format) const {
   const bool chosen = lane.device.kind == DeviceKind::cuda && limits_.matchers_per_gpu == 0;
-  return chosen ? matchers_that_pay(format.size) : most_matchers(lane.device);
+  return chosen ? matchers_that_pay(format.size) : max_matchers(lane.device);
 }
 
 // On a GPU, the threads copy a pair and its map; all matchers of all GPUs do so at once.
@@ -198,7 +198,7 @@ int MatcherPool::State::threads_of_matcher(const Device& device, const ImageForm
 int MatcherPool::State::count_matchers(const ImageFormat& format) const {
   int count = 0;
   for (const auto& lane : lanes_)
-    if (!lane->lost) count += most_matchers(*lane, format);
+    if (!lane->lost) count += max_matchers(*lane, format);
   return count;
 }
 
@@ -284,7 +284,7 @@ void MatcherPool::State::work(Lane& lane) {
     lane.assigned.pop_front();
     lock.unlock();
     const ImageFormat& format = task.pair.left.format;
-    const bool sleeps = most_matchers(lane, format) > 1;
+    const bool sleeps = max_matchers(lane, format) > 1;
     Attempt attempt = detail::match(lane.plans, task, threads_of_matcher(lane.device, format), sleeps);
     lock.lock();
     --lane.busy;
@@ -366,7 +366,7 @@ void MatcherPool::State::finish(const Task& task, MatchedPair matched, std::opti
 Lane* MatcherPool::State::freest(const Task& task) const {
   Lane* freest = nullptr;
   for (const auto& lane : lanes_) {
-    int most = most_matchers(*lane, task.pair.left.format);
+    int most = max_matchers(*lane, task.pair.left.format);
     if (lane->cap && lane->cap->problem == task.problem()) most = std::min(most, lane->cap->most);
     if (lane->lost || lane->busy >= most || task.is_refused_by(*lane)) continue;
     if (freest == nullptr || lane->busy < freest->busy) freest = lane.get();
@@ -375,7 +375,7 @@ Lane* MatcherPool::State::freest(const Task& task) const {
 }
 
 // Assigns pairs in their order. Only a pair that a device refused lets others pass while it waits for the
-// other devices. `finished`: a device for which this thread is looking for its next pair.
+// rest. `finished`: a device of which this thread looks for its next pair now.
 void MatcherPool::State::dispatch(const Lane* finished) {
   for (auto next = queue_.begin(); next != queue_.end();) {
     Lane* lane = freest(next->second);

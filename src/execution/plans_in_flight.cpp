@@ -8,7 +8,7 @@
 namespace parallax::detail {
 namespace {
 
-constexpr int most_pairs = 64;
+constexpr int max_pairs = 64;
 
 // Plans take turns: the next plan has the oldest pair, and waits for it.
 class PlansInFlight final : public Plan {
@@ -73,7 +73,7 @@ class PlansInFlight final : public Plan {
 
 std::unique_ptr<Plan> plan_in_flight(const Device& device, int pairs,
                                      const std::function<std::unique_ptr<Plan>()>& make) {
-  check_range("pairs_in_flight", pairs, 1, most_pairs);
+  check_range("pairs_in_flight", pairs, 1, max_pairs);
   if (pairs == 1 || device.kind != DeviceKind::cuda) return make();
   std::vector<std::unique_ptr<Plan>> plans;
   for (int i = 0; i < pairs; ++i) plans.push_back(make());

@@ -9,8 +9,8 @@
 
 namespace parallax::detail {
 
-// Makes one plan for each pair that may be matched at once on the device; a single plan if the device matches
-// pairs one by one.
+// Makes one plan for each pair that may be matched at once on the device; one where it matches pairs one by
+// one.
 // \throws Error (argument) when `pairs` is out of range
 std::unique_ptr<Plan> plan_in_flight(const Device& device, int pairs,
                                      const std::function<std::unique_ptr<Plan>()>& make);

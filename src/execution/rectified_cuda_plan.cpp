@@ -18,7 +18,7 @@ class RectifiedCudaPlan final : public Plan {
         context_(std::make_shared<cuda::Context>(device.index)),
         workers_(device.threads),
         stage_(*problem_, layout_) {
-    const std::size_t pixel_bytes = most_channels * bytes_per_sample(format_.depth);
+    const std::size_t pixel_bytes = max_channels * bytes_per_sample(format_.depth);
     for (int side = 0; side < remap::sides; ++side) {
       const remap::Map& map = problem_->maps[side];
       const std::size_t camera_bytes = map.camera.pixels() * pixel_bytes;

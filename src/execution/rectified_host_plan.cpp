@@ -38,7 +38,7 @@ class RectifiedHostPlan final : public Plan {
 
  private:
   void reserve() {
-    const std::size_t bytes = format_.size.pixels() * most_channels * bytes_per_sample(format_.depth);
+    const std::size_t bytes = format_.size.pixels() * max_channels * bytes_per_sample(format_.depth);
     for (int side = 0; side < remap::sides; ++side) {
       images_[side] = arena_.reserve<std::byte>(bytes);
       if (is_masked_[side]) masks_[side] = arena_.reserve_plane<std::uint8_t>(format_.size);

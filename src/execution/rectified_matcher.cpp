@@ -4,7 +4,7 @@
 #include "core/checks.h"
 #include "core/floating_point.h"
 #include "execution/rectified_plan.h"
-#include "matchers/registry.h"
+#include "execution/tuned_plan.h"
 
 namespace parallax {
 namespace detail {

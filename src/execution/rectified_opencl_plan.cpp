@@ -8,8 +8,8 @@
 namespace parallax::detail {
 namespace {
 
-// The cameras' images and the maps have their own memory; the rectified images are in the matcher's memory,
-// where it expects a pair.
+// The cameras' images and the maps are in memory of its own; the rectified images in the matcher's, where it
+// expects a pair.
 class RectifiedOpenclPlan final : public Plan {
  public:
   RectifiedOpenclPlan(std::unique_ptr<Plan> owned, opencl::Plan& matcher, const remap::SharedProblem& problem,
@@ -21,7 +21,7 @@ class RectifiedOpenclPlan final : public Plan {
         stage_(*problem_, layout_) {
     for (int side = 0; side < remap::sides; ++side) {
       const remap::Map& map = problem_->maps[side];
-      const std::size_t bytes = map.camera.pixels() * most_channels * bytes_per_sample(problem_->depth);
+      const std::size_t bytes = map.camera.pixels() * max_channels * bytes_per_sample(problem_->depth);
       staged_[side] = host_layout_.reserve<std::byte>(bytes);
       cameras_[side] = layout_.reserve<std::byte>(bytes);
       is_masked_[side] = has_unseen(map);

@@ -10,8 +10,8 @@
 
 namespace parallax::detail {
 
-// A camera's image may be gray or RGB, in each run.
-inline constexpr std::size_t most_channels = 3;
+// A camera's image may be gray or RGB, from run to run.
+inline constexpr std::size_t max_channels = 3;
 
 // Whether there are pixels that a camera did not see, so that the matcher needs masks.
 inline bool has_unseen(const remap::Map& map) {

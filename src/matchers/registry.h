@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "core/plan.h"
 #include "core/tuning.h"
@@ -33,34 +32,5 @@ struct Backend {
 
 // \throws Error (device) where the method does not run on the device
 const Backend& find_backend(const MatcherParameters& parameters, const Device& device);
-
-// Checks all arguments.
-// \throws Error as the constructor of Matcher does, except for memory
-std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,
-                                const ImageFormat& format, const Configuration& configuration);
-
-// "method block on device cuda"
-std::string owner_name(const MatcherParameters& parameters, const Device& device);
-
-// All tunables for a problem.
-// \throws Error as make_plan() does
-TuningSpace tuning_space(const MatcherParameters& parameters, const Device& device,
-                         const ImageFormat& format);
-
-// The configuration that a caller gives by name.
-// \throws Error as make_plan() and read_configuration() do
-Configuration given_configuration(const MatcherParameters& parameters, const Device& device,
-                                  const ImageFormat& format, const TunedValues& values);
-
-// Makes a plan with the given configuration and, for other tunables, the stored tuning result where the plan
-// accepts it.
-// \throws Error as the constructor of Matcher does, except for memory
-std::unique_ptr<Plan> make_tuned_plan(const MatcherParameters& parameters, const Device& device,
-                                      const ImageFormat& format, const TunedValues& configuration);
-// The same, allocated. `around`: makes a plan of each plan, before it is allocated.
-using AroundPlan = std::function<std::unique_ptr<Plan>(std::unique_ptr<Plan>)>;
-std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, const Device& device,
-                                          const ImageFormat& format, const PlanOptions& limits,
-                                          const AroundPlan& around = {});
 
 }  // namespace parallax::detail

@@ -2,22 +2,17 @@
 // Guided steps on CUDA: the same results as weighted_median.cpp and bilateral.cpp.
 //
 // Specialised by WARPS per block, WINDOW, and BILATERAL (which of the two).
+#include "decision/cuda_values.h"
 #include "devices/cuda/kernel.h"
+#include "refine/cuda_lanes.h"
 #include "refine/cuda_types.h"
 
 using namespace parallax::refine;
 
 namespace {
 
-constexpr int lanes = 32;
-constexpr int block_threads = lanes * WARPS;
 constexpr int radius = WINDOW / 2;
 constexpr int places = WINDOW * WINDOW;
-constexpr float no_value = __builtin_bit_cast(float, 0x7F800000u);
-
-__device__ __forceinline__ bool has_value(float disparity) {
-  return disparity < no_value;
-}
 
 // The pixels that the windows of a block cover. Pixels outside the map have no value.
 struct Tile {
@@ -87,8 +82,8 @@ struct Bounds {
   float low, high;
 };
 
-// The weights of the window of each thread's pixel, by row and in words of four; kept for all pivots if they
-// fit.
+// The weights of the window of each thread's pixel, by row and in words of four; kept for all pivots where
+// they fit.
 struct Weights {
   static constexpr int row_words = (WINDOW + 3) / 4;
   // Whether weights fit beside a tile, in the shared memory that a block has without asking for more.
@@ -105,7 +100,8 @@ __device__ __forceinline__ void for_kept(const Tile& tile, const Weights& weight
   for (int row = 0; row < WINDOW; ++row) {
     uint32 words[Weights::row_words];
 #pragma unroll
-    for (int k = 0; k < Weights::row_words; ++k) words[k] = weights.words[row * Weights::row_words + k][thread];
+    for (int k = 0; k < Weights::row_words; ++k)
+      words[k] = weights.words[row * Weights::row_words + k][thread];
 #pragma unroll
     for (int column = 0; column < WINDOW; ++column)
       each(tile.values[threadIdx.y + row][threadIdx.x + column],

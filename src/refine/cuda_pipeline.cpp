@@ -79,7 +79,7 @@ CudaPipeline::Guided::Guided(const cuda::SharedContext& context, bool bilateral,
               {cuda::define("WARPS", static_cast<int>(warps)), cuda::define("WINDOW", window),
                cuda::define("BILATERAL", bilateral)}),
       filter(program.kernel(bilateral ? "bilateral" : "weighted_median")) {
-  static_assert(most_window == most_guided_window);
+  static_assert(max_window == max_guided_window);
   std::ranges::copy(gray_weights(range), step.gray);
   std::ranges::copy(distance_weights(window), step.distance);
 }

@@ -3,8 +3,10 @@
 // inputs from the nine cells around it.
 //
 // Specialised by WARPS per block, and plane_definitions().
+#include "decision/cuda_values.h"
 #include "devices/cuda/kernel.h"
 #include "devices/cuda/pair.h"
+#include "refine/cuda_lanes.h"
 #include "refine/cuda_types.h"
 
 using namespace parallax::refine;
@@ -12,8 +14,6 @@ using parallax::cuda::Image;
 
 namespace {
 
-constexpr int lanes = 32;
-constexpr int block_threads = lanes * WARPS;
 constexpr int cell_samples = CELL_SIDE / SAMPLE_STEP;
 // A thread has one sample of the cell.
 constexpr int samples_of_cell = cell_samples * cell_samples;
@@ -21,14 +21,6 @@ static_assert(samples_of_cell == block_threads);
 constexpr int cells_around = 9;
 constexpr int own_cell = 4, outside = 255;  // see planes.h
 constexpr int no_sample = 0x7FFFFFFF;
-constexpr float no_value = __builtin_bit_cast(float, 0x7F800000u);
-
-// Values of Status.
-constexpr uint8 filled = 1, input_masked = 7;
-
-__device__ __forceinline__ bool has_value(float disparity) {
-  return disparity < no_value;
-}
 
 // The integer nearest a/b, ties away from 0; b > 0. A quotient of doubles is faster, and exact below 2^53:
 // its rounding cannot reach the next integer.
@@ -96,8 +88,9 @@ __device__ __forceinline__ int distance(const Pixel& pixel, const CudaSuperpixel
   return COLOUR_WEIGHT * colour + square(pixel.x - superpixel.x) + square(pixel.y - superpixel.y);
 }
 
-// Calls each(superpixel, index, is_inside) for the superpixels of the nine cells around that of a pixel.
-// Cells outside the image are replaced by arbitrary cells, because loads without branches run concurrently.
+// Calls each(superpixel, index, is_inside) for the superpixels of the nine cells around that of a pixel. What
+// lies outside of the image is replaced by any other, because loads without branches are on their way at
+// once.
 template <class Each>
 __device__ __forceinline__ void for_superpixels_around(const CudaPlaneFill& fill, const Pixel& pixel,
                                                        const Each& each) {
@@ -108,7 +101,8 @@ __device__ __forceinline__ void for_superpixels_around(const CudaPlaneFill& fill
   }
 }
 
-// The nearest of the superpixels that a pixel may join, as an index of the nine cells; ties go to the first.
+// The nearest of the superpixels that a pixel is offered, as an index of the nine cells; ties go to the
+// first.
 struct Nearest {
   int distance, index = -1;
 
@@ -212,8 +206,8 @@ __device__ __forceinline__ void for_members(const CudaPlaneFill& fill, const Cel
 
 }  // namespace
 
-// Assigns each sample to the superpixel of its own cell. One block per cell, here and below: grid.x = rows of
-// cells, grid.y = cells of a row.
+// Every sample belongs to the superpixel of its own cell. One block per cell, here and below: grid.x = rows
+// of cells, grid.y = cells of a row.
 PARALLAX_KERNEL __launch_bounds__(block_threads)
     begin_superpixels(const __grid_constant__ CudaPlaneFill fill) {
   wait_for_previous();

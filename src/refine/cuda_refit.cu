@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // refit() on CUDA: the same results as refit.cpp. Specialised by WINDOW.
 #include "data_cost/cuda_types.h"
+#include "decision/cuda_values.h"
 #include "devices/cuda/kernel.h"
 
+using namespace parallax::refine;
 using parallax::data_cost::CudaCosts;
 
 namespace {
 
 constexpr int radius = WINDOW / 2;
-constexpr float no_value = __builtin_bit_cast(float, 0x7F800000u);
 
 // A row of an image.
 struct Row {

@@ -4,7 +4,7 @@
 
 namespace parallax::refine {
 
-constexpr int most_window = 15;
+constexpr int max_window = 15;
 
 // See guide.h.
 struct CudaGuidedStep {
@@ -14,9 +14,9 @@ struct CudaGuidedStep {
   long long stride, to_stride;
   int guide_stride;
   int width, height;
-  float step;                                          // bilateral filter only, in pixels
-  unsigned char gray[256];                             // weights by difference
-  unsigned short distance[most_window * most_window];  // weights by position in the window
+  float step;                                        // of the bilateral filter, in pixels
+  unsigned char gray[256];                           // weights by difference
+  unsigned short distance[max_window * max_window];  // weights by place in the window
 };
 
 // Arguments of Fill::directions.
@@ -59,8 +59,8 @@ struct CudaVectors {
   long long stride, status_stride;  // strides of the two float planes, and of the status
 };
 
-// A left pixel's contribution to refit_vectors(): its nearest shift, and, in gray levels, the difference and
-// the gradient, whose row component is in the upper half.
+// What a pixel of the left image brings to refit_vectors(): its nearest shift, and in gray levels the
+// difference and the gradient, whose row component is in the upper half.
 struct alignas(16) CudaShift {
   int x, y, difference;
   unsigned gradient;
@@ -73,20 +73,6 @@ struct CudaVectorRefit {
   CudaShift* shifts;
   int gray_stride, shift_stride;
   int width, height;
-};
-
-// The output of decisions.
-struct CudaDecision {
-  float* disparity;
-  unsigned char* status;
-  float* confidence;
-  int stride, status_stride;  // strides of the two float planes, and of the status
-  const unsigned char* from_start;
-  int from_start_stride;
-  int min_disparity;
-  int mirrored;
-  float min_confidence;
-  float full_gap;  // the gap to the rival that gives confidence one half
 };
 
 }  // namespace parallax::refine

@@ -3,6 +3,7 @@
 
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/plan.h"
+#include "refine/refit_vectors.h"
 
 namespace parallax::refine {
 namespace {
@@ -74,8 +75,7 @@ void CudaVectorPipeline::take(const StereoPair& pair, cuda::ChangingLaunches& la
   }
 }
 
-void CudaVectorPipeline::enqueue(const DisparityMap& map, const RightVectors& right,
-                                 StreamHandle stream) const {
+void CudaVectorPipeline::enqueue(const DisparityMap& map, const RightMap& right, StreamHandle stream) const {
   if (parameters_.left_right_check) check(map, right, stream);
   if (refits()) refit(map, stream);
   if (fills()) fill(map, stream);
@@ -83,8 +83,7 @@ void CudaVectorPipeline::enqueue(const DisparityMap& map, const RightVectors& ri
     medians_.enqueue({component, map.status}, {}, stream);
 }
 
-void CudaVectorPipeline::check(const DisparityMap& map, const RightVectors& right,
-                               StreamHandle stream) const {
+void CudaVectorPipeline::check(const DisparityMap& map, const RightMap& right, StreamHandle stream) const {
   check_.launch(stream, pixels_of(size_), {pixel_threads}, 0, vectors(map), right.disparity.data,
                 right.row_offset.data, static_cast<long long>(right.disparity.stride()), size_.width,
                 size_.height, parameters_.left_right_tolerance);

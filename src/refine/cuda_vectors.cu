@@ -4,21 +4,13 @@
 //
 // Specialised by WINDOW of refit_vectors(), STIFFNESS (refit_stiffness), UNUSABLE (Shifts::unusable) and
 // REACH (fill_reach).
+#include "decision/cuda_values.h"
 #include "devices/cuda/kernel.h"
 #include "refine/cuda_types.h"
 
 using namespace parallax::refine;
 
 namespace {
-
-constexpr float no_value = __builtin_bit_cast(float, 0x7F800000u);
-
-// Values of Status.
-constexpr uint8 filled = 1, inconsistent = 3, input_masked = 7;
-
-__device__ __forceinline__ bool has_value(float value) {
-  return value < no_value;
-}
 
 __device__ __forceinline__ bool inside(int x, int y, int width, int height) {
   return x >= 0 && y >= 0 && x < width && y < height;
@@ -35,8 +27,7 @@ PARALLAX_KERNEL check_vectors(CudaVectors map, const float* right_disparity, con
   float& row_offset = map.row_offset[y * map.stride + x];
   const float d = disparity, v = row_offset;
   if (!has_value(d)) return;
-  const float column = static_cast<float>(x) - ceilf(d - 0.5f),
-              row = static_cast<float>(y) + ceilf(v - 0.5f);
+  const float column = static_cast<float>(x) - ceilf(d - 0.5f), row = static_cast<float>(y) + ceilf(v - 0.5f);
   if (column >= 0.0f && column < static_cast<float>(width) && row >= 0.0f &&
       row < static_cast<float>(height)) {
     const int64 at = static_cast<int>(row) * right_stride + static_cast<int>(column);

@@ -21,13 +21,13 @@ class CudaVectorPipeline {
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) const;
   // After take(): enqueues all requested steps, in their order, on a map on the device; `right` is empty
   // unless maps are checked against each other.
-  void enqueue(const DisparityMap& map, const RightVectors& right, cuda::StreamHandle stream) const;
+  void enqueue(const DisparityMap& map, const RightMap& right, cuda::StreamHandle stream) const;
 
  private:
   bool fills() const { return parameters_.fill != Fill::none; }
   bool refits() const { return parameters_.refit > 0; }
 
-  void check(const DisparityMap& map, const RightVectors& right, cuda::StreamHandle stream) const;
+  void check(const DisparityMap& map, const RightMap& right, cuda::StreamHandle stream) const;
   void refit(const DisparityMap& map, cuda::StreamHandle stream) const;
   void fill(const DisparityMap& map, cuda::StreamHandle stream) const;
 

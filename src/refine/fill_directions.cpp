@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two passes, down and up strips of columns, then two along each row. Each pass remembers the values that it
-// has met. Lanes are neighbouring columns.
+// Two passes, down and up strips of columns, then two along each row, each of which remembers what it has
+// met. Lanes are neighbouring columns.
 
 #include <algorithm>
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "core/round_up.h"
 #include "refine/refine.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -151,7 +152,7 @@ HWY_EXPORT(find_in_columns);
 void fill_directions(const DisparityMap& map, View<const std::uint8_t> guide, const Candidates& candidates,
                      const Workers& workers) {
   const Size size = map.disparity.size;
-  workers.for_each((size.width + fill_strip - 1) / fill_strip, [&](int strip, int) {
+  workers.for_each(divide_round_up(size.width, fill_strip), [&](int strip, int) {
     HWY_DYNAMIC_DISPATCH(find_in_columns)(map.disparity, guide, candidates, strip * fill_strip);
   });
   for_row_ranges(workers, size.height, [&](int first, int last, int) {

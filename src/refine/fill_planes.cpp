@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every cell gathers its inputs from the nine cells around it, so all cells of a step can be processed at
-// once, in any order. Lanes are the samples of a row of a cell; when pixels are filled, half the pixels of
-// such a row.
+// Every cell gathers what it needs from the nine around it, so all cells of a step can be done at once, in
+// any order. Lanes are the samples of a row of a cell; where pixels are filled, half the pixels of such a
+// row.
 
 #include <algorithm>
 #include <cstring>
@@ -116,7 +116,7 @@ HWY_INLINE void for_rows_around(const PlaneFill& memory, int cell_x, int cell_y,
   }
 }
 
-// Sums over the samples of a superpixel. Positions are relative to the first sample of the nine cells. A lane
+// Sums over the samples of a superpixel. Places are relative to the first sample of the nine cells. A lane
 // has one sample of each row, up to 9 · 16, so its sums are below 2¹⁶.
 struct MemberSums {
   alignas(64) std::uint16_t lanes[6][cell_samples] = {};  // samples, x, y, three colours
@@ -165,7 +165,7 @@ void move_centre(const PlaneFill& memory, int cell_x, int cell_y) {
 
 // The samples of a superpixel that have a value, with positions relative to its centre.
 struct alignas(64) Values {
-  static constexpr int padded = most_samples + cell_samples;
+  static constexpr int padded = max_samples + cell_samples;
   std::int32_t x[padded], y[padded], z[padded];
   int members = 0, count = 0;
 };
@@ -219,8 +219,8 @@ HWY_INLINE PlaneSums sums_near(const FittedPlane& plane, const Values& values, s
 }
 
 HWY_INLINE FittedPlane plane_through(Values& values) {
-  if (values.count < least_samples || samples_per_value * values.count < values.members) return {};
-  std::int32_t sorted[most_samples];
+  if (values.count < min_samples || samples_per_value * values.count < values.members) return {};
+  std::int32_t sorted[max_samples];
   std::copy_n(values.z, values.count, sorted);
   std::int32_t* const median = sorted + (values.count - 1) / 2;
   std::nth_element(sorted, median, sorted + values.count);

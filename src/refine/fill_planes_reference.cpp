@@ -146,11 +146,11 @@ class Reference {
   }
 
   FittedPlane plane_of(Place cell) const {
-    std::array<std::int32_t, most_samples> values;
+    std::array<std::int32_t, max_samples> values;
     int members = 0, count = 0;
     for_members(cell, [&](Place) { ++members; });
     for_values(cell, [&](Place, std::int32_t value) { values[static_cast<std::size_t>(count++)] = value; });
-    if (count < least_samples || samples_per_value * count < members) return {};
+    if (count < min_samples || samples_per_value * count < members) return {};
     std::sort(values.begin(), values.begin() + count);
     FittedPlane plane{.base = values[static_cast<std::size_t>((count - 1) / 2)]};
     for (const std::int32_t tolerance : plane_tolerances)

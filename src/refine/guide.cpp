@@ -73,7 +73,7 @@ void check_guide(const ImageView& guide, Size map) {
 namespace {
 
 bool is_guided_window(int window) {
-  return window >= 3 && window <= most_guided_window && window % 2 == 1;
+  return window >= 3 && window <= max_guided_window && window % 2 == 1;
 }
 
 }  // namespace

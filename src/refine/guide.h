@@ -12,14 +12,14 @@
 
 namespace parallax::refine {
 
-inline constexpr int most_guided_window = 15;
+inline constexpr int max_guided_window = 15;
 
 // Weights by difference Δ of gray levels: ⌊255·e^(−Δ/range) + ½⌋. They never increase.
 using GrayWeights = std::array<std::uint8_t, 256>;
 GrayWeights gray_weights(int range);
 
-// Weights by position in the window, row by row: ⌊256·e^(−r²/2σ²) + ½⌋, σ = window/4. Unused entries are 0.
-using DistanceWeights = std::array<std::uint16_t, most_guided_window * most_guided_window>;
+// Indexed by place in the window, row by row: ⌊256·e^(−r²/2σ²) + ½⌋, σ = window/4. Unused entries are 0.
+using DistanceWeights = std::array<std::uint16_t, max_guided_window * max_guided_window>;
 DistanceWeights distance_weights(int window);
 
 // The weights of a window's pixels by difference of gray levels.

@@ -23,7 +23,7 @@ using Integers = hn::RebindToSigned<Floats>;
 
 // Weights for the pixels of a strip, by position in the window.
 struct alignas(64) StripWeights {
-  std::uint8_t of[most_guided_window * most_guided_window][guided_strip];
+  std::uint8_t of[max_guided_window * max_guided_window][guided_strip];
 
   // The weights of the strip's pixels from the i-th on, as integers.
   HWY_INLINE hn::Vec<Integers> at(int place, int i) const {

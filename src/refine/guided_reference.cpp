@@ -45,7 +45,7 @@ void weighted_median_reference(View<float> disparity, View<const std::uint8_t> g
       float value;
       int weight;
     };
-    std::array<Weighted, most_guided_window * most_guided_window> values;
+    std::array<Weighted, max_guided_window * max_guided_window> values;
     auto end = values.begin();
     int all = 0;
     for_neighbours(before, guide, x, y, window, [&](float value, std::size_t difference, std::size_t) {

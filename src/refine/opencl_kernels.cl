@@ -38,9 +38,9 @@ static bool connected(float a, float b, float range) {
   return has_value(a) && has_value(b) && fabs(a - b) <= range;
 }
 
-// Defines two functions for links in `space` memory. find_root finds a pixel's root, which may no longer be a
-// root when it is used. It shortens links on the way: a pixel with a link always keeps one, and any link to a
-// pixel nearer the root is correct. join joins the sets of two pixels.
+// Defines two functions for links in `space` memory. find_root: the result may no longer be a root when it is
+// used. Shortens links on the way: a pixel with a link always keeps one, and any link to a pixel nearer the
+// root is correct. join: joins the sets of two pixels.
 #define DEFINE_SETS(space, find_root, join)                             \
   static int find_root(volatile space int* links, int pixel) {          \
     for (int next = links[pixel]; next != NO_LINK;) {                   \

@@ -7,21 +7,11 @@
 #include "parallax/refine.h"
 
 #include "core/arena.h"
-#include "decision/decision.h"
 #include "devices/opencl/program.h"
 #include "devices/opencl/types.h"
 #include "refine/opencl_types.h"
 
 namespace parallax::refine {
-
-// \throws Error (device) if decisions divide and the device does not round divisions correctly
-void check_divisions(const opencl::DeviceInfo& device, const DecisionRule& rule);
-
-// The output of decisions for the left image. `before`: offset of the status of pixels before matching.
-OpenclDecision left_map(const opencl::Map& map, const DecisionRule& rule, cl_long before,
-                        cl_long before_stride);
-// The output for a mirrored match: integer disparities, without status and confidence.
-OpenclDecision right_map(OpenclDecision left, const PlaneBuffer<float>& disparity);
 
 class OpenclPipeline {
  public:

@@ -204,8 +204,8 @@ INLINE uint cells_of_members(const Task* task, Cell cell, int sample) {
   return cells;
 }
 
-// Loops over this work item's samples that belong to a cell's superpixel, in cell `there` of the nine around
-// it.
+// For each of this work item's samples that belong to a cell's superpixel, in the cell `there` of the nine
+// around it.
 #define FOR_MEMBERS(task, cell, there, sample)                                                                       \
   FOR_SAMPLES(sample)                                                                                                \
   for (uint cells = cells_of_members(task, cell, sample), here; here = cells & -cells, cells ^= here, here != 0;)    \
@@ -259,8 +259,8 @@ INLINE void collect(const Task* task, Cell cell, const local OpenclSuperpixel* c
     negative_highest = min(negative_highest, -value);
   }
   members = sum_of_warp(members);
-  lowest = least_of_warp(lowest);
-  negative_highest = least_of_warp(negative_highest);
+  lowest = min_of_warp(lowest);
+  negative_highest = min_of_warp(negative_highest);
   if (is_first_of_warp()) {
     atomic_add(&values->members, members);
     atomic_min(&values->lowest, lowest);
@@ -270,7 +270,7 @@ INLINE void collect(const Task* task, Cell cell, const local OpenclSuperpixel* c
 }
 
 // The lower median, by bisection: the lowest value such that more than (count − 1) / 2 are not above it.
-// `counts` of successive rounds; a round clears that of the next.
+// `counts`: of successive rounds; a round clears that of the next.
 INLINE int lower_median(const local Values* values, local int (*counts)[1]) {
   int lowest = values->lowest, highest = values->highest;
   clear(counts[0], 1);
@@ -344,9 +344,9 @@ static bool correct(local OpenclSuperpixel* superpixel, const local int* sums) {
   return true;
 }
 
-// Fits the plane of each superpixel. With enough values, it begins at the median, and is corrected by the
-// values within smaller and smaller tolerances; it is dropped if too few values are near in the end. Finds
-// the range of the values.
+// Fits the plane of each superpixel: begins it as the median, if there are enough values, corrects it by
+// those up to smaller and smaller tolerances from it, and drops it if too few are near in the end. Finds the
+// range of the values.
 kernel OF_CELL void fit_planes(global uchar* memory, Map map, OpenclPlaneFill fill) {
   local Values values;
   local int counts[3][1], sums[PLANE_TERMS];
@@ -373,7 +373,8 @@ kernel OF_CELL void fit_planes(global uchar* memory, Map map, OpenclPlaneFill fi
   *superpixel_of(&task, cell) = superpixel;
 }
 
-// Limits a value to the range of the values of the superpixels with a plane in the nine cells around a cell.
+// Cuts a value to the range of the values of the superpixels with a plane, of those of the nine cells around
+// a cell.
 static int cut_to_range(const Task* task, Cell cell, int value) {
   int lowest = NO_SAMPLE, highest = -NO_SAMPLE;
   for (int index = 0; index < CELLS_AROUND; ++index) {

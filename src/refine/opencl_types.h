@@ -10,18 +10,6 @@
 namespace parallax::refine {
 #endif
 
-// The output of decisions. Negative offsets: not wanted.
-typedef struct {
-  cl_long disparity, stride;
-  cl_long status, status_stride;
-  cl_long confidence, confidence_stride;
-  cl_long before, before_stride;  // the status before matching
-  cl_int mirrored;                // the right map, in integer disparities
-  cl_int min_disparity, labels, sub_pixel;
-  cl_float min_confidence;
-  cl_float full_gap;  // the gap to the rival that gives confidence one half
-} OpenclDecision;
-
 // Arguments of guided filters: see guide.h.
 typedef struct {
   cl_long from, stride;  // a copy of the map with "no value" around it

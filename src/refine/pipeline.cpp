@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "refine/pipeline.h"
+
 #include <algorithm>
 
 #include "core/checks.h"
-#include "refine/refine.h"
 
 namespace parallax {
 
@@ -74,9 +75,10 @@ void add_sub_pixel_field(detail::Fields& fields, SubPixel& sub_pixel) {
              {"Interpolation between labels"});
 }
 
-Pipeline::Pipeline(const RefineParameters& p, Size size, bool reference)
+Pipeline::Pipeline(const RefineParameters& p, Size size, bool reference, Maps maps)
     : parameters_(p),
       reference_(reference),
+      vectors_(maps == Maps::vectors),
       size_(size),
       guided_window_(std::max(p.weighted_median, p.bilateral)) {
   if (p.weighted_median > 0)
@@ -85,22 +87,33 @@ Pipeline::Pipeline(const RefineParameters& p, Size size, bool reference)
   if (p.speckle_size > 1) check_speckle_size(size);
 }
 
-void Pipeline::reserve(Arena& arena) {
-  const int window = std::max(parameters_.median, guided_window_);
-  if (window > 0) scratch_ = arena.reserve_plane<float>(bordered_size(size_, window));
-  if (parameters_.is_guided())
-    guide_ = arena.reserve_plane<std::uint8_t>(bordered_guide_size(size_, guided_window_));
-  if (parameters_.refit > 0) refit_ = RefitMemory(size_, arena);
-  if (parameters_.fill == Fill::planes) planes_ = PlaneFill(size_, arena);
-  if (parameters_.fill == Fill::directions || parameters_.fill == Fill::planes)
-    candidates_ = {arena.reserve_plane<float>(size_), arena.reserve_plane<float>(size_)};
-  if (parameters_.speckle_size > 1) regions_ = arena.reserve<std::int32_t>(size_.pixels());
+// Vectors are filled without a guide.
+bool Pipeline::takes_guide() const {
+  return vectors_ ? guided_window_ > 0 : parameters_.is_guided();
 }
 
-void Pipeline::run(const StereoPair& pair, const DisparityMap& map, View<const float> right,
+void Pipeline::reserve(Arena& arena) {
+  const RefineParameters& p = parameters_;
+  const int window = std::max(p.median, guided_window_);
+  if (window > 0) scratch_ = arena.reserve_plane<float>(bordered_size(size_, window));
+  if (takes_guide()) guide_ = arena.reserve_plane<std::uint8_t>(bordered_guide_size(size_, guided_window_));
+  if (p.refit > 0 && vectors_) shifts_ = Shifts(size_, arena);
+  if (p.refit > 0 && !vectors_) refit_ = RefitMemory(size_, arena);
+  if (p.fill == Fill::planes) planes_ = PlaneFill(size_, arena);
+  if (p.speckle_size > 1) regions_ = arena.reserve<std::int32_t>(size_.pixels());
+  if (p.fill != Fill::directions && p.fill != Fill::planes) return;
+  if (!vectors_)
+    candidates_ = {arena.reserve_plane<float>(size_), arena.reserve_plane<float>(size_)};
+  else if (reference_)
+    unfilled_ = {arena.reserve_plane<float>(size_), arena.reserve_plane<float>(size_)};
+  else
+    steps_ = FillSteps(size_, arena);
+}
+
+void Pipeline::run(const StereoPair& pair, const DisparityMap& map, const RightMap& right,
                    const Workers& workers, detail::StageClock& clock) const {
   if (parameters_.left_right_check) {
-    left_right_check(map, right, parameters_.left_right_tolerance, workers);
+    check(map, right, workers);
     clock.finish("left_right_check");
   }
   if (parameters_.speckle_size > 1) {
@@ -111,28 +124,47 @@ void Pipeline::run(const StereoPair& pair, const DisparityMap& map, View<const f
     clock.finish("speckle");
   }
   if (parameters_.refit > 0) {
-    if (reference_)
-      refit_reference(map.disparity, pair, parameters_.refit, refit_);
-    else
-      refit(map.disparity, pair, parameters_.refit, refit_, workers);
+    refit(pair, map, workers);
     clock.finish("refit");
   }
-  if (!map.row_offset.empty()) fill_row_offsets(map, reach_of(parameters_.fill), workers);
-  if (parameters_.is_guided()) take_guide(pair.left, guide(), workers);
+  const bool fills_row_offsets = !vectors_ && !map.row_offset.empty();
+  if (fills_row_offsets) fill_row_offsets(map, reach_of(parameters_.fill), workers);
+  if (takes_guide()) take_guide(pair.left, guide(), workers);
   if (parameters_.fill != Fill::none) {
     fill(pair.left, map, workers);
     clock.finish("fill");
   }
-  if (!map.row_offset.empty()) clear_row_offsets(map, workers);
+  if (fills_row_offsets) clear_row_offsets(map, workers);
   if (parameters_.median > 0) {
     take_median(map.disparity, workers);
     if (!map.row_offset.empty()) take_median(map.row_offset, workers);
     clock.finish("median");
   }
-  filter_guided(map.disparity, workers, clock);
+  filter_guided(map, workers, clock);
+}
+
+void Pipeline::check(const DisparityMap& map, const RightMap& right, const Workers& workers) const {
+  if (vectors_)
+    check_vectors(map, right, parameters_.left_right_tolerance, workers);
+  else
+    left_right_check(map, right.disparity, parameters_.left_right_tolerance, workers);
+}
+
+void Pipeline::refit(const StereoPair& pair, const DisparityMap& map, const Workers& workers) const {
+  const int window = parameters_.refit;
+  if (vectors_ && reference_)
+    refit_vectors_reference(map, pair, window, shifts_);
+  else if (vectors_)
+    refit_vectors(map, pair, window, shifts_, workers);
+  else if (reference_)
+    refit_reference(map.disparity, pair, window, refit_);
+  else
+    refine::refit(map.disparity, pair, window, refit_, workers);
 }
 
 void Pipeline::fill(const ImageView& left, const DisparityMap& map, const Workers& workers) const {
+  if (vectors_)
+    return reference_ ? fill_vectors_reference(map, unfilled_) : fill_vectors(map, steps_, workers);
   if (parameters_.fill == Fill::planes) {
     if (reference_)
       fill_planes_reference(map, left, planes_);
@@ -154,20 +186,27 @@ void Pipeline::take_median(View<float> values, const Workers& workers) const {
     median(values, parameters_.median, scratch_, workers);
 }
 
-void Pipeline::filter_guided(View<float> disparity, const Workers& workers, detail::StageClock& clock) const {
+void Pipeline::take_weighted_median(View<float> values, const Workers& workers) const {
+  const RefineParameters& p = parameters_;
+  if (reference_)
+    weighted_median_reference(values, guide(), p.weighted_median, p.weighted_median_range, scratch_);
+  else
+    weighted_median(values, guide(), weighted_median_, scratch_, workers);
+}
+
+void Pipeline::filter_guided(const DisparityMap& map, const Workers& workers,
+                             detail::StageClock& clock) const {
   const RefineParameters& p = parameters_;
   if (p.weighted_median > 0) {
-    if (reference_)
-      weighted_median_reference(disparity, guide(), p.weighted_median, p.weighted_median_range, scratch_);
-    else
-      weighted_median(disparity, guide(), weighted_median_, scratch_, workers);
+    take_weighted_median(map.disparity, workers);
+    if (vectors_) take_weighted_median(map.row_offset, workers);
     clock.finish("weighted_median");
   }
   if (p.bilateral > 0) {
     if (reference_)
-      bilateral_reference(disparity, guide(), p.bilateral, p.bilateral_range, p.bilateral_step, scratch_);
+      bilateral_reference(map.disparity, guide(), p.bilateral, p.bilateral_range, p.bilateral_step, scratch_);
     else
-      bilateral(disparity, guide(), bilateral_, p.bilateral_step, scratch_, workers);
+      bilateral(map.disparity, guide(), bilateral_, p.bilateral_step, scratch_, workers);
     clock.finish("bilateral");
   }
 }

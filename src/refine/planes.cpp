@@ -42,7 +42,7 @@ std::vector<std::string> plane_definitions() {
           define("PLANE_UNIT", plane_unit),
           define("LARGEST", largest),
           define("WIDEST_TOLERANCE", plane_tolerances[0]),
-          define("LEAST_SAMPLES", least_samples),
+          define("LEAST_SAMPLES", min_samples),
           define("SAMPLES_PER_VALUE", samples_per_value),
           define("NEAR_VALUES", near_values),
           define("OF_VALUES", of_values)};

@@ -14,6 +14,7 @@
 #include "parallax/image.h"
 
 #include "core/arena.h"
+#include "core/round_up.h"
 #include "core/workers.h"
 
 namespace parallax::refine {
@@ -23,16 +24,16 @@ inline constexpr int cell_side = 32;
 // Superpixels and planes are found from samples: the pixels of even columns and rows.
 inline constexpr int sample_step = 2;
 inline constexpr int cell_samples = cell_side / sample_step;
-inline constexpr int most_samples = 9 * cell_samples * cell_samples;
+inline constexpr int max_samples = 9 * cell_samples * cell_samples;
 inline constexpr int superpixel_rounds = 3;
 // A squared difference in colour counts as much as this many square pixels.
 inline constexpr int colour_weight = 40;
 // Maximum distance from a pixel to its superpixel, in square pixels.
 inline constexpr int farthest = 4096;
-// The rows around a pixel that affect its value, so that maps refined in strips get the same bytes. Its value
-// comes from a plane of a neighbouring cell, and the plane from samples of a neighbouring cell. In each
-// round, a centre moves by samples of neighbouring cells, which have chosen among the centres of neighbouring
-// cells. All these cells must be complete, and begin where those of the image do.
+// Rows beyond which nothing counts for a pixel, so that maps that are refined in strips get the same bytes.
+// Its value comes from a plane of the next cell, a plane from samples of the next one, and a round moves a
+// centre by samples of the next one, which have chosen among the centres of the next one. All these cells
+// must be complete, and begin where those of the image do.
 inline constexpr int plane_reach = (1 + 2 * superpixel_rounds + 1) * cell_side - 1;
 
 // Disparities are in 1/plane_unit pixels. Disparities beyond `largest` pixels take no part.
@@ -40,9 +41,9 @@ inline constexpr int plane_unit = 256;
 inline constexpr int largest = 1 << 20;
 inline constexpr std::int32_t no_sample = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int32_t plane_tolerances[] = {4 * plane_unit, 2 * plane_unit, plane_unit};
-inline constexpr int least_samples = 8;
-// A superpixel needs a value for each `samples_per_value` samples to have a plane, and at least
-// near_values/of_values of its values must lie within a pixel of the plane.
+inline constexpr int min_samples = 8;
+// A superpixel with a plane has a value for each `samples_per_value` samples, and at least
+// near_values/of_values of its values lie within a pixel of the plane.
 inline constexpr int samples_per_value = 8;
 inline constexpr int near_values = 3, of_values = 5;
 
@@ -50,7 +51,7 @@ inline constexpr int near_values = 3, of_values = 5;
 std::vector<std::string> plane_definitions();
 
 inline Size cells_of(Size map) {
-  return {(map.width + cell_side - 1) / cell_side, (map.height + cell_side - 1) / cell_side};
+  return {divide_round_up(map.width, cell_side), divide_round_up(map.height, cell_side)};
 }
 
 inline std::int32_t sample_of(float disparity) {
@@ -79,8 +80,8 @@ inline std::int64_t nearest_integer(std::int64_t a, std::int64_t b) {
   return a < 0 ? -((b / 2 - a) / b) : (b / 2 + a) / b;
 }
 
-// Sums over samples: positions relative to the superpixel's centre, and residuals. There are at most
-// `most_samples`, no farther than 3·cell_side, with residuals up to plane_tolerances[0], so the sums fit.
+// Sums over samples: their places relative to the superpixel's centre, and residuals. There are up to
+// `max_samples`, not farther than 3·cell_side, with residuals up to plane_tolerances[0], so they fit.
 struct PlaneSums {
   std::int32_t n = 0, x = 0, y = 0, r = 0, xx = 0, xy = 0, yy = 0, xr = 0, yr = 0;
 };
@@ -99,7 +100,7 @@ struct FittedPlane {
   // Adds the least-squares plane of the residuals. False if there are too few samples, they are nearly on a
   // line, or the plane becomes too steep.
   bool correct(const PlaneSums& s) {
-    if (s.n < least_samples) return false;
+    if (s.n < min_samples) return false;
     const std::int64_t n = s.n;
     const auto moment = [n](std::int64_t product, std::int64_t first, std::int64_t second) {
       return product - nearest_integer(first * second, n);

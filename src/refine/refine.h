@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
 
 #include "parallax/refine.h"
 
@@ -15,6 +14,7 @@
 #include "core/fields.h"
 #include "core/plan.h"
 #include "core/workers.h"
+#include "decision/values.h"
 #include "refine/guide.h"
 #include "refine/planes.h"
 #include "refine/refit.h"
@@ -24,12 +24,6 @@ namespace parallax::refine {
 // Adds the fields that every method has.
 void add_fields(detail::Fields& fields, RefineParameters& parameters);
 void add_sub_pixel_field(detail::Fields& fields, SubPixel& sub_pixel);
-
-inline constexpr float no_value = std::numeric_limits<float>::infinity();
-
-inline bool has_value(float disparity) {
-  return disparity < no_value;
-}
 
 inline std::size_t width_of(Size size) {
   return static_cast<std::size_t>(size.width);
@@ -44,18 +38,14 @@ inline Workers checked_workers(int threads) {
   return Workers(threads);
 }
 
-inline std::uint8_t code(Status status) {
-  return static_cast<std::uint8_t>(status);
-}
-
-// Row offsets v in the left map compare a pixel (x, y) with row y + ⌈v − ½⌉ of the right map.
+// With row offsets v in the left map, a pixel (x, y) is compared with the row y + ⌈v − ½⌉ of the right one.
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance,
                       const Workers& workers);
 // The number of rows above and below a pixel whose disparities a fill reads.
 int reach_of(Fill fill);
-// Gives pixels without a disparity the row offset of the nearest pixel on their row that has one; ties go to
-// the left one. Rows without any row offset take it from the nearest such row above, or else below, at most
-// `reach` rows away.
+// Gives pixels without a disparity the row offset of the nearest pixel on their row that has one (ties go to
+// the left one); rows without any that of the nearest such row above, or else below, at most `reach` rows
+// away.
 void fill_row_offsets(const DisparityMap& map, int reach, const Workers& workers);
 // Clears the row offsets of pixels without a disparity.
 void clear_row_offsets(const DisparityMap& map, const Workers& workers);
@@ -148,38 +138,5 @@ void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t
                     const Workers& workers);
 void speckle_filter_reference(const DisparityMap& map, int size, float range, std::int32_t* regions);
 void check_speckle_size(Size size);
-
-// All steps of a matcher's RefineParameters, with the memory they need.
-class Pipeline {
- public:
-  // `reference`: uses the readable filters.
-  Pipeline(const RefineParameters& parameters, Size size, bool reference);
-
-  // Called twice (see Arena), before the first run.
-  void reserve(Arena& arena);
-
-  // `pair`: the images of the map; the right one is for refit() only. `right`: the right map, for the
-  // left-right check. The map's row offsets, if it has any, are also filled and filtered by the median.
-  void run(const StereoPair& pair, const DisparityMap& map, View<const float> right, const Workers& workers,
-           detail::StageClock& clock) const;
-
- private:
-  View<std::uint8_t> guide() const { return inside_border(guide_, size_, guided_window_); }
-  void fill(const ImageView& left, const DisparityMap& map, const Workers& workers) const;
-  void take_median(View<float> values, const Workers& workers) const;
-  void filter_guided(View<float> disparity, const Workers& workers, detail::StageClock& clock) const;
-
-  RefineParameters parameters_;
-  bool reference_;
-  Size size_;
-  int guided_window_;  // the largest guided window; 0 = there is none
-  GuidedWindow weighted_median_, bilateral_;
-  View<float> scratch_;
-  Candidates candidates_;
-  RefitMemory refit_;
-  PlaneFill planes_;
-  View<std::uint8_t> guide_;
-  std::int32_t* regions_ = nullptr;
-};
 
 }  // namespace parallax::refine

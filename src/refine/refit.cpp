@@ -31,7 +31,7 @@ struct alignas(64) CensusPart {
 
 // The rows of signatures of a window; column 0.
 struct WindowRows {
-  const std::uint64_t *left[most_guided_window], *right[most_guided_window];
+  const std::uint64_t *left[max_guided_window], *right[max_guided_window];
   int count, radius;
 };
 
@@ -103,7 +103,7 @@ constexpr int longest_run = 64;
 
 HWY_INLINE void refit_run(const WindowRows& rows, float* disparity, int x, int count, int label) {
   const int window = 2 * rows.radius + 1;
-  std::uint64_t sums[longest_run + most_guided_window + RefitMemory::widest_vector];
+  std::uint64_t sums[longest_run + max_guided_window + RefitMemory::widest_vector];
   add_up_columns(rows, x - rows.radius, label, count + window - 1, sums);
   std::uint64_t sum = 0;
   for (int i = 0; i + 1 < window; ++i) sum += sums[i];

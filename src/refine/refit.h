@@ -14,8 +14,8 @@
 
 namespace parallax::refine {
 
-// A signature has the 62 bits of a pixel's 9×7 census and this bit, unless the mask excludes the pixel.
-// Outside the image all bits are 0.
+// A signature has the 62 bits of a pixel's 9×7 census and this one, unless the mask excludes the pixel.
+// Beside the image all bits are 0.
 inline constexpr std::uint64_t takes_part = std::uint64_t{1} << 63;
 
 // The samples that a census of 9×7 reads left and right of a pixel.

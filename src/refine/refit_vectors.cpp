@@ -29,7 +29,7 @@ struct SumLanes {
   ShiftSums at(int i) const { return {count[i], x[i], y[i], e[i], xx[i], xy[i], yy[i], xe[i], ye[i]}; }
 };
 
-// Adds up the windows of a row's pixels from `column` on, whose shifts are `own_x` and `own_y`.
+// Adds the sums for the pixels of a row from `column` on, whose shifts are `own_x` and `own_y`.
 HWY_INLINE void add_up(const Shifts& shifts, int column, int row, int radius, Ints own_x, Ints own_y,
                        SumLanes& sums) {
   const Tag d;

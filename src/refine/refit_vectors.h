@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sub-pixel vectors from gray levels: a step of Lucas & Kanade 1981, "An iterative image registration
+// Fractions of vectors from gray levels: a step of Lucas & Kanade 1981, "An iterative image registration
 // technique with an application to stereo vision", from the nearest integer vector.
 //
 // A pixel q of vector (d, v) has the nearest integer shift m(q) = (−⌈d − ½⌉, ⌈v − ½⌉) and the right pixel q +
 // m(q). It is usable if it has a vector, and neither pixel is in the outermost columns and rows of its image.
-// In 8-bit gray levels (the upper 8 bits of 16-bit images), with L and its neighbours around q and R around q
-// + m(q),
+// In 8-bit gray levels (the upper 8 of 16-bit images), with L and its neighbours around q and R around q +
+// m(q),
 //
 //   g = (L(+1, 0) − L(−1, 0) + R(+1, 0) − R(−1, 0), L(0, +1) − L(0, −1) + R(0, +1) − R(0, −1))
 //   e = 4·(L − R)
 //
-// so the image shifts by e = g·δ for a small shift δ. The shift m(p) + δ of a pixel p is fitted to the usable
-// pixels q of the window around p whose m(q) is within one pixel of m(p) on both axes, up to a constant
-// difference of the images. It minimises the sum of the squares of e(q) + g(q)·(m(q) − m(p)) − g(q)·δ −
-// constant, plus stiffness times the number of pixels times |δ − f|², where m(p) + f is the previous shift.
-// The vector is kept if fewer than a quarter of the window's pixels are taken, or a component of δ is beyond
-// ±1. Sums are integers; then each operation is rounded to the nearest double.
+// so the image shifts by e = g·δ for a small shift δ. The shift m(p) + δ of a pixel p fits the usable pixels
+// q of the window around p whose m(q) is within one pixel of m(p) on both axes, up to a constant difference
+// of the images: the least squares of e(q) + g(q)·(m(q) − m(p)) − g(q)·δ − constant, plus stiffness times the
+// number of pixels times |δ − f|², where m(p) + f is the shift before. The vector stays if fewer than a
+// quarter of the window's pixels are taken, or a component of δ is beyond ±1. Sums are integers; then each
+// operation is rounded to the nearest double.
 #pragma once
 
 #include <cmath>
@@ -59,8 +59,8 @@ inline void refit_vector(const ShiftSums& sums, int window, int shift_x, int shi
   row_offset = static_cast<float>(shift_y + delta_y) + 0.0f;
 }
 
-// The contributions of the left image's pixels, with a border of unusable ones: column x of the image is
-// element x + border of row y + border.
+// What the pixels of the left image bring, with a border of unusable ones: column x of the image is element x
+// + border of row y + border.
 struct Shifts {
   static constexpr int border = 8, widest_vector = 16;
   // m of an unusable pixel, which is not within a pixel of any other m.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connected pixels of a row are a run, and runs are joined instead of pixels. Threads have bands of rows,
-// which are joined in the end.
+// Pixels that are connected in a row are a run, and runs are joined rather than pixels. Threads have bands of
+// rows, which are joined in the end.
 
 #include <algorithm>
 #include <cmath>

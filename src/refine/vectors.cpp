@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "core/checks.h"
+#include "refine/refit_vectors.h"
 
 namespace parallax::refine {
 
@@ -37,8 +38,7 @@ void add_vector_fields(detail::Fields& fields, RefineParameters& p) {
            {"Difference in gray at which its weights fall to 1/e", "gray levels", Audience::experts});
 }
 
-void check_vectors(const DisparityMap& map, const RightVectors& right, float tolerance,
-                   const Workers& workers) {
+void check_vectors(const DisparityMap& map, const RightMap& right, float tolerance, const Workers& workers) {
   const Size size = map.disparity.size;
   const auto consistent = [&](int x, int y) {
     const float d = map.disparity.at(x, y), v = map.row_offset.at(x, y);
@@ -162,70 +162,6 @@ void fill_vectors(const DisparityMap& map, const FillSteps& steps, const Workers
         map.status.at(x, y) = code(Status::filled);
       }
   });
-}
-
-VectorPipeline::VectorPipeline(const RefineParameters& p, Size size, bool reference)
-    : parameters_(p), reference_(reference), size_(size) {
-  if (p.weighted_median > 0)
-    weighted_median_ = weighted_median_window(p.weighted_median, p.weighted_median_range);
-}
-
-void VectorPipeline::reserve(Arena& arena) {
-  const int window = std::max(parameters_.median, parameters_.weighted_median);
-  if (window > 0) scratch_ = arena.reserve_plane<float>(bordered_size(size_, window));
-  if (parameters_.weighted_median > 0)
-    guide_ = arena.reserve_plane<std::uint8_t>(bordered_guide_size(size_, parameters_.weighted_median));
-  if (parameters_.fill == Fill::directions) {
-    if (reference_)
-      unfilled_ = {arena.reserve_plane<float>(size_), arena.reserve_plane<float>(size_)};
-    else
-      steps_ = FillSteps(size_, arena);
-  }
-  if (parameters_.refit > 0) shifts_ = Shifts(size_, arena);
-}
-
-void VectorPipeline::run(const StereoPair& pair, const DisparityMap& map, const RightVectors& right,
-                         const Workers& workers, detail::StageClock& clock) const {
-  if (parameters_.left_right_check) {
-    check_vectors(map, right, parameters_.left_right_tolerance, workers);
-    clock.finish("left_right_check");
-  }
-  if (parameters_.refit > 0) {
-    if (reference_)
-      refit_vectors_reference(map, pair, parameters_.refit, shifts_);
-    else
-      refit_vectors(map, pair, parameters_.refit, shifts_, workers);
-    clock.finish("refit");
-  }
-  if (parameters_.weighted_median > 0) take_guide(pair.left, guide(), workers);
-  if (parameters_.fill == Fill::directions) {
-    if (reference_)
-      fill_vectors_reference(map, unfilled_);
-    else
-      fill_vectors(map, steps_, workers);
-    clock.finish("fill");
-  }
-  if (parameters_.median > 0 || parameters_.weighted_median > 0) {
-    take_medians(map.disparity, workers);
-    take_medians(map.row_offset, workers);
-    clock.finish("median");
-  }
-}
-
-void VectorPipeline::take_medians(View<float> component, const Workers& workers) const {
-  const RefineParameters& p = parameters_;
-  if (p.median > 0) {
-    if (reference_)
-      median_reference(component, p.median, scratch_);
-    else
-      median(component, p.median, scratch_, workers);
-  }
-  if (p.weighted_median > 0) {
-    if (reference_)
-      weighted_median_reference(component, guide(), p.weighted_median, p.weighted_median_range, scratch_);
-    else
-      weighted_median(component, guide(), weighted_median_, scratch_, workers);
-  }
 }
 
 }  // namespace parallax::refine

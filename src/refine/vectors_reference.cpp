@@ -20,7 +20,7 @@ struct FirstMet {
   Vector vectors[directions];
   int count = 0;
 
-  FirstMet(const RightVectors& map, int x, int y) {
+  FirstMet(const RightMap& map, int x, int y) {
     const Size size = map.disparity.size;
     for (int direction = 0; direction < directions; ++direction) {
       int i = x, j = y;
@@ -57,7 +57,7 @@ struct FirstMet {
 
 }  // namespace
 
-void fill_vectors_reference(const DisparityMap& map, const RightVectors& scratch) {
+void fill_vectors_reference(const DisparityMap& map, const RightMap& scratch) {
   const Size size = map.disparity.size;
   for (int y = 0; y < size.height; ++y) {
     std::copy_n(map.disparity.row(y), size.width, scratch.disparity.row(y));

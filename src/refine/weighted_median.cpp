@@ -20,8 +20,8 @@ namespace parallax::refine::HWY_NAMESPACE {
 
 // The values and weights of the windows of a vector of pixels.
 struct Neighbours {
-  hn::Vec<Floats> values[most_guided_window * most_guided_window];
-  hn::Vec<Integers> weights[most_guided_window * most_guided_window];
+  hn::Vec<Floats> values[max_guided_window * max_guided_window];
+  hn::Vec<Integers> weights[max_guided_window * max_guided_window];
 };
 
 struct Bounds {

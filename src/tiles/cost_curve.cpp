@@ -9,7 +9,7 @@
 #include "core/checks.h"
 #include "core/floating_point.h"
 #include "core/plan.h"
-#include "matchers/registry.h"
+#include "matchers/planning.h"
 
 namespace parallax {
 namespace {

@@ -15,7 +15,7 @@
 #include "core/floating_point.h"
 #include "core/memory.h"
 #include "core/workers.h"
-#include "matchers/registry.h"
+#include "matchers/planning.h"
 #include "tiles/tiles.h"
 
 namespace parallax {

@@ -23,7 +23,7 @@
 #include "core/checks.h"
 #include "core/copy_rows.h"
 #include "core/floating_point.h"
-#include "refine/refine.h"
+#include "refine/pipeline.h"
 #include "tiles/tiles.h"
 
 namespace parallax {

@@ -10,6 +10,7 @@
 #include "parallax/parameters.h"
 
 #include "devices/devices.h"
+#include "matchers/planning.h"
 #include "tune/tuning_file.h"
 
 namespace parallax {

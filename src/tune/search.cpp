@@ -340,7 +340,7 @@ class Search {
     std::map<int, std::vector<std::size_t>> steps;
     for (std::size_t i = 1; i < result_.trials.size(); ++i)
       if (!is_out(i)) steps[trial(i).footprint->occupancy].push_back(i);
-    std::vector<std::size_t> picked, most_of_each;
+    std::vector<std::size_t> picked, max_of_each;
     for (auto& [occupancy, step] : steps) {
       std::stable_sort(step.begin(), step.end(), [&](std::size_t a, std::size_t b) {
         const auto rank = [&](std::size_t i) {
@@ -349,9 +349,9 @@ class Search {
         };
         return rank(a) < rank(b);
       });
-      most_of_each.push_back(step.front());
+      max_of_each.push_back(step.front());
     }
-    prepare(most_of_each, end_of_building);
+    prepare(max_of_each, end_of_building);
     for (const auto& [occupancy, step] : steps) {
       if (past(end_of_building)) {
         end_early();

@@ -7,10 +7,10 @@
 // affect the footprint, such as a strategy, are then tried one by one on the fastest. The exhaustive search
 // runs all configurations for which there is time.
 //
-// No single time is trusted. Samples are taken in rounds, one per contestant, so that disturbances of the
-// machine slow all contestants down; two are compared by the median of their ratios over the rounds. A few
-// rounds include all candidates, more rounds the best few, and the last rounds only the best, the previously
-// known one, and the default, all reopened. Only a winner of these last rounds replaces the default.
+// No single time is trusted. Samples are taken in rounds, one per contestant, so that whatever slows the
+// machine down slows all contestants down; two are compared by the median of their ratios over the rounds. A
+// few rounds include all candidates, more rounds the best few, and the last rounds only the best, the one
+// known before, and the default, all reopened. Only a winner of these last rounds replaces the default.
 #pragma once
 
 #include <functional>

@@ -12,7 +12,7 @@
 #include "core/memory.h"
 #include "core/plan.h"
 #include "core/workers.h"
-#include "matchers/registry.h"
+#include "matchers/planning.h"
 #include "tune/remembered_tuning.h"
 #include "tune/search.h"
 
@@ -154,8 +154,8 @@ class Plans final : public tuning::Landscape {
       if (plans_.last_ == this) plans_.last_ = nullptr;
     }
 
-    // Warms up after a run of another plan, unless runs are long, so that caches and clocks are in the state
-    // of consecutive runs.
+    // Warms up after a run of another plan, unless runs are long, so that caches and clocks are as in a
+    // sequence.
     double run() override {
       constexpr double long_run = 10;
       if (plans_.last_ != this && last_milliseconds_ < long_run) run_once();
@@ -172,12 +172,12 @@ class Plans final : public tuning::Landscape {
     double run_once() {
       const auto start = std::chrono::steady_clock::now();
       plan_->run(plans_.pair_, plans_.result_.view());
-      const std::chrono::duration<double, std::milli> total = std::chrono::steady_clock::now() - start;
+      const double total = detail::milliseconds_between(start, std::chrono::steady_clock::now());
       double stages = 0;
       for (const StageTime& stage : plan_->stage_times)
         if (std::strcmp(stage.stage, "upload") != 0 && std::strcmp(stage.stage, "download") != 0)
           stages += stage.milliseconds;
-      return stages > 0 ? stages : total.count();
+      return stages > 0 ? stages : total;
     }
 
     bool gives(const Map& expected, int poison) {

@@ -119,13 +119,13 @@ std::string read_text(const fs::path& path) {
   // Opening a pipe could block forever.
   if (!fs::is_regular_file(path))
     throw Error(ErrorCategory::file, "cannot read " + path.string() + ": it is not a regular file");
-  constexpr std::size_t most_bytes = 64 << 20;  // some 100,000 entries
-  const std::vector<std::byte> bytes = read_file(path.string(), most_bytes);
+  constexpr std::size_t max_bytes = 64 << 20;  // some 100,000 entries
+  const std::vector<std::byte> bytes = read_file(path.string(), max_bytes);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A lock file, held while the tuning file is read and rewritten. The tuning file itself is replaced, so it
-// cannot be the lock.
+// A lock file, held while the tuning file is read and rewritten. That one is replaced, so it cannot be the
+// lock.
 class Lock {
  public:
   explicit Lock(const fs::path& path) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -302,73 +301,6 @@ TEST_F(CudaTest, ChoicesOfCandidatesNeverChangeAResult) {
   emulated()->set_last_first(1);
   expect_conformance(parameters, views(pair), false, "threads in the opposite order");
   emulated()->set_last_first(0);
-}
-
-// Launches by kernels are linked with CUDA's device runtime.
-bool has_device_runtime() {
-  return std::filesystem::exists("/usr/local/cuda/lib64/libcudadevrt.a");
-}
-
-TEST_F(CudaTest, StrategiesNeverChangeAResult) {
-  const SynthPair pair = synthesize({.size = {171, 23}, .disparities = 30});
-  const StereoPair images = views(pair);
-  for (const char* strategy :
-       {"automatic", "global-memory", "shared-memory", "constant-memory", "constant-and-shared-memory",
-        "streams", "device-launch-serial", "device-launch"}) {
-    if (std::string_view(strategy).starts_with("device-launch") && !has_device_runtime()) continue;
-    for (const bool full_row : {false, true}) {
-      BlockParameters parameters = preset<BlockParameters>("sad-full-row");
-      parameters.full_row = full_row;
-      parameters.disparities = 30;
-      parameters.refine.left_right_check = !full_row;
-      expect_conformance(parameters, images, false, strategy, {{"strategy", strategy}});
-    }
-  }
-  expect_conformance(preset<BlockParameters>("sad-full-row"), images, false, "16 streams",
-                     {{"strategy", "streams"}, {"streams", "16"}});
-}
-
-// Constant memory holds this image in several bands.
-TEST_F(CudaTest, BandsOfConstantMemoryNeverChangeAResult) {
-  const SynthPair pair = synthesize({.size = {900, 130}, .disparities = 5});
-  const StereoPair images = views(pair);
-  BlockParameters parameters = plain_block();
-  parameters.disparities = 5;
-  for (const char* strategy : {"constant-memory", "constant-and-shared-memory"})
-    expect_conformance(parameters, images, false, strategy, {{"strategy", strategy}});
-}
-
-TEST_F(CudaTest, StrategiesRefuseWhatTheyLack) {
-  const SynthPair pair = synthesize({.size = {31, 5}, .disparities = 9});
-  const ImageFormat format = pair.left_view().format;
-  const PlanOptions limits{0, {{"strategy", "global-memory"}}};
-  const auto refuses = [&](const BlockParameters& parameters, const ImageFormat& of,
-                           const std::string& what) {
-    expect_error(error_of([&] { Matcher(parameters, gpu(), of, limits); }), ErrorCategory::device,
-                 {"global-memory supports no " + what});
-  };
-  const BlockParameters study = preset<BlockParameters>("sad-full-row");
-  BlockParameters parameters = study;
-  parameters.cost = BlockCost::ssd;
-  refuses(parameters, format, "cost but sad");
-  parameters = study;
-  parameters.uniqueness = 5;
-  refuses(parameters, format, "uniqueness");
-  refuses(study, {format.size, BitDepth::bits16}, "values of more than 8 bits");
-  for (const TunedValues& values :
-       {TunedValues{{"strategy", "global-memory"}, {"rows_per_thread", "5"}},
-        TunedValues{{"strategy", "global-memory"}, {"streams", "5"}}, TunedValues{{"streams", "5"}}})
-    expect_refused(
-        [&] {
-          Matcher(study, gpu(), format, {0, values});
-        },
-        values.size() > 1 ? "cannot be combined" : "streams 5");
-
-  Matcher matcher(study, gpu(), format, limits);
-  Result result(format.size);
-  EXPECT_THROW(matcher.run({pair.left_view(), pair.right_view(), pair.left_mask.view(), {}}, result.map()),
-               Error);
-  matcher.run({pair.left_view(), pair.right_view()}, result.map());
 }
 
 TEST_F(CudaTest, RowToleranceIsRefusedByName) {

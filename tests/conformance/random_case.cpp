@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "matchers/registry.h"
+#include "matchers/planning.h"
 
 namespace parallax::test {
 namespace {

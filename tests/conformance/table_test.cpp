@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "matchers/registry.h"
+#include "matchers/planning.h"
 #include "support.h"
 
 namespace parallax::test {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/random_case.h"
-#include "matchers/registry.h"
+#include "matchers/planning.h"
 #include "support.h"
 
 namespace parallax::test {

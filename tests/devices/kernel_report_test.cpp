@@ -13,6 +13,7 @@
 #include <sstream>
 #include <vector>
 
+#include "benchmarks/papers/block_study.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/gpu_test.h"
 #include "devices/program_cache.h"
@@ -65,19 +66,12 @@ const ReportedPlan reported_plans[] = {
      R"({"method": "block", "disparities": 128, "weighted_median": 15, "bilateral": 15})"},
     {"refine, planes", R"({"method": "block", "disparities": 128, "fill": "planes"})"},
     {"refine, refit", R"({"method": "block", "disparities": 128, "refit": 7})"},
-    // Strategies of an older study.
-    {"block SAD, shared-memory",
-     R"({"method": "block", "preset": "sad-full-row"})",
-     {{"strategy", "shared-memory"}}},
-    {"block SAD, constant-memory",
-     R"({"method": "block", "preset": "sad-full-row"})",
-     {{"strategy", "constant-memory"}}},
-    {"block SAD, device-launch-serial",
-     R"({"method": "block", "preset": "sad-full-row"})",
-     {{"strategy", "device-launch-serial"}}},
-    {"block SAD, device-launch",
-     R"({"method": "block", "preset": "sad-full-row"})",
-     {{"strategy", "device-launch"}}},
+#ifdef PARALLAX_BLOCK_STUDY
+    {"block SAD, shared-memory", R"({"method": "block-study", "strategy": "shared-memory"})"},
+    {"block SAD, constant-memory", R"({"method": "block-study", "strategy": "constant-memory"})"},
+    {"block SAD, device-launch-serial", R"({"method": "block-study", "strategy": "device-launch-serial"})"},
+    {"block SAD, device-launch", R"({"method": "block-study", "strategy": "device-launch"})"},
+#endif
     {"census default", R"({"method": "census"})"},
     {"census mobile-gpu-2015", R"({"method": "census", "preset": "mobile-gpu-2015"})"},
     {"AD-census 5×5, window 9, 16 bits",
@@ -110,6 +104,10 @@ const ReportedPlan reported_plans[] = {
      R"({"method": "tiled-bp", "preset": "memocode-2013", "disparities": 16})",
      {{"scheduler", "grid-barrier"}, {"messages", "shared-memory"}, {"threads_per_pixel", "1"}}}};
 
+#ifdef PARALLAX_BLOCK_STUDY
+const bool has_block_study = (add_block_study(), true);
+#endif
+
 // A file of kernels, and the macros with which a plan specialises it.
 struct Asked {
   const cuda::Source* source;
@@ -123,6 +121,10 @@ Asked parse(const std::string& compilation) {
   Asked asked{nullptr, {}};
   for (const cuda::Source& source : cuda::sources())
     if (source.name == name) asked.source = &source;
+#ifdef PARALLAX_BLOCK_STUDY
+  static const cuda::Source study = block_study_source();
+  if (name == study.name) asked.source = &study;
+#endif
   for (std::string option; std::getline(lines, option);) asked.options.push_back(option);
   return asked;
 }

@@ -18,7 +18,7 @@
 #include "parallax/parallax.h"
 
 #include "core/plan.h"
-#include "matchers/registry.h"
+#include "matchers/planning.h"
 #include "rows/row_surface.h"
 #include "rows/row_votes.h"
 #include "support.h"

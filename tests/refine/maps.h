@@ -18,7 +18,7 @@
 
 #include <gtest/gtest.h>
 
-#include "refine/refine.h"
+#include "refine/pipeline.h"
 
 namespace parallax::test {
 
@@ -205,7 +205,7 @@ inline Map refined_on_cpu(const RefineParameters& parameters, const StereoPair& 
   pipeline.reserve(arena);
   std::vector<StageTime> times;
   detail::StageClock clock(times);
-  pipeline.run(pair, map.view(), right.view().disparity, Workers(1), clock);
+  pipeline.run(pair, map.view(), {right.view().disparity}, Workers(1), clock);
   return map;
 }
 

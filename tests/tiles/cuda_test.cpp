@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "devices/gpu_test.h"
-#include "matchers/registry.h"
+#include "matchers/planning.h"
 #include "support.h"
 
 namespace parallax::test {

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "matchers/registry.h"
+#include "matchers/planning.h"
 #include "support.h"
 #include "tune/remembered_tuning.h"
 

@@ -117,8 +117,8 @@ PinnedMemory allocate_pinned(const SharedContext& context, std::size_t bytes);
 Graph capture(const SharedContext& context, StreamHandle stream, const std::function<void()>& record);
 // Whether the stream is being captured into a graph.
 bool captures(StreamHandle stream);
-// Waits for the work on the stream. Even after an error, no kernel that accesses a caller's memory runs when
-// it returns.
+// Waits for what is on the stream. After an error, too, no kernel runs that may read or write a caller's
+// memory.
 void synchronise(StreamHandle stream);
 // Waits for the work before an event of that stream. The thread sleeps if the event is a sleeping one.
 void synchronise(EventHandle event, StreamHandle stream);

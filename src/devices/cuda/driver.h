@@ -34,7 +34,7 @@ struct LaunchAttribute {
     int cooperative;
   } value;
 };
-// Flags of an event: a waiting thread sleeps; no time is measured.
+// Flags of events: a waiting thread sleeps; no time is taken.
 inline constexpr unsigned sleeping_event = 1, untimed_event = 2;
 inline constexpr int cooperative = 2, programmatic_serialization = 6;
 

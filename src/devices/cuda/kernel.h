@@ -37,8 +37,8 @@ __device__ __forceinline__ int load_here(const uint16* from) {
 #endif
 }
 
-// Asynchronous copies of 4, 8 or 16 bytes, aligned to their size, from global to shared memory (sm_80 and
-// later). A thread waits for its own copies.
+// Copies of 4, 8 or 16 bytes, aligned to their size, from global to shared memory, which go on while the
+// thread computes (sm_80 and later). A thread waits for its own copies.
 
 template <int bytes>
 __device__ __forceinline__ void begin_copy(void* to_shared, const void* from) {

@@ -17,7 +17,7 @@ __device__ __forceinline__ uint32 over_lanes(uint32 value, const Combine& combin
   return value;
 }
 
-__device__ __forceinline__ uint32 least_over_lanes(uint32 value) {
+__device__ __forceinline__ uint32 min_over_lanes(uint32 value) {
   return over_lanes(value, [](uint32 a, uint32 b) { return min(a, b); });
 }
 

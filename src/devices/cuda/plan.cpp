@@ -154,7 +154,7 @@ void Plan::enqueue_finite(const StereoPair& pair, const FiniteMap& to, void* str
   if (!captures(static_cast<StreamHandle>(stream))) end_match(static_cast<StreamHandle>(stream));
 }
 
-// The next match waits for the work on the stream up to here. Nothing can wait for a stream that is being
+// The next match waits for what is on the stream until now. Nothing can wait for a stream that is being
 // captured.
 void Plan::end_match(StreamHandle stream) const {
   check(driver().cuEventRecord(matched_.get(), stream), "cuEventRecord");
@@ -180,8 +180,8 @@ void Plan::record(const StereoPair& pair, const DisparityMap& map, ChangingLaunc
 
 void Plan::launch(const StereoPair& pair, const DisparityMap& map, MemoryType type_of_costs,
                   StreamHandle stream) {
-  // A graph cannot be launched into a stream that is being captured, so its launches are recorded instead.
-  // Such a stream cannot wait for the last match either, which is not captured.
+  // A graph cannot be launched into a stream that is being captured: its launches are recorded instead. Nor
+  // can such a stream wait for the last match, which is not captured.
   if (captures(stream)) {
     ChangingLaunches fixed;
     if (volume_labels_ > 0) copy_volume(pair.costs, type_of_costs, stream);

@@ -51,8 +51,8 @@ class Plan : public detail::Plan {
   // Enqueues the reads of a pair in memory that the GPU reaches (its own or the host's), at other addresses
   // in each run.
   virtual void take(const StereoPair& pair, ChangingLaunches& launches) = 0;
-  // Computes the finished map. `map.confidence` is empty if the caller does not want it; `map.row_offset`
-  // only if the plan has none.
+  // Computes the finished map. `map.confidence` is empty where the caller does not want it; `map.row_offset`
+  // only where the plan has none.
   virtual void match(const DisparityMap& map, StreamHandle stream) = 0;
 
   // Device address of a buffer reserved in layout_.

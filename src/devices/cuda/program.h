@@ -86,8 +86,8 @@ class Kernel {
     launch_with(launches, grid, block, shared_bytes, pointers);
   }
 
-  // The same kernel, started only when the previous one has ended, so that its blocks are spread evenly over
-  // the GPU.
+  // The same kernel, which starts when the previous one has ended: so its blocks are spread evenly over the
+  // GPU.
   Kernel after_previous() const { return {name_, function_, false}; }
 
   // All blocks run at once, at most resident_blocks() of them, and may wait for each other.

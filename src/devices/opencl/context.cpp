@@ -188,7 +188,7 @@ Queue::Queue(const Context& context) : measures_(context.info().is_processor) {
   handle_ = {driver().clCreateCommandQueue(context.handle(), context.info().id, properties, &result),
              driver().clReleaseCommandQueue};
   check(result, "clCreateCommandQueue");
-  stages_.reserve(detail::Plan::most_stages);
+  stages_.reserve(detail::Plan::max_stages);
 }
 
 void Queue::start_stages() {

@@ -8,8 +8,8 @@
 #endif
 
 #define INLINE __attribute__((always_inline)) static
-// Unrolls the loop that follows, so that arrays indexed only by constants stay in registers. Compilers for
-// processors are slow at it.
+// Before loops over arrays that only constants index, so that they stay in registers; but not for compilers
+// for processors, which are slow at it.
 #if defined(__x86_64__) || defined(__aarch64__)
 #define UNROLLED _Pragma("unroll 1")
 #else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbouring work items that share something are its lanes. On NVIDIA's GPUs, the lanes are in one warp,
+// Neighbouring work items that share something, its lanes. On NVIDIA's GPUs, the lanes are in one warp, and
 // exchange values without local memory, and wait only for their warp.
 //
 // All work items of a group call these functions together.
@@ -30,7 +30,7 @@ INLINE void wait_for_lanes(void) {
 
 #endif
 
-// Sum and minimum over a warp, on GPUs with such an instruction; elsewhere each work item is a warp of its
+// Reductions over a warp, where work items can tell: the sum, and the least. Elsewhere each is a warp of its
 // own.
 #if NVIDIA >= 80
 
@@ -41,7 +41,7 @@ INLINE void wait_for_lanes(void) {
     return all;                                                                                  \
   }
 OF_WARP(sum_of_warp, "add")
-OF_WARP(least_of_warp, "min")
+OF_WARP(min_of_warp, "min")
 
 INLINE bool is_first_of_warp(void) {
   return get_local_id(0) % 32 == 0;
@@ -53,7 +53,7 @@ INLINE int sum_of_warp(int value) {
   return value;
 }
 
-INLINE int least_of_warp(int value) {
+INLINE int min_of_warp(int value) {
   return value;
 }
 

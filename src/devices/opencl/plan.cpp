@@ -61,8 +61,8 @@ void Plan::allocate() {
   queue_.wait();
 }
 
-// Uses patterns of 4 bytes: with patterns of 1 byte, NVIDIA's driver 580 reports success for buffers above 2
-// GiB, but never finishes, writes wrong bytes, or loses the context.
+// By patterns of 4 bytes: with those of 1 byte, NVIDIA's driver 580 reports success for buffers above 2 GiB,
+// but never finishes, writes wrong bytes, or loses the context.
 void Plan::clear() const {
   const cl_uint zero = 0;
   check(driver().clEnqueueFillBuffer(queue_.handle(), memory(), &zero, sizeof zero, 0, layout_.bytes(), 0,

@@ -50,8 +50,8 @@ class Plan : public detail::Plan {
   void run(const StereoPair& pair, const DisparityMap& map) final;
   void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) final;
 
-  // run() with a pair that is not the caller's: make(const Pair& to) enqueues on queue() the commands that
-  // write it to memory(), rows without gaps.
+  // run() with a pair that is not the caller's: make(const Pair& to) enqueues on queue() what writes it to
+  // memory(), rows without gaps.
   template <class Make>
   void run_after(const PairShape& shape, const Make& make, const DisparityMap& map) {
     detail::StageClock clock(stage_times);
@@ -90,7 +90,7 @@ class Plan : public detail::Plan {
  private:
   bool shares_memory() const { return context_->info().shares_memory; }
   std::size_t staging_bytes() const { return shares_memory() ? 0 : host_bytes_; }
-  // Size of a pixel's data costs.
+  // Bytes of a pixel's data costs.
   std::size_t bytes_of_costs() const { return static_cast<std::size_t>(volume_labels_) * sizeof(float); }
   void clear() const;
   void unmap(cl_mem memory, void* mapped) const;

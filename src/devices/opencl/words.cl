@@ -39,8 +39,8 @@ INLINE uint swapped_halves(uint word) {
   return rotate(word, 16u);
 }
 
-// Selects bytes of a and b, from the lowest on: each hexadecimal digit of `which` names one, 0–3 in a, 4–7 in
-// b.
+// The bytes of a word, from the lowest on: a hexadecimal digit of `which` for each, 0–3 for those of a, 4–7
+// for those of b.
 INLINE uint bytes_of(uint a, uint b, uint which) {
 #if NVIDIA
   uint bytes;

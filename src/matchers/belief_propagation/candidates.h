@@ -13,6 +13,8 @@
 
 #include "parallax/image.h"
 
+#include "core/round_up.h"
+
 namespace parallax::belief_propagation {
 
 inline constexpr int tile_side = 8;
@@ -47,7 +49,7 @@ struct Candidates {
 };
 
 inline Size tile_count(Size size) {
-  return {(size.width + tile_side - 1) / tile_side, (size.height + tile_side - 1) / tile_side};
+  return {divide_round_up(size.width, tile_side), divide_round_up(size.height, tile_side)};
 }
 
 // Columns, or rows, [first, last) of the coarser level that are under a tile or next to it.

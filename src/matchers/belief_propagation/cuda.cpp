@@ -11,6 +11,7 @@
 #include "core/arena.h"
 #include "core/round_up.h"
 #include "data_cost/cuda_images.h"
+#include "decision/cuda_maps.h"
 #include "devices/cuda/branch.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/multiprocessor.h"

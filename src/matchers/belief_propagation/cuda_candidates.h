@@ -11,10 +11,10 @@
 #include "core/arena.h"
 #include "core/tuning.h"
 #include "data_cost/cuda_images.h"
+#include "decision/cuda_types.h"
 #include "devices/cuda/program.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/cuda_types.h"
-#include "refine/cuda_types.h"
 
 namespace parallax::belief_propagation {
 

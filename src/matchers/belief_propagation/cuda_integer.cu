@@ -58,7 +58,7 @@ __device__ __forceinline__ Place find_place(const CudaIntegerLevel& level) {
           index <= last};
 }
 
-__device__ __forceinline__ uint32 least_over_lanes(uint32 halves_of_word) {
+__device__ __forceinline__ uint32 min_over_lanes(uint32 halves_of_word) {
   return over_lanes(halves_of_word, [](uint32 a, uint32 b) { return __vminu2(a, b); });
 }
 
@@ -169,7 +169,7 @@ __device__ __forceinline__ Words message(const Words& all_of_h, const Split& slo
   }
 #pragma unroll
   for (int i = 0; i < halves; ++i) {
-    least[i] = least_over_lanes(least[i]);
+    least[i] = min_over_lanes(least[i]);
     uint32 carry = carried<true>(last[i], slope.half[i]);
 #pragma unroll
     for (int k = 0; k < PER_LANE; ++k) h[i][k] = carry = __viaddmin_u16x2(carry, slope.half[i], h[i][k]);
@@ -306,7 +306,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) add_up(CudaIntegerLevel fine, CudaInteg
     uint32 least = values[0];
 #pragma unroll
     for (int k = 1; k < PER_LANE; ++k) least = __vminu2(least, values[k]);
-    least = least_over_lanes(least);
+    least = min_over_lanes(least);
 #pragma unroll
     for (int k = 0; k < PER_LANE; ++k) values[k] = __vminu2(values[k] - least, both(data_bound));
   };

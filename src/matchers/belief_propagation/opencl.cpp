@@ -10,6 +10,7 @@
 #include "core/round_up.h"
 #include "data_cost/edge_weight.h"
 #include "data_cost/opencl_images.h"
+#include "decision/opencl_maps.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
 #include "matchers/belief_propagation/belief_propagation.h"
@@ -151,12 +152,13 @@ class Opencl final : public opencl::Plan {
          opencl::belief_propagation_levels_cl, opencl::belief_propagation_costs_cl},
         costs_options());
     find_costs_ = costs_program_.kernel("find_costs");
-    messages_program_ = opencl::Program(
-        context(),
-        {opencl::refine_types_cl, opencl::decision_decision_cl, opencl::belief_propagation_types_cl,
-         opencl::words_cl, opencl::belief_propagation_values_cl, opencl::belief_propagation_levels_cl,
-         opencl::belief_propagation_decision_cl, opencl::belief_propagation_messages_cl},
-        levels_options());
+    messages_program_ =
+        opencl::Program(context(),
+                        {opencl::decision_types_cl, opencl::decision_sub_pixel_cl,
+                         opencl::decision_decision_cl, opencl::belief_propagation_types_cl, opencl::words_cl,
+                         opencl::belief_propagation_values_cl, opencl::belief_propagation_levels_cl,
+                         opencl::belief_propagation_decision_cl, opencl::belief_propagation_messages_cl},
+                        levels_options());
     add_up_ = messages_program_.kernel("add_up");
     start_ = messages_program_.kernel("start");
     update_ = messages_program_.kernel("update");
@@ -169,9 +171,9 @@ class Opencl final : public opencl::Plan {
     find_labels_ = messages_program_.kernel("find_labels");
     tiles_program_ = opencl::Program(
         context(),
-        {opencl::refine_types_cl, opencl::decision_decision_cl, opencl::belief_propagation_types_cl,
-         opencl::words_cl, opencl::belief_propagation_values_cl, opencl::belief_propagation_decision_cl,
-         opencl::belief_propagation_tiles_cl},
+        {opencl::decision_types_cl, opencl::decision_sub_pixel_cl, opencl::decision_decision_cl,
+         opencl::belief_propagation_types_cl, opencl::words_cl, opencl::belief_propagation_values_cl,
+         opencl::belief_propagation_decision_cl, opencl::belief_propagation_tiles_cl},
         {define("PROCESSOR", is_processor() ? 1 : 0), define("BITS", 8),
          define("PIXELS", tile_rows() * row_pixels), define("ITEMS", items_that_open())});
     find_candidates_ = tiles_program_.kernel("find_candidates");

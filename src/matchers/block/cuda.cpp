@@ -9,7 +9,6 @@
 #include "data_cost/data_cost.h"
 #include "devices/cuda/kernel_sources.h"
 #include "matchers/block/cuda_plan.h"
-#include "matchers/block/study/cuda_study.h"
 
 namespace parallax::block {
 namespace {
@@ -303,9 +302,7 @@ bool fits_bytes(const BlockParameters& parameters, const ImageFormat& format) {
 std::unique_ptr<detail::Plan> make_cuda(const BlockParameters& parameters, const Device& device,
                                         const ImageFormat& format,
                                         const detail::Configuration& configuration) {
-  const bool bytes = fits_bytes(parameters, format);
-  if (asks_for_study(configuration)) return make_study(parameters, device, format, configuration, bytes);
-  if (!bytes) return std::make_unique<CudaValues>(parameters, device, format);
+  if (!fits_bytes(parameters, format)) return std::make_unique<CudaValues>(parameters, device, format);
   return std::make_unique<CudaBytes>(parameters, device, format, configuration);
 }
 
@@ -320,7 +317,7 @@ detail::TuningSpace cuda_tuning_space(const BlockParameters& parameters, const D
                            if (!*known) *known = machine_of(cuda::Context(index));
                            return **known;
                          });
-  add_study(space);
+  space.elsewhere = "; strategies of the study are measured by 'parallax bench --suite papers --paper block'";
   return space;
 }
 

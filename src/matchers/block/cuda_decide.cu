@@ -3,16 +3,14 @@
 //
 // Specialised by TEXTURE (whether there is a texture check), UNIQUENESS, SUB_PIXEL; and by the macros of
 // cuda_common.h.
-#include "matchers/block/cuda_common.h"
 #include "decision/cuda_costs.h"
+#include "decision/cuda_values.h"
+#include "matchers/block/cuda_common.h"
 
 using namespace parallax::block;
 using namespace parallax::refine;
 
 namespace {
-
-// Values of Status.
-constexpr uint8 matched = 0, out_of_range = 2, ambiguous = 4, textureless = 5, input_masked = 7;
 
 __device__ bool is_valid(const CudaValidity& validity, int side, int x, int y) {
   return validity.of[side][static_cast<int64>(y) * validity.stride + x] != 0;

@@ -72,7 +72,7 @@ std::size_t tiles_of(const Layout& layout, Size size) {
 }
 
 // The largest number of label groups that any strip has.
-int most_groups(const Layout& layout, const CudaRange& range) {
+int max_groups(const Layout& layout, const CudaRange& range) {
   const int last_column = range.width - 1;
   int most = 1;
   for (int x = 0; x <= last_column; x += Layout::columns) {
@@ -105,16 +105,16 @@ struct TimedGrid {
 // takes less time than a full one: measured, by half of the missing share.
 TimedGrid time_best_grid(const Layout& layout, int window, Size size, const CudaRange& range,
                          const CudaMachine& machine) {
-  constexpr int most_groups_per_slice = 8;
+  constexpr int max_groups_per_slice = 8;
   const std::size_t tiles = tiles_of(layout, size);
-  const int groups = most_groups(layout, range);
+  const int groups = max_groups(layout, range);
   const double at_once = blocks_at_once(layout, machine);
   const double group_time = layout.rows + 2.0 * (layout.rows + window - 1);
   const double block_time = 12 + layout.rows / 8.0;
   const int wanted = std::min(layout.groups_per_slice, groups);
   std::optional<TimedGrid> best;
-  for (int each = std::max(wanted, 1);
-       each <= (wanted > 0 ? wanted : std::min(groups, most_groups_per_slice)); ++each) {
+  for (int each = std::max(wanted, 1); each <= (wanted > 0 ? wanted : std::min(groups, max_groups_per_slice));
+       ++each) {
     const int blocks = divide_round_up(divide_round_up(groups, each), Layout::slices_in_block);
     const double waves = static_cast<double>(tiles) * blocks / at_once;
     const double time = ((waves + std::ceil(waves)) / 2 + 0.1) * (each * group_time + block_time);
@@ -137,8 +137,8 @@ CudaLayout lay_out(const BlockParameters& parameters, const Search& search, Size
   constexpr int shared_bytes = 48 * 1024;
   const int window = parameters.window, wanted = configuration.value(rows_a_thread, 0);
   layout.rows = 1;
-  const int most_rows = shared_bytes / tile_bytes(layout);
-  const int most = std::min(most_rows / window, divide_round_up(size.height, window));
+  const int max_rows = shared_bytes / tile_bytes(layout);
+  const int most = std::min(max_rows / window, divide_round_up(size.height, window));
   if (wanted > 0) {
     layout.rows = window * std::clamp((wanted + window / 2) / window, 1, most);
     return layout;

@@ -194,8 +194,8 @@ struct Costs {
     }
   }
 
-  // The lowest key of all labels.
-  __device__ __forceinline__ Key least_key(int p) const {
+  // The least key of all labels.
+  __device__ __forceinline__ Key min_key(int p) const {
     Key least = key(0, p);
 #pragma unroll
     for (int g = 1; g < GROUP; ++g) least = min(least, key(g, p));
@@ -203,7 +203,7 @@ struct Costs {
   }
 
   // The same for two pixels, using ORDER_BITS.
-  __device__ __forceinline__ void least_keys(int pair, Key& low, Key& high) const {
+  __device__ __forceinline__ void min_keys(int pair, Key& low, Key& high) const {
     constexpr uint32 orders = pair_of_ones - 0x10001u;
     uint32 least = ~0u;
 #pragma unroll
@@ -300,11 +300,11 @@ struct Best {
   __device__ __forceinline__ void operator()(int row, const Costs<checked>& costs) const {
     Key least[columns];
     if constexpr (ORDER_BITS > 0) {
-      costs.least_keys(0, least[0], least[1]);
-      costs.least_keys(1, least[2], least[3]);
+      costs.min_keys(0, least[0], least[1]);
+      costs.min_keys(1, least[2], least[3]);
     } else {
 #pragma unroll
-      for (int p = 0; p < columns; ++p) least[p] = costs.least_key(p);
+      for (int p = 0; p < columns; ++p) least[p] = costs.min_key(p);
     }
 #pragma unroll
     for (int p = 0; p < columns; ++p) atomicMin(&tile[row][p][lane], least[p]);

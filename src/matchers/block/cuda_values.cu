@@ -2,9 +2,10 @@
 // Block matching on CUDA for images of 16-bit values: written directly from block.h, like the reference.
 //
 // Specialised by WINDOW, COST (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL.
-#include "matchers/block/cuda_types.h"
-#include "devices/cuda/kernel.h"
 #include "decision/cuda_costs.h"
+#include "decision/cuda_values.h"
+#include "devices/cuda/kernel.h"
+#include "matchers/block/cuda_types.h"
 
 using namespace parallax::block;
 using namespace parallax::refine;
@@ -14,9 +15,6 @@ namespace {
 constexpr int sad = 0, ssd = 1;
 constexpr int radius = WINDOW / 2;
 constexpr int64 window_pixels = WINDOW * WINDOW;
-
-// Values of Status.
-constexpr uint8 matched = 0, out_of_range = 2, ambiguous = 4, textureless = 5, input_masked = 7;
 
 struct Best {
   int disparity;

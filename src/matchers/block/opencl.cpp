@@ -96,11 +96,11 @@ int slices_for(const StripShape& strips, const opencl::DeviceInfo& device, int w
 StripShape strip_shape(const BlockParameters& parameters, const Search& search,
                        const opencl::DeviceInfo& device, Size size,
                        const detail::Configuration& configuration) {
-  constexpr int rows_by_itself = 18, most_rows = 54;
+  constexpr int rows_by_itself = 18, max_rows = 54;
   const int window = parameters.window;
   StripShape strips{};
   const int rows = configuration.value(rows_an_item, rows_by_itself);
-  strips.rows = window * std::clamp(divide_round_up(rows, window), 1, std::max(1, most_rows / window));
+  strips.rows = window * std::clamp(divide_round_up(rows, window), 1, std::max(1, max_rows / window));
   strips.packed = bits_of_costs(search) <= 16 && bits_of_labels(search) <= 16;
   strips.label_bits = strips.packed ? 16 : bits_of_labels(search);
   strips.labels = strips.packed ? 2 : 1;
@@ -264,8 +264,10 @@ class Tiles final : public OpenclPlan {
   bool has_statistics() const { return parameters().cost == BlockCost::zncc; }
 
   void prepare_search() override {
-    program_ = opencl::Program(
-        context(), {opencl::block_types_cl, opencl::block_decision_cl, opencl::block_tiles_cl}, options());
+    program_ = opencl::Program(context(),
+                               {opencl::decision_sub_pixel_cl, opencl::block_types_cl,
+                                opencl::block_decision_cl, opencl::block_tiles_cl},
+                               options());
     match_ = program_.kernel("match");
     if (has_statistics()) find_statistics_ = program_.kernel("find_statistics");
   }
@@ -329,10 +331,10 @@ class Strips final : public OpenclPlan {
   cl_long reserve_keys() { return reserve(sizeof(cl_uint), images().key_stride, 0, 0, format().size.height); }
 
   void prepare_search() override {
-    program_ = opencl::Program(
-        context(),
-        {opencl::lanes_cl, opencl::block_types_cl, opencl::block_decision_cl, opencl::block_strips_cl},
-        options());
+    program_ = opencl::Program(context(),
+                               {opencl::lanes_cl, opencl::decision_sub_pixel_cl, opencl::block_types_cl,
+                                opencl::block_decision_cl, opencl::block_strips_cl},
+                               options());
     find_best_ = program_.kernel("find_best");
     find_rivals_ = program_.kernel("find_rivals");
     decide_ = program_.kernel("decide");

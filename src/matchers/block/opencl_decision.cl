@@ -2,14 +2,12 @@
 // Block matching on OpenCL: the decision of a left pixel from its costs; shared by both searches.
 //
 // Specialised by WINDOW, METHOD (a BlockCost), UNIQUENESS, TEXTURE (whether there is a threshold), SUB_PIXEL
-// (a SubPixel), and the type COST of a cost; NO_COST, its highest value, is above every cost.
+// (a SubPixel), and the type COST of a cost, whose highest value NO_COST no cost has.
 
-// Values of BlockCost, and of SubPixel.
+// Values of BlockCost.
 #define SAD 0
 #define SSD 1
 #define ZNCC 2
-#define NO_SUB_PIXEL 0
-#define PARABOLA 1
 
 #define RADIUS (WINDOW / 2)
 #define WINDOW_PIXELS (WINDOW * WINDOW)
@@ -35,13 +33,11 @@ static uchar status_of(const Costs* costs, bool valid, bool textureless) {
   return MATCHED;
 }
 
-// See sub_pixel.h.
 static float refined(const Costs* costs, int disparity) {
   const bool inside = costs->before != NO_COST && costs->after != NO_COST;
   if (SUB_PIXEL == NO_SUB_PIXEL || !inside) return (float)disparity;
   const long before = costs->before, best = costs->best, after = costs->after;
-  const long steepness = SUB_PIXEL == PARABOLA ? before - 2 * best + after : max(before, after) - best;
-  return (float)disparity + (float)(before - after) / (float)(2 * steepness);
+  return (float)disparity + SUB_PIXEL_OFFSET(SUB_PIXEL, before, best, after);
 }
 
 // See confidence.h.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block matching on OpenCL: the search on a GPU, in images of bytes. A work item has a strip of four columns
-// and ROWS rows, and takes LABELS labels at a time. For these it goes down the strip: its columns' sums over
-// the window gain the row that enters and lose the row that leaves. Neighbouring work items exchange these
-// sums through local memory, and add them up to windows. The lowest key of each pixel goes into the group's
-// tile in local memory, and tiles go into the plane of keys, both by atomic minimum: the order of the labels
-// does not change the result.
+// and ROWS rows, and takes LABELS labels at a time. For these it goes down the strip: the sums of its columns
+// of the windows gain the row that enters and lose the row that leaves. Neighbouring work items exchange
+// these sums through local memory, and add them up to windows. The least key of each pixel goes into the
+// group's tile in local memory, tiles go into the plane of keys, both by atomic minimum: no order of the
+// labels changes the result.
 //
 // Labels are shifts: base column x is compared with other column x − shift.
 //
-// Specialised by ROWS (a multiple of WINDOW), PACKED (sums have 16 bits and share a word with those of the
+// Specialised by ROWS (a multiple of WINDOW), PACKED (sums of 16 bits, which share a word with those of the
 // next label), LABEL_BITS of a key, SHARES (work items of a group that share the labels of a strip), STRIDE
 // of the filtered images in words; and by the macros of lanes.cl and opencl_decision.cl.
 
@@ -191,8 +191,8 @@ static uint cost_of(const Sums* windows, int label, int column) {
   return label > 0 ? cost >> 16 : PACKED ? cost & 0xFFFF : cost;
 }
 
-// Keeps the lowest keys of a row of the strip. If `checked`, labels that are no candidates are left out; for
-// rivals, also labels next to the best, which `best` holds.
+// Keeps the least keys of a row of the strip. If `checked`, labels that are no candidates are left out; for
+// rivals, also those beside the best ones, which `best` has.
 INLINE void keep_least(const Sums* windows, const Chunk* chunk, const Shifts* shifts, bool checked, uint valid,
                        const global uint* best, local uint (*keys)[LANES]) {
   const int lane = get_local_id(0);

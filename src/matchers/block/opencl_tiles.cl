@@ -3,8 +3,8 @@
 // pixels. For each label it goes down the rows and keeps the sums of the columns; the windows of a row are
 // sums of WINDOW neighbouring columns.
 //
-// Specialised by COLUMNS, ROWS; the types VALUE of a filtered pixel, SUM of a window's sum, COST of a cost or
-// a label, which never has the type's highest value NO_COST; and by the macros of opencl_decision.cl.
+// Specialised by COLUMNS, ROWS; the types VALUE of a filtered pixel, SUM of a window's sum, COST of a cost
+// and a label, whose highest value NO_COST neither has; and by the macros of opencl_decision.cl.
 
 // Columns that the windows of a tile cover.
 #define WIDE (COLUMNS + 2 * RADIUS)

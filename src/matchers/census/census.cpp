@@ -118,8 +118,8 @@ std::vector<Level> plan_levels(const CensusParameters& parameters, Size size) {
 // way, and reach left pixels on the other side.
 //
 // Across rows, pixels at most `votes` away decide the row offset of a pixel on its level, so that the
-// estimates around those count, too; and tiles begin at multiples of a square of the coarsest level. The
-// right pixels are as many rows away as the search reaches. A tile has its own surfaces of row offsets.
+// estimates around those count; and tiles begin at multiples of a square of the coarsest level. The right
+// pixels are as many rows away as the search reaches. A tile has surfaces of row offsets of its own.
 Margins margins(const CensusParameters& parameters, Size size) {
   const std::vector<Level> levels = plan_levels(parameters, size);
   const int window = parameters.window / 2;

@@ -25,12 +25,11 @@
 // found. All costs are integers below 2¹⁶, so every device gives the same bytes.
 //
 // Across rows, with a row_tolerance of N, the labels of level k are (d, v), −⌈N / 2^k⌉ ≤ v ≤ ⌈N / 2^k⌉; right
-// pixels are then (x − d, y + v), also above. Every row offset is searched at the d given above. In squares
-// of 32×32 pixels of the level, the row offsets are ordered by their votes (rows/row_votes.h); below the
-// coarsest level, the offsets from 2·V − 1 to 2·V + 1 come first, where V is the offset that the square of
-// (⌊x/2⌋, ⌊y/2⌋) prefers on the level above. A pixel takes the first row offset in which a candidate is
-// searched, and in it the candidate of the lowest cost, ties to the lowest. Everything else is decided in
-// that row; estimates are disparities only.
+// pixels are (x − d, y + v) then, also above. Every row offset is searched at the d given above. Squares of
+// 32×32 pixels of the level put the row offsets into the order of their votes (rows/row_votes.h); below the
+// coarsest level, those from 2·V − 1 to 2·V + 1 come first, where V is the one that the square of (⌊x/2⌋,
+// ⌊y/2⌋) prefers on the level above. A pixel takes the first row offset of which a candidate is searched, and
+// in it the cheapest, ties to the lowest. All else is decided in that row; estimates are disparities only.
 #pragma once
 
 #include <array>
@@ -79,8 +78,8 @@ struct Neighbourhood {
   Size window() const;
 };
 
-inline constexpr int most_signature_bytes = 10;
-inline constexpr int most_neighbour_offset = 4;
+inline constexpr int max_signature_bytes = 10;
+inline constexpr int max_neighbour_offset = 4;
 
 Neighbourhood neighbourhood(CensusTransform transform);
 

@@ -19,7 +19,7 @@ namespace {
 
 // The best values depend on the machine; none changes a result.
 const detail::Tunable rows_per_tile{
-    "rows_per_tile", "Rows of a tile that a task searches", {8, 16, 32, most_tile_rows}};
+    "rows_per_tile", "Rows of a tile that a task searches", {8, 16, 32, max_tile_rows}};
 const detail::Tunable labels_together{"labels_together", "Labels whose costs are computed at once", {4, 8}};
 
 std::ptrdiff_t bordered_pitch(int width) {
@@ -69,7 +69,7 @@ class Cpu final : public host::Plan, public CensusPlan {
         levels_(plan_levels(parameters, format.size)),
         neighbourhood_(neighbourhood(parameters.transform)),
         tile_rows_(configuration.value(rows_per_tile.name, usual_tile_rows)),
-        batch_labels_(configuration.value(labels_together.name, most_batch_labels)),
+        batch_labels_(configuration.value(labels_together.name, max_batch_labels)),
         scratch_(index(workers_.slots())) {
     for (auto& planes : planes_) planes.resize(levels_.size());
     if (parameters.row_tolerance > 0)
@@ -135,9 +135,9 @@ class Cpu final : public host::Plan, public CensusPlan {
     scratch.describe = arena.reserve<std::byte>(describe_scratch_bytes(size_.width));
     scratch.tile = {
         .costs =
-            arena.reserve<std::uint8_t>(std::size_t{most_batch_labels} * cost_rows * cost_pitch + row_border),
+            arena.reserve<std::uint8_t>(std::size_t{max_batch_labels} * cost_rows * cost_pitch + row_border),
         .row_sums = arena.reserve<std::uint16_t>(std::size_t{cost_rows} * tile_lanes),
-        .states = arena.reserve<std::uint16_t>(std::size_t{state_planes} * most_tile_rows * tile_lanes),
+        .states = arena.reserve<std::uint16_t>(std::size_t{state_planes} * max_tile_rows * tile_lanes),
         .wanted = arena.reserve<std::int32_t>(static_cast<std::size_t>(labels) + 3)};
   }
 

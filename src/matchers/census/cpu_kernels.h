@@ -65,9 +65,9 @@ std::size_t describe_scratch_bytes(int width);
 // `tile_lanes` together.
 inline constexpr int tile_lanes = 64;
 inline constexpr int usual_tile_rows = 24;
-inline constexpr int most_tile_rows = 40;
-inline constexpr int most_window = 15;
-inline constexpr int most_batch_labels = 16;
+inline constexpr int max_tile_rows = 40;
+inline constexpr int max_window = 15;
+inline constexpr int max_batch_labels = 16;
 
 inline int tile_columns(int window) {
   return tile_lanes - 2 * (window / 2);
@@ -87,22 +87,22 @@ struct Estimates {
 
 // Memory of one thread.
 struct TileMemory {
-  std::uint8_t* costs;      // [most_batch_labels][cost_rows][cost_pitch]
+  std::uint8_t* costs;      // [max_batch_labels][cost_rows][cost_pitch]
   std::uint16_t* row_sums;  // [cost_rows][tile_lanes]
-  std::uint16_t* states;    // [planes of state][most_tile_rows][tile_lanes]
+  std::uint16_t* states;    // [planes of state][max_tile_rows][tile_lanes]
   std::int32_t* wanted;     // [labels + 3]
 };
 inline constexpr int cost_pitch = tile_lanes;  // reads beyond a row continue in the next
-inline constexpr int cost_rows = most_tile_rows + most_window;
+inline constexpr int cost_rows = max_tile_rows + max_window;
 inline constexpr int state_planes = 10;
 
-// The results of one row offset's search if several are searched: for each pixel of the level, with `stride`
+// What the search of one row offset finds, where several are searched: for each pixel of the level, `stride`
 // elements from one row to the next.
 struct Found {
   std::uint16_t* costs = nullptr;  // the lowest costs; no_cost without a candidate
   std::uint16_t* labels = nullptr;
-  // For the left image itself instead: disparities with their fractions, and the lowest costs more than one
-  // label away.
+  // On the left image itself instead: disparities with their fractions, and the lowest costs more than one
+  // away.
   float* disparities = nullptr;
   std::uint16_t* rivals = nullptr;
   std::ptrdiff_t stride = 0;
@@ -111,10 +111,10 @@ struct Found {
 // A search of one level of one side.
 struct Search {
   Level level;
-  int side = left_side;                  // side of the base image
-  int rows_lower = 0;                    // offset of the other image's rows that are compared
-  int tile_rows = usual_tile_rows;       // even
-  int batch_labels = most_batch_labels;  // labels whose costs are computed together
+  int side = left_side;                 // of the base image
+  int rows_lower = 0;                   // of the other image's rows that are compared
+  int tile_rows = usual_tile_rows;      // even
+  int batch_labels = max_batch_labels;  // labels whose costs are computed together
   int window = 1;
   int search_radius = 0;
   int highest_pixel_cost = 0;
@@ -125,8 +125,8 @@ struct Search {
   std::ptrdiff_t mask_stride = 0;
   Estimates estimates;
 
-  // The output: the results of one row offset; or the labels; or, for the image itself, the disparities of
-  // the right image, or the map.
+  // The output: what one row offset has; or the labels; or, on the image itself, the disparities of the right
+  // image, or the map.
   Found found;
   std::uint16_t* labels = nullptr;
   std::ptrdiff_t label_stride = 0;

@@ -29,9 +29,9 @@ constexpr unsigned take_threads = 512;
 constexpr int describe_columns = 32, describe_rows = 32;
 constexpr unsigned lanes = 32, describe_warps = 8;
 
-// Warps that share a strip. Levels above the image are small, so their labels are distributed over more
-// warps, until the GPU has this many.
-constexpr unsigned most_warps = 8, fewest_warps_of_limited = 2;
+// Warps that share a strip. Levels above the image are small: their labels are distributed over more warps,
+// until the GPU has this many.
+constexpr unsigned max_warps = 8, fewest_warps_of_limited = 2;
 constexpr unsigned wanted_warps_a_multiprocessor = 16;
 
 // The higher a strip, the smaller the share of its windows above and below it; but the whole strip must fit
@@ -53,7 +53,7 @@ struct StripContents {
   }
 };
 
-// Blocks of most_warps that must be resident on a multiprocessor: two, unless a strip needs more registers.
+// Blocks of max_warps that must fit on a multiprocessor: two, unless a strip needs more registers.
 int blocks_of_strips(int registers) {
   return registers <= 130 ? 2 : 1;
 }
@@ -86,7 +86,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   const std::vector<Level>& levels() const override { return levels_; }
 
   detail::TuningSpace tuning_space() const {
-    static constexpr int threads = most_warps * lanes, most_blocks = cuda::multiprocessor::threads / threads;
+    static constexpr int threads = max_warps * lanes, max_blocks = cuda::multiprocessor::threads / threads;
     detail::TuningSpace space;
     space.variant = variant(parameters_) + (always_compares() ? ", compares" : "");
     space.tunables = {{rows_a_strip, "Rows of the strip that a warp searches", {6, 8, 12, 14, 16, 24}},
@@ -97,7 +97,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     space.footprint = [contents = contents_of_strip()](const detail::Configuration& configuration) {
       const int registers = contents.registers(configuration.value(rows_a_strip, strip_rows));
       const int blocks =
-          std::min(configuration.value(blocks_at_once, blocks_of_strips(registers)), most_blocks);
+          std::min(configuration.value(blocks_at_once, blocks_of_strips(registers)), max_blocks);
       const int kept = std::min(registers, cuda::multiprocessor::registers / (blocks * threads));
       return cuda::footprint(blocks, threads, index(threads * kept) * 4);
     };
@@ -286,7 +286,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
         cuda::blocks(static_cast<std::size_t>(context()->multiprocessors()) * index(wanted_warps_), strips);
     const unsigned pairs = cuda::blocks(index(levels_[index(level)].labels), 2);
     const unsigned fewest = is_limited(level) ? fewest_warps_of_limited : 1;
-    return std::min({std::max(wanted, fewest), pairs, most_warps});
+    return std::min({std::max(wanted, fewest), pairs, max_warps});
   }
 
   CudaMap map_in_memory(const DisparityMap& map) const {

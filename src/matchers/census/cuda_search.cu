@@ -11,18 +11,17 @@
 // only the labels that it wants itself.
 //
 // Specialised by PYRAMID (whether there are levels above the image), WORDS of a signature, AD_TRUNCATION (0 =
-// Hamming distances only), WINDOW, UNIQUENESS, SUB_PIXEL (a SubPixel), PITCH, ROWS (even), BLOCKS of 256
-// threads that must be resident on a multiprocessor.
-#include "matchers/census/cuda_types.h"
-#include "devices/cuda/kernel.h"
+// Hamming alone), WINDOW, UNIQUENESS, SUB_PIXEL (a SubPixel), PITCH, ROWS (even), BLOCKS of 256 threads that
+// must fit on a multiprocessor.
 #include "decision/cuda_costs.h"
+#include "decision/cuda_values.h"
+#include "devices/cuda/kernel.h"
+#include "matchers/census/cuda_types.h"
 
 using namespace parallax::census;
+using namespace parallax::refine;
 
 namespace {
-
-// Values of Status.
-constexpr uint8 matched = 0, out_of_range = 2, ambiguous = 4, input_masked = 7;
 
 constexpr int no_disparity = -2147483647 - 1, highest_int = 2147483647;
 constexpr int left_side = 0;

@@ -18,12 +18,12 @@ struct CudaLevel {
   int* disparities[2];  // for levels above the image: see no_disparity
 };
 
-constexpr int most_cuda_levels = 30;
+constexpr int max_cuda_levels = 30;
 
 struct CudaPyramid {
-  CudaLevel levels[most_cuda_levels];
+  CudaLevel levels[max_cuda_levels];
   int count;
-  int first_tile[most_cuda_levels + 1];  // for the kernel that makes signatures
+  int first_tile[max_cuda_levels + 1];  // for the kernel that makes signatures
 };
 
 // Arguments of the kernel that reads the caller's pair.

@@ -113,7 +113,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   int radius() const { return parameters_.window / 2; }
   int bits() const { return static_cast<int>(neighbourhood_.neighbours.size()); }
   bool with_gray() const { return parameters_.cost == CensusCost::ad_census; }
-  // The number of words of a signature.
+  // Words of a signature.
   int words() const { return divide_round_up(bits(), 8 * layout_of_device_.value_bytes); }
   int planes() const { return words() + (with_gray() ? 1 : 0); }
   int gray_bytes() const { return static_cast<int>(bytes_per_sample(format().depth)); }
@@ -162,11 +162,10 @@ class Opencl final : public opencl::Plan, public CensusPlan {
     describe_ = images_program_.kernel("describe");
     search_program_ = opencl::Program(
         context(),
-        {opencl::lanes_cl, opencl::census_types_cl, opencl::census_search_cl,
+        {opencl::lanes_cl, opencl::decision_sub_pixel_cl, opencl::census_types_cl, opencl::census_search_cl,
          device.is_processor ? opencl::census_tiles_cl : opencl::census_strips_cl},
         {define("WORDS", words()), define("PLANES", planes()), define("WITH_GRAY", with_gray() ? 1 : 0),
-         define("WINDOW", parameters_.window),
-         define("SUB_PIXEL", parameters_.sub_pixel != SubPixel::none ? 1 : 0),
+         define("WINDOW", parameters_.window), define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel)),
          define("TOGETHER", costs_of_a_byte()), define("ROWS", device.rows), define("SHARES", device.shares),
          define("STRIDE", device.is_processor ? 0 : placed_.front().signature_stride)});
     search_ = search_program_.kernel("search");
@@ -266,7 +265,6 @@ class Opencl final : public opencl::Plan, public CensusPlan {
     search.search_radius = parameters_.search_radius;
     search.uniqueness = parameters_.uniqueness;
     search.ad_truncation = parameters_.ad_truncation;
-    search.is_parabola = parameters_.sub_pixel == SubPixel::parabola;
     search.lowest = levels_[size(level)].lowest;
     search.labels = levels_[size(level)].labels;
     for (int side = 0; side < 2; ++side) search.masked[side] = pair.mask[side] >= 0;

@@ -2,7 +2,7 @@
 // Census matching on OpenCL: functions shared by the searches of opencl_tiles.cl and opencl_strips.cl.
 //
 // Specialised by PLANES (see OpenclLevel), WORDS of a signature, WITH_GRAY (for AD-census), WINDOW, SUB_PIXEL
-// (whether disparities have sub-pixel precision).
+// (a SubPixel).
 
 // Used for functions in which an argument determines the shape of a loop.
 #define RADIUS (WINDOW / 2)
@@ -58,15 +58,13 @@ static bool is_ambiguous(const Found* found, int uniqueness) {
          found->rival <= found->best + found->best * uniqueness / 100;
 }
 
-// See sub_pixel.h.
-static float refined(int disparity, const Found* found, bool is_parabola) {
+static float refined(int disparity, const Found* found) {
   const int before = found->before, best = found->best, after = found->after;
   const float integer = (float)disparity;
   if (!SUB_PIXEL || before == NO_COST || after == NO_COST || before < best || after < best ||
       (before == best && after == best))
     return integer;
-  const int steepness = is_parabola ? before - 2 * best + after : max(before, after) - best;
-  return integer + (float)(before - after) / (float)(2 * steepness);
+  return integer + SUB_PIXEL_OFFSET(SUB_PIXEL, before, best, after);
 }
 
 // See confidence.h.
@@ -93,7 +91,7 @@ static void store_left(global uchar* memory, const OpenclSearch* search, const M
                                                                  : MATCHED;
   memory[map->status + y * map->status_stride + x] = status;
   ((global float*)(memory + map->disparity))[y * map->stride + x] =
-      status == MATCHED ? refined(search->lowest + found->label, found, search->is_parabola) : NO_VALUE;
+      status == MATCHED ? refined(search->lowest + found->label, found) : NO_VALUE;
   if (map->confidence >= 0)
     ((global float*)(memory + map->confidence))[y * map->confidence_stride + x] =
         has_label ? confidence_of(found) : 0.0f;

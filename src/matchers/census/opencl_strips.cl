@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search of census matching on a GPU with OpenCL. A work item has a column of a strip of ROWS rows, and
 // takes labels in pairs, whose costs share a word, in 16 bits each. For a pair it goes down the strip, and
-// the parts of windows above and below: the sum of its column of the window is updated by the row that enters
-// and the row that leaves. Neighbouring columns are then added up: between the lanes of a warp on NVIDIA's
-// GPUs, in local memory on others. The second dimension of a group distributes the labels of the same strip.
+// what the windows reach above and below: the sum of its column of the window is updated by the row that
+// enters and the row that leaves. Neighbouring columns are then added up: between the lanes of a warp on
+// NVIDIA's GPUs, in local memory on others. The second dimension of a group shares out the labels of the same
+// strip.
 //
 // Below the coarsest level, a strip is searched for the labels that any of its pixels wants; a pixel compares
 // only the labels that it wants itself.

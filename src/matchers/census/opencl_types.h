@@ -48,7 +48,6 @@ typedef struct {
   cl_int is_image;           // whether this is the image; otherwise a level above it
   cl_int lowest, labels;
   cl_int search_radius, uniqueness, ad_truncation;
-  cl_int is_parabola;           // parabola or V, for sub-pixel disparities
   cl_int masked[2];             // whether the image has a mask at all
   cl_long right, right_stride;  // the right map
 } OpenclSearch;

@@ -20,7 +20,7 @@ namespace {
 
 using refine::code;
 using refine::no_value;
-using Signature = std::bitset<8 * most_signature_bytes>;
+using Signature = std::bitset<8 * max_signature_bytes>;
 
 struct Label {
   int disparity, row_offset;

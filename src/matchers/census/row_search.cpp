@@ -18,7 +18,7 @@ using refine::no_value;
 
 constexpr int side = refine::RowVotes::side;
 constexpr int no_row = std::numeric_limits<int>::min();
-constexpr int most_offsets = 2 * data_cost::most_row_tolerance + 1;
+constexpr int max_offsets = 2 * data_cost::most_row_tolerance + 1;
 
 }  // namespace
 
@@ -94,8 +94,8 @@ void RowSearch::order_rows(int level, int column, int row, int* rows) const {
 template <class Each>
 void RowSearch::for_chosen(int level, int y, const Each& each) const {
   const int width = level_of(level).size.width, count = votes(level).offsets();
-  int rows[most_offsets];
-  const std::uint16_t* costs[most_offsets];
+  int rows[max_offsets];
+  const std::uint16_t* costs[max_offsets];
   for (int x = 0; x < width;) {
     const int end = std::min(x + side, width);
     order_rows(level, x / side, y / side, rows);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice of row offsets on the CPU: the results of the searches of all row offsets of a level, and their
-// votes.
+// The choice of row offsets on the CPU: what the searches of all row offsets of a level have found, and the
+// votes on it.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using refine::code;
 using refine::no_value;
 
-constexpr std::ptrdiff_t state_pitch = most_tile_rows * tile_lanes;
+constexpr std::ptrdiff_t state_pitch = max_tile_rows * tile_lanes;
 
 using Bytes = hn::ScalableTag<std::uint8_t>;
 using Words = hn::ScalableTag<std::uint16_t>;
@@ -104,9 +104,9 @@ class Tile {
     if (neighbours) want_neighbours();
   }
 
-  // Pixels of the level above a row of tiles, and one on either side.
-  static constexpr int most_above = tile_lanes / 2 + 2;
-  using Above = std::uint16_t[most_above];
+  // Pixels of the level above a row of tiles, with one before and one after.
+  static constexpr int max_above = tile_lanes / 2 + 2;
+  using Above = std::uint16_t[max_above];
 
   void start_from_estimates() const {
     Above lowest, highest, first, span;
@@ -201,7 +201,7 @@ class Tile {
     const Candidate& operator[](int i) const { return candidates_[i]; }
 
    private:
-    Candidate candidates_[most_batch_labels];
+    Candidate candidates_[max_batch_labels];
     int count_ = 0;
   };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coarse levels are kept as a whole. The finest level is three times as large as all others together, so only
-// the few rows between its first half-sweep and the decision are kept, unless there are many half-sweeps.
-// Instead, its data costs are computed twice: for the next level, and when its rows are reached.
+// Coarse levels are kept as a whole. Of the finest one, which is three times as large as all others together,
+// only the few rows between the first half-sweep and the decision are kept, unless there are many
+// half-sweeps. Its data costs are computed twice instead: once for the next level, and once when its rows
+// come.
 
 #include "matchers/motion/all_labels.h"
 
@@ -19,14 +20,14 @@
 namespace parallax::motion {
 namespace {
 
-// The maximum number of half-sweeps that follow each other closely. With more of them in the finest level, it
-// is kept as a whole, too.
-constexpr int most_at_once = 8;
+// Half-sweeps that follow each other closely. With more in the finest level, it is kept as a whole, too.
+constexpr int max_at_once = 8;
 
 constexpr int columns_beside[] = {0, 0, -1, 1};
 constexpr int rows_beside[] = {-1, 1, 0, 0};
 
-// Bands of rows that several threads compute: no more than some for each thread, of `fewest` rows or more.
+// Bands of rows that several threads compute: no more than some bands for each thread, of `fewest` rows or
+// more.
 class Bands {
  public:
   Bands(int rows, int fewest, int most, const Workers& workers)
@@ -131,7 +132,7 @@ AllLabels::Implementation::Implementation(const Model& model, const Scale& scale
       scratch_(static_cast<std::size_t>(slots)) {
   for (const Size size : sizes_)
     levels_.emplace_back(size, parity_pixels(size), labels_.count(), element_, size.height);
-  keeps_finest_ = iterations(0) > most_at_once;
+  keeps_finest_ = iterations(0) > max_at_once;
   gray_.resize(sizes_.size() - 1);
   make_table();
 }
@@ -317,7 +318,7 @@ void AllLabels::Implementation::write_edges_as(const LabelRows& rows, std::size_
   }
 }
 
-// Starts the messages of the pixels with x + y even; the other pixels send before theirs are read.
+// Starts the messages of the pixels with x + y even: the others send before theirs are read.
 void AllLabels::Implementation::start_messages(const LabelRows& rows, std::size_t level, int y) const {
   const int parity = y % 2;
   for (int to = 0; to < side::count; ++to) {
@@ -377,20 +378,20 @@ void AllLabels::Implementation::sweep(const LabelRows& rows, int iteration, int 
 }
 
 void AllLabels::Implementation::match_level(std::size_t level, const Workers& workers) const {
-  for (int done = 0; done < iterations(level); done += most_at_once)
-    sweep_level(level, done, std::min(most_at_once, iterations(level) - done), workers);
+  for (int done = 0; done < iterations(level); done += max_at_once)
+    sweep_level(level, done, std::min(max_at_once, iterations(level) - done), workers);
 }
 
-// Bands of rows have a thread each. First all rows are computed whose half-sweeps need no other band, then
-// the rows around the borders of bands.
+// In bands of rows, each with a thread: first all rows whose half-sweeps need none of another band; then the
+// others, around where bands meet.
 void AllLabels::Implementation::sweep_level(std::size_t level, int done, int count,
                                             const Workers& workers) const {
   const LabelRows& rows = levels_[level];
   const Bands bands(rows.size.height, 2 * count, workers.threads() * workers.ranges_per_thread(), workers);
   const int line = widest_vector_bytes / static_cast<int>(element_), lines = rows.computed / line;
   const int block = lines_at_once(count, lines), blocks = divide_round_up(lines + count - 1, block);
-  // Also in blocks of columns; each half-sweep of a block begins and ends a vector farther left than the
-  // previous one.
+  // In blocks of columns, too; each half-sweep of a block begins and ends a vector farther left than the one
+  // before.
   const auto sweep_rows = [&](const auto& range, const auto& arrive, int slot) {
     for (int i = 0; i < blocks; ++i)
       follow_closely(
@@ -436,7 +437,7 @@ int AllLabels::Implementation::lines_at_once(int count, int lines) const {
   return fit < static_cast<std::size_t>(lines) ? static_cast<int>(fit) : lines + count - 1;
 }
 
-// Rows of the finest level, or of a part of its columns, that stay in the cache from their first half-sweep
+// Rows of the finest level, or of a part of its columns, which stay in the cache from their first half-sweep
 // to the decision.
 LabelRows AllLabels::Implementation::tile_rows() const {
   const Size size = sizes_[0];
@@ -461,8 +462,8 @@ void AllLabels::Implementation::match_finest(const Output& output, const Workers
     });
   // Pixels around a tile are computed for it.
   const int computed = scratch_[0].finest.computed, all = levels_[0].computed, border = tile_border();
-  const int most_columns = computed == all ? size.width : 2 * computed - 2 * border;
-  const int width = round_up(divide_round_up(size.width, divide_round_up(size.width, most_columns)), 4);
+  const int max_columns = computed == all ? size.width : 2 * computed - 2 * border;
+  const int width = round_up(divide_round_up(size.width, divide_round_up(size.width, max_columns)), 4);
   const int tiles = divide_round_up(size.width, width);
   const int around = iterations(0) + 1, threads = workers.threads();
   const int most = std::clamp(size.height / (8 * around), threads, 2 * threads);

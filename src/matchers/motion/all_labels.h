@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion on the CPU if each pixel considers all labels: a pyramid of messages over the labels of one scale.
+// Motion on the CPU where each pixel considers all labels: a pyramid of messages over the labels of one
+// scale.
 #pragma once
 
 #include <functional>
@@ -12,8 +13,8 @@
 namespace parallax::motion {
 
 // The label of the lowest belief, and on both axes the beliefs of its neighbours, which are infinite where
-// there are no labels. The rival, the same on both axes, is the lowest belief of a label more than one away
-// on an axis; infinite if there is none.
+// they are no labels. The rival, the same on both, is the lowest belief of a label more than one away on an
+// axis; infinite where there is none.
 struct Decision {
   Offset offset;
   refine::Beliefs columns, rows;
@@ -24,8 +25,8 @@ class AllLabels {
   // A thread's share of the largest cache.
   static constexpr std::size_t usual_cached_bytes = 12 << 20;
 
-  // For a scale that considers all labels; `scale_index` is its index in scales(). The model must outlive
-  // this. Rows in work take `cached_bytes` of a thread, or a few columns of them do.
+  // The matcher of a scale that considers all labels; `scale_index` is its place in scales(). The model must
+  // outlive this. Rows in work take `cached_bytes` of a thread, or a few columns of them.
   AllLabels(const Model& model, const Scale& scale, std::size_t scale_index, int slots,
             std::size_t cached_bytes = usual_cached_bytes);
   ~AllLabels();
@@ -35,7 +36,8 @@ class AllLabels {
   // Called once, after reserve().
   void fill_memory();
 
-  // The destination of a pixel's beliefs; masked pixels and pixels without any right pixel have beliefs, too.
+  // What becomes of the beliefs of a pixel; masked pixels and pixels without any right pixel have beliefs,
+  // too.
   struct Output {
     View<Offset> best;  // the label of the lowest belief; may be empty
     // May be empty. Called once for each pixel, by several threads at once.

@@ -89,8 +89,8 @@ struct Arriving {
   Vector messages[side::count], costs;
 };
 
-// The messages of a vector of pixels to all four sides. Passes forward and backward along each row of labels,
-// then forward along the columns, which reads every input once; then backward along the columns.
+// The messages of a vector of pixels to all four sides. Forward and backward along each row of labels, then
+// forward along the columns, which reads every input once; then backward along the columns.
 template <class N>
 HWY_INLINE void send(const SendingRow& row, std::ptrdiff_t i) {
   using Element = typename N::Element;
@@ -203,13 +203,13 @@ struct Beliefs {
     const bool exists = r >= 0 && k >= 0 && r < labels.height && k < labels.width;
     return exists ? static_cast<float>(at(r, k, lane)) : std::numeric_limits<float>::infinity();
   }
-  // Removes a label and its neighbours, which are no rivals.
+  // Removes a label and those around it, which are no rivals.
   void remove(int r, int k, int lane) const {
     for (int v = std::max(0, r - 1); v <= std::min(r + 1, labels.height - 1); ++v)
       for (int u = std::max(0, k - 1); u <= std::min(k + 1, labels.width - 1); ++u)
         at(v, u, lane) = N::highest;
   }
-  // The lowest of the remaining beliefs.
+  // Finds the lowest of the labels that are left.
   HWY_INLINE void find_lowest() {
     const typename N::Tag tag;
     Vector lowest = hn::Set(tag, N::highest);

@@ -32,7 +32,7 @@ struct PixelRow {
   int first, last;        // pixels; sending pixels fill widest vectors
   std::ptrdiff_t stride;  // elements between labels
   const void* data;
-  // Messages to these pixels from each side: element i is sent to pixel i. Their stride is 0 if all labels
+  // Messages to these pixels from each side: element i is to pixel i. Their stride is 0 where all labels
   // share zeros.
   const void* from[side::count];
   std::ptrdiff_t from_stride[side::count];
@@ -49,10 +49,10 @@ inline std::size_t sending_scratch(Size labels) {
 void send_row(Arithmetic arithmetic, const SendingRow& row);
 
 struct DecidingRow : PixelRow {
-  bool around;                  // whether beliefs around the lowest are wanted
-  std::uint16_t *column, *row;  // label of the lowest belief, [pixel]
-  // [pixel]: the lowest belief, the beliefs before and after it along both axes, and the rival; infinite
-  // without such a label.
+  bool around;                  // whether beliefs around the lowest are asked for
+  std::uint16_t *column, *row;  // of the label of the lowest belief, by pixel
+  // By pixel: the lowest belief, those before and after it along both axes, and the rival; infinite where
+  // there is none.
   float *lowest, *before[2], *after[2], *rival;
   void* scratch;  // deciding_scratch() bytes
 };
@@ -64,7 +64,7 @@ inline std::size_t deciding_scratch(Size labels) {
 void decide_row(Arithmetic arithmetic, const DecidingRow& row);
 
 // Data costs of the coarser level: pixel X of it has children of index X in both parities of two rows. A
-// pixel's lowest cost is subtracted from all its labels, and the results are limited to the bound.
+// pixel's least is subtracted from all of its labels, and they are cut at the bound.
 struct SummingRow {
   int labels;
   int first, count;         // indices of children; full vectors
@@ -88,9 +88,9 @@ struct CopyingRow {
 };
 void copy_row(Arithmetic arithmetic, const CopyingRow& row);
 
-// The features of a frame: by row, by parity, planes of census bytes, or one plane of samples; and last,
-// bytes that are 255 where pixels take part. The elements on both sides of a plane belong to pixels that take
-// no part.
+// The features of a frame: by row, by parity, planes of census bytes, or one of samples; and last, bytes that
+// are 255 where pixels take part. On both sides of a plane, some of its elements are those of pixels that
+// take no part.
 struct FeatureLayout {
   static constexpr int border = widest_vector_bytes;
   bool census;

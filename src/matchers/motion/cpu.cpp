@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "core/round_up.h"
 #include "core/workers.h"
 #include "data_cost/features.h"
+#include "matchers/host_plan.h"
 #include "matchers/motion/all_labels.h"
 #include "matchers/motion/halve_row.h"
 #include "matchers/motion/motion.h"
 #include "matchers/motion/windows.h"
-#include "refine/vectors.h"
 
 namespace parallax::motion {
 namespace {
@@ -20,46 +21,19 @@ namespace {
 using data_cost::RowFeatures;
 using refine::no_value;
 
-class Cpu final : public detail::Plan {
+class Cpu final : public host::Plan {
  public:
   Cpu(const MotionParameters& parameters, const Device& device, const ImageFormat& format)
-      : model_(make_model(parameters)),
-        size_(format.size),
-        workers_(device.threads),
+      : host::Plan(parameters.refine, format.size, 0, Workers(device.threads), refine::Maps::vectors),
+        model_(make_model(parameters)),
         scales_(scales(parameters, size_)),
         samples_(data_cost::Feature::gray, parameters.smoothing, format, workers_.slots()),
         pyramid_(scales_.size()),
-        all_labels_(model_, scales_.back(), scales_.size() - 1, workers_.slots()),
-        refinement_(parameters.refine, size_, false) {
+        all_labels_(model_, scales_.back(), scales_.size() - 1, workers_.slots()) {
     check_reachable(model_.space(), size_);
     for (std::size_t i = 0; i + 1 < scales_.size(); ++i)
       windows_.emplace_back(model_, scales_[i], i, workers_.slots());
     plan_memory();
-  }
-
-  std::size_t memory_bytes() const override { return arena_.bytes(); }
-  bool tells_confidence() const override { return true; }
-  bool tells_row_offsets() const override { return true; }
-
-  void allocate() override {
-    arena_.allocate();
-    plan_memory();
-    all_labels_.fill_memory();
-    for (const Windows& windows : windows_) windows.fill_memory();
-  }
-
-  void run(const StereoPair& pair, const DisparityMap& given) override {
-    detail::StageClock clock(stage_times);
-    DisparityMap map = given;
-    if (map.row_offset.empty()) map.row_offset = row_offset_;
-    make_frames(pair);
-    find_reachable(pair);
-    clock.finish("frames");
-    match_coarsest(map);
-    clock.finish("coarsest_scale");
-    for (std::size_t i = windows_.size(); i-- > 0;) match_scale(i, map);
-    if (!windows_.empty()) clock.finish("finer_scales");
-    refinement_.run(pair, map, right_, workers_, clock);
   }
 
  private:
@@ -71,27 +45,38 @@ class Cpu final : public detail::Plan {
     View<Offset> best[2];
   };
 
-  bool checks() const { return model_.parameters.refine.left_right_check; }
-  int directions() const { return checks() ? 2 : 1; }
+  void fill_memory() override {
+    all_labels_.fill_memory();
+    for (const Windows& windows : windows_) windows.fill_memory();
+  }
 
-  void plan_memory() {
-    row_offset_ = arena_.reserve_plane<float>(size_);
-    samples_.reserve(arena_);
+  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
+    make_frames(pair);
+    find_reachable(pair);
+    clock.finish("frames");
+    match_coarsest(map);
+    clock.finish("coarsest_scale");
+    for (std::size_t i = windows_.size(); i-- > 0;) match_scale(i, map);
+    if (!windows_.empty()) clock.finish("finer_scales");
+  }
+
+  int directions() const { return checks_left_right_ ? 2 : 1; }
+
+  void reserve(Arena& arena) override {
+    samples_.reserve(arena);
     for (std::size_t i = 1; i < scales_.size(); ++i) {
       Level& level = pyramid_[i];
       for (int k = 0; k < 2; ++k) {
-        level.gray[k] = arena_.reserve_plane<std::uint16_t>(scales_[i].size);
-        level.mask[k] = arena_.reserve_plane<std::uint8_t>(scales_[i].size);
+        level.gray[k] = arena.reserve_plane<std::uint16_t>(scales_[i].size);
+        level.mask[k] = arena.reserve_plane<std::uint8_t>(scales_[i].size);
       }
       for (int direction = 0; direction < directions(); ++direction)
-        level.best[direction] = arena_.reserve_plane<Offset>(scales_[i].size);
+        level.best[direction] = arena.reserve_plane<Offset>(scales_[i].size);
     }
     for (int direction = 0; direction < directions(); ++direction)
-      there_[direction] = arena_.reserve_plane<std::int32_t>({size_.width + 1, size_.height + 1});
-    for (Windows& windows : windows_) windows.reserve(arena_);
-    all_labels_.reserve(arena_);
-    if (checks()) right_ = {arena_.reserve_plane<float>(size_), arena_.reserve_plane<float>(size_)};
-    refinement_.reserve(arena_);
+      there_[direction] = arena.reserve_plane<std::int32_t>({size_.width + 1, size_.height + 1});
+    for (Windows& windows : windows_) windows.reserve(arena);
+    all_labels_.reserve(arena);
   }
 
   void make_frames(const StereoPair& pair) {
@@ -183,8 +168,7 @@ class Cpu final : public detail::Plan {
     windows.prepare(pyramid_[scale].frames, workers_);
     constexpr int fewest_rows = 32;
     const int height = scales_[scale].size.height,
-              bands =
-                  std::clamp(height / fewest_rows, 1, (workers_.threads() + directions() - 1) / directions());
+              bands = std::clamp(height / fewest_rows, 1, divide_round_up(workers_.threads(), directions()));
     const auto bound = [&](int band) {
       return static_cast<int>(static_cast<long long>(height) * band / bands);
     };
@@ -213,8 +197,8 @@ class Cpu final : public detail::Plan {
     const bool masked = !mask.empty() && mask.at(x, y) == 0, decided = !masked && reachable(direction, x, y);
     if (direction == 1) {
       // Offsets from the second frame's pixels to the first one are negative.
-      right_.disparity.at(x, y) = decided ? static_cast<float>(-found.offset.x) : no_value;
-      right_.row_offset.at(x, y) = decided ? static_cast<float>(-found.offset.y) : no_value;
+      right_disparity_.at(x, y) = decided ? static_cast<float>(-found.offset.x) : no_value;
+      right_row_offset_.at(x, y) = decided ? static_cast<float>(-found.offset.y) : no_value;
       return;
     }
     map.row_offset.at(x, y) = no_value;
@@ -229,18 +213,12 @@ class Cpu final : public detail::Plan {
   }
 
   Model model_;
-  Size size_;
-  Workers workers_;
   std::vector<Scale> scales_;
   RowFeatures samples_;
   std::vector<Level> pyramid_;
-  std::vector<Windows> windows_;  // for all scales except the coarsest
-  AllLabels all_labels_;          // for the coarsest scale
-  refine::VectorPipeline refinement_;
-  View<float> row_offset_;       // used if the caller wants none
-  View<std::int32_t> there_[2];  // see find_reachable()
-  refine::RightVectors right_;
-  Arena arena_;
+  std::vector<Windows> windows_;  // of all scales but the coarsest
+  AllLabels all_labels_;          // of the coarsest
+  View<std::int32_t> there_[2];   // of find_reachable()
 };
 
 }  // namespace

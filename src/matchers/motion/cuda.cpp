@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Motion on CUDA. The match from the first frame to the second one and the match back share both frames and
-// their features at all scales; they run at once if their memory is small enough.
+// Motion on CUDA. Both frames and their features at all scales are shared by the match from the first frame
+// to the second one, and by the match back; these run at once where their memory is small enough.
 
 #include <bit>
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "core/arithmetic.h"
 #include "core/round_up.h"
 #include "data_cost/cuda_images.h"
+#include "decision/cuda_maps.h"
 #include "devices/cuda/branch.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/multiprocessor.h"
@@ -32,13 +33,13 @@ using data_cost::CudaImages;
 
 constexpr unsigned block_threads = 128, warp_lanes = 32, block_warps = block_threads / warp_lanes;
 constexpr unsigned directions = 4;
-constexpr int window_elements = 8;  // elements of a row of a window
-// By default, both matches run at once up to this memory of each.
-constexpr std::size_t most_bytes_at_once = std::size_t{2} << 30;
+constexpr int window_elements = 8;  // of a row of a window
+// Unless told otherwise, both matches run at once up to this memory of each.
+constexpr std::size_t max_bytes_at_once = std::size_t{2} << 30;
 
 // Tunables.
-constexpr const char *both_at_once = "both_matches_at_once", *least_blocks = "blocks_per_multiprocessor";
-constexpr int usual_least_blocks = 6;  // the kernels' default on GPUs since compute capability 9.0
+constexpr const char *both_at_once = "both_matches_at_once", *min_blocks = "blocks_per_multiprocessor";
+constexpr int usual_least_blocks = 6;  // as in the kernel, on GPUs since compute capability 9.0
 
 enum Way { forward, backward };
 
@@ -82,7 +83,7 @@ class Cuda final : public cuda::Plan {
        const detail::Configuration& configuration)
       : cuda::Plan(device, format, 0, true, true),
         model_(make_model(parameters)),
-        least_blocks_(configuration.value(least_blocks, 0)),
+        min_blocks_(configuration.value(min_blocks, 0)),
         refinement_(parameters.refine, format, layout_) {
     check_reachable(model_.space(), format.size);
     scales_[forward] = scales(parameters, format.size);
@@ -101,7 +102,7 @@ class Cuda final : public cuda::Plan {
     edges_ = layout_.reserve<std::uint32_t>(2 * data_cost::edge_table_size);
     const std::size_t before = layout_.bytes();
     matches_[forward] = reserve_match();
-    const bool is_small = layout_.bytes() - before <= most_bytes_at_once;
+    const bool is_small = layout_.bytes() - before <= max_bytes_at_once;
     at_once_ = checks() && configuration.value(both_at_once, static_cast<int>(is_small)) != 0;
     matches_[backward] = at_once_ ? reserve_match() : matches_[forward];
     if (!checks()) return;
@@ -211,7 +212,7 @@ class Cuda final : public cuda::Plan {
     cuda::Options all = options(last().labels.extent);
     all.insert(all.end(),
                {define("PACKED", is_packed()), define("LANES", static_cast<int>(lanes())),
-                define("BLOCK", static_cast<int>(block_threads)), define("LEAST_BLOCKS", least_blocks_)});
+                define("BLOCK", static_cast<int>(block_threads)), define("LEAST_BLOCKS", min_blocks_)});
     all_labels_.program = cuda::Program(context(), cuda::motion_all_labels_cu, all);
     const cuda::Program& program = all_labels_.program;
     all_labels_.find_status = program.kernel("find_status");
@@ -251,7 +252,7 @@ class Cuda final : public cuda::Plan {
                                .full_gap = model_.full_gap()},
                               nullptr, 0);
     to.row_offset = map.row_offset.data;
-    refine::RightVectors right;
+    refine::RightMap right;
     if (checks()) {
       right = {at(right_[0]), at(right_[1])};
       CudaMotion back{};
@@ -286,7 +287,7 @@ class Cuda final : public cuda::Plan {
     }
   }
 
-  // The gray image of the frame from which a match begins, at a level of a scale.
+  // Gray levels of the frame that a match begins at, at a level of a scale.
   View<const std::uint16_t> gray(Way way, std::size_t scale, std::size_t level) const {
     if (level > 0) return at(grays_[way][level]);
     const data_cost::CudaSamples samples = costs(way, scale).samples;
@@ -369,8 +370,8 @@ class Cuda final : public cuda::Plan {
     const bool coarsest = k + 1 == all_sizes_.size();
     const CudaLevel coarser = coarsest ? CudaLevel{} : all_labels_level(way, k + 1);
     const int iterations = model_.iterations(last_index(), k);
-    // The first half-sweep updates colour 1 from the initial messages of colour 0. Nothing else reads these
-    // unless it is the only half-sweep.
+    // The first half-sweep updates colour 1 from the initial messages of colour 0, which nothing else reads
+    // unless it is the only one.
     if (iterations == 1 && !coarsest)
       all_labels_.start.launch(stream, colour_grid(size, block_warps), {block_threads}, 0, level, coarser);
     const Shape grid = colour_grid(size, is_packed() ? block_threads / lanes() : 1);
@@ -395,8 +396,7 @@ class Cuda final : public cuda::Plan {
   }
 
   Model model_;
-  // minimum number of all-label update blocks resident on a multiprocessor; 0 = the kernels' default
-  int least_blocks_;
+  int min_blocks_;  // of messages of all labels, that must fit on a multiprocessor; 0 = as many as usual
   bool at_once_ = false;
   std::vector<Scale> scales_[2];                      // [way]; their sizes are the same
   std::vector<Size> all_sizes_;                       // sizes of the levels of the last scale
@@ -425,7 +425,7 @@ detail::TuningSpace cuda_tuning_space(const MotionParameters& parameters, const 
   detail::TuningSpace space;
   space.variant = detail::name_of(parameters.arithmetic) + (parameters.active_window > 0 ? ", windows" : "");
   space.tunables = {
-      {least_blocks,
+      {min_blocks,
        "Smallest number of blocks to fit on a multiprocessor, where all labels are considered",
        fixed8 ? std::vector{3, 4, 5, 6, 8} : std::vector<int>(),
        {},
@@ -436,7 +436,7 @@ detail::TuningSpace cuda_tuning_space(const MotionParameters& parameters, const 
        {},
        {0, 1}}};
   space.footprint = [](const detail::Configuration& configuration) {
-    return cuda::footprint(configuration.value(least_blocks, usual_least_blocks), block_threads, 0);
+    return cuda::footprint(configuration.value(min_blocks, usual_least_blocks), block_threads, 0);
   };
   return space;
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Motion on CUDA if every pixel considers all labels; and the status of pixels before they are matched.
 //
-// Values of a pixel are contiguous, in planes of one colour of the checkerboard. If they are PACKED, in bytes
-// and for at most 32 columns and rows of labels, LANES threads of a warp (a power of two, at least ROWS)
-// share a pixel and compute its four messages at once: a word has the values of a label for all directions. A
-// thread has a row of labels in registers, and then, via shared memory, every LANES-th column.
+// Values of a pixel are contiguous, in planes of one colour of the checkerboard. Where they are PACKED, in
+// bytes and for at most 32 columns and rows of labels, LANES threads of a warp (a power of two, at least
+// ROWS) share a pixel and compute its four messages at once: a word has the values of a label for all
+// directions. A thread has a row of labels in registers, and then, by way of shared memory, every LANES-th
+// column.
 //
 //   packed   [piece of 16 columns][row][column of the piece]
 //   else     [row][column], where a warp computes a message
 //
-// Specialised by PACKED, LANES, BLOCK (threads of a packed update), LEAST_BLOCKS (minimum number of its
-// blocks resident on a multiprocessor; 0: the default), and by the macros of cuda_common.h. Other kernels
-// have a warp for each pixel: grid.x = rows, grid.y = blocks of a row of one colour, grid.z = colours.
+// Specialised by PACKED, LANES, BLOCK (threads of a packed update), LEAST_BLOCKS of it that must fit on a
+// multiprocessor (0: as many as usual), and by the macros of cuda_common.h. Other kernels have a warp for
+// each pixel: grid.x = rows, grid.y = blocks of a row of one colour, grid.z = colours.
 #include "devices/cuda/lanes.h"
 #include "matchers/motion/cuda_common.h"
 
@@ -52,7 +53,7 @@ __device__ __forceinline__ Pixel pixel_of_warp() {
 }
 
 template <class T>
-__device__ __forceinline__ T least_of_warp(T value) {
+__device__ __forceinline__ T min_of_warp(T value) {
 #pragma unroll
   for (int step = warp_lanes / 2; step > 0; step /= 2) {
     const T other = __shfl_xor_sync(all_lanes, value, step);
@@ -72,7 +73,7 @@ class OverLanes {
   template <bool again, class Action>
   __device__ __forceinline__ void for_each(const Action& action) {
     const int lane = threadIdx.x % warp_lanes;
-    if constexpr (rounds <= most_kept) {
+    if constexpr (rounds <= max_kept) {
 #pragma unroll
       for (int k = 0; k < rounds; ++k) {
         const int i = k * warp_lanes + lane;
@@ -87,9 +88,9 @@ class OverLanes {
   }
 
  private:
-  static constexpr int rounds = (count + warp_lanes - 1) / warp_lanes, most_kept = 32;
+  static constexpr int rounds = (count + warp_lanes - 1) / warp_lanes, max_kept = 32;
   Compute compute_;
-  T kept_[rounds <= most_kept ? rounds : 1];
+  T kept_[rounds <= max_kept ? rounds : 1];
 };
 
 // The messages to a pixel, by the side from which they come; null from beyond the border.
@@ -101,8 +102,8 @@ struct Incoming {
   }
 };
 
-// The current messages, or, where a level starts, the messages of the pixels (x/2, y/2) of the coarser level,
-// if there is one.
+// Those that are there, or, where a level starts, those of the pixels (x/2, y/2) of the coarser one, if there
+// is one.
 __device__ __forceinline__ Incoming incoming(const CudaLevel& level, const CudaLevel& coarser, bool starts, int x,
                                              int y) {
   Incoming messages;
@@ -152,7 +153,7 @@ namespace {
 
 // If labels are PACKED, bits of signatures are counted and looked up: a half-warp has a row of a piece.
 constexpr bool counts_bits = PACKED && COST == census_distance;
-constexpr int half_lanes = warp_lanes / 2, row_pairs = (ROWS + 1) / 2, most_bits = 64;
+constexpr int half_lanes = warp_lanes / 2, row_pairs = (ROWS + 1) / 2, max_bits = 64;
 static_assert(!PACKED || half_lanes == piece_columns);
 
 // `units`: the cost by number of differing bits.
@@ -161,7 +162,7 @@ __device__ __forceinline__ void find_costs_by_bits(const CudaLevel& level, const
   const CostPixel place = cost_pixel(costs, pixel.x, pixel.y);
   const int lane = threadIdx.x % warp_lanes, place_in_piece = lane % half_lanes;
   const int first_x = pixel.x - level.labels.first.x, first_y = pixel.y + level.labels.first.y;
-  // Signatures of this lane's row, from the last column of labels on.
+  // Validity of the row of this lane, from the last column of labels on.
   const bool inside = lane < ROWS && first_y + lane >= 0 && first_y + lane < costs.samples.height;
   const uint32 valid_row = !inside ? 0
                                    : static_cast<uint32>(valid_bits(costs.validity.right, costs.validity.words,
@@ -184,7 +185,7 @@ __device__ __forceinline__ void find_costs_by_bits(const CudaLevel& level, const
       found[piece][k] = cost;
     }
   }
-  least = least_of_warp(least);
+  least = min_of_warp(least);
   Stored* to = data_of<elements>(level, pixel.x, pixel.y);
 #pragma unroll
   for (int piece = 0; piece < pieces; ++piece) {
@@ -203,9 +204,9 @@ __device__ __forceinline__ void find_costs_by_bits(const CudaLevel& level, const
 
 // Data costs of the image.
 PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) find_costs(CudaLevel level, CudaCosts costs) {
-  __shared__ int units[counts_bits ? most_bits + 1 : 1];
+  __shared__ int units[counts_bits ? max_bits + 1 : 1];
   if constexpr (counts_bits) {
-    if (threadIdx.x <= most_bits) units[threadIdx.x] = static_cast<int>(units_of(costs, threadIdx.x * 256));
+    if (threadIdx.x <= max_bits) units[threadIdx.x] = static_cast<int>(units_of(costs, threadIdx.x * 256));
     __syncthreads();
   }
   wait_for_previous();
@@ -224,7 +225,7 @@ PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) find_costs(CudaLevel 
     OverLanes<elements, float, decltype(compute)> all(compute);
     float least = no_value;
     all.template for_each<false>([&](int, float value) { least = fminf(least, value); });
-    least = least_of_warp(least);
+    least = min_of_warp(least);
     Stored* to = data_of<elements>(level, pixel.x, pixel.y);
     all.template for_each<true>([&](int i, float value) { to[i] = static_cast<Stored>(settled(value, least)); });
   }
@@ -278,7 +279,7 @@ PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) add_up(CudaLevel fine
   OverLanes<elements / 4, Split, decltype(compute)> all(compute);
   uint32 least = ~0u;
   all.for_each<false>([&](int, const Split& sum) { least = __vminu2(least, __vminu2(sum.even, sum.odd)); });
-  least = least_of_warp(min(least & 0xFFFF, least >> 16)) * 0x10001u;
+  least = min_of_warp(min(least & 0xFFFF, least >> 16)) * 0x10001u;
   constexpr uint32 bound = (4 * BOUND + 1) * 0x10001u;
   uint32* to = reinterpret_cast<uint32*>(data_of<elements>(coarse, pixel.x, pixel.y));
   all.for_each<true>([&](int i, const Split& sum) {
@@ -304,7 +305,7 @@ PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) add_up(CudaLevel fine
   OverLanes<labels, Value, decltype(compute)> all(compute);
   Value least = no_limit;
   all.for_each<false>([&](int, Value sum) { least = lower(least, sum); });
-  least = least_of_warp(least);
+  least = min_of_warp(least);
   Stored* to = data_of<elements>(coarse, pixel.x, pixel.y);
   all.for_each<true>([&](int i, Value sum) {
     to[i] = static_cast<Stored>(in_integers ? lower(sum - least, 4 * BOUND + 1) : sum - least);
@@ -332,13 +333,12 @@ namespace {
 
 static_assert(STORED == 8 && ROWS <= LANES && COLUMNS <= 32);
 #if LEAST_BLOCKS > 0
-constexpr int least_blocks = LEAST_BLOCKS;
+constexpr int min_blocks = LEAST_BLOCKS;
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-// Without an instruction that adds and takes the minimum, an update needs more registers, and would spill
-// with more blocks.
-constexpr int least_blocks = 4;
+// Without an instruction for the minimum after an addition, an update needs more registers, and would spill.
+constexpr int min_blocks = 4;
 #else
-constexpr int least_blocks = 6;
+constexpr int min_blocks = 6;
 #endif
 constexpr int block_pixels = BLOCK / LANES, columns_a_lane = (COLUMNS + LANES - 1) / LANES;
 // Padded so that rows, and neighbouring pixels of a warp, begin in different banks.
@@ -435,7 +435,7 @@ __device__ __forceinline__ void pass_column(uint32 (&h)[ROWS], uint32 slope, uin
   for (int k = 0; k < ROWS; ++k) h[k] = with_half<half>(h[k], __vminu2(values[k], highest) - least);
 }
 
-__device__ __forceinline__ uint32 least_over_pixel(uint32 values) {
+__device__ __forceinline__ uint32 min_over_pixel(uint32 values) {
   return parallax::cuda::over_lanes(values, [](uint32 a, uint32 b) { return __vminu2(a, b); });
 }
 
@@ -464,9 +464,9 @@ __device__ __forceinline__ void store_row(const CudaLevel& level, const Pixel& p
 
 }  // namespace
 
-// One half-sweep: the messages of one colour. `starts`: it is the first one of the level, and `coarser` is
-// the previous level, if there is one. grid.x = rows, grid.y = blocks of a row of one colour.
-PARALLAX_KERNEL __launch_bounds__(BLOCK, least_blocks)
+// One half-sweep: the messages of one colour. `starts`: it is the first one of the level, and `coarser` the
+// level before it, if there is one. grid.x = rows, grid.y = blocks of a row of one colour.
+PARALLAX_KERNEL __launch_bounds__(BLOCK, min_blocks)
     update(CudaLevel level, CudaLevel coarser, const Value* edges, int colour, int starts) {
   __shared__ uint32 shared[block_pixels][pixel_words];
   wait_for_previous();
@@ -496,7 +496,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK, least_blocks)
     for (int k = 0; k < COLUMNS; ++k) own[lane * row_words + k] = h[k];
   }
 #pragma unroll
-  for (int half = 0; half < 2; ++half) least[half] = least_over_pixel(least[half]);
+  for (int half = 0; half < 2; ++half) least[half] = min_over_pixel(least[half]);
   __syncwarp();
   if (exists) {
 #pragma unroll
@@ -524,7 +524,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK, least_blocks)
 namespace {
 
 // Values of the message that a warp computes: in shared memory, or, if they are many, in their final place,
-// which no other warp reads at that time.
+// which no other warp reads meanwhile.
 constexpr int row_values = COLUMNS | 1;
 constexpr bool in_shared_memory = ROWS * row_values <= 2048;
 
@@ -582,14 +582,14 @@ __device__ __forceinline__ void send(const Work& work, const Incoming& messages,
     work.set(i / COLUMNS, i % COLUMNS, h);
     least = lower(least, h);
   }
-  finish_message(work, smooth, least_of_warp(least), to);
+  finish_message(work, smooth, min_of_warp(least), to);
 }
 
 }  // namespace
 
-// One half-sweep: the messages of one colour. `starts`: it is the first one of the level, and `coarser` is
-// the previous level, if there is one. A block is a pixel, a warp a direction: grid.x = rows, grid.y = pixels
-// of one colour in a row.
+// One half-sweep: the messages of one colour. `starts`: it is the first one of the level, and `coarser` the
+// level before it, if there is one. A block is a pixel, a warp a direction: grid.x = rows, grid.y = pixels of
+// one colour in a row.
 PARALLAX_KERNEL __launch_bounds__(directions* warp_lanes)
     update(CudaLevel level, CudaLevel coarser, const Value* edges, int colour, int starts) {
   __shared__ Value shared[directions][in_shared_memory ? ROWS * row_values : 1];
@@ -639,7 +639,7 @@ class PixelBeliefs {
   __device__ __forceinline__ Value least() const {
     uint32 least = ~0u;
     for_words([&](int, int, uint32 word) { least = __vminu4(least, word); });
-    return least_byte(least);
+    return min_byte(least);
   }
 
   // The first label with this belief.
@@ -649,18 +649,18 @@ class PixelBeliefs {
       const uint32 equal = __vcmpeq4(word, belief * 0x01010101u);
       if (equal != 0) number = min(number, row * COLUMNS + column + (__ffs(static_cast<int>(equal)) - 1) / 8);
     });
-    return least_of_warp(number);
+    return min_of_warp(number);
   }
 
-  // The lowest belief of the labels more than one away from another label.
-  __device__ __forceinline__ Value least_beyond(int column, int row) const {
+  // The least of labels more than one away from another.
+  __device__ __forceinline__ Value min_beyond(int column, int row) const {
     uint32 least = ~0u;
     for_words([&](int first, int of_row, uint32 word) {
       const uint32 near =
           abs(of_row - row) > 1 ? 0 : bytes_below(column + 2 - first) & ~bytes_below(column - 1 - first);
       least = __vminu4(least, word | near);
     });
-    const Value value = least_byte(least);
+    const Value value = min_byte(least);
     return value == 0xFF ? no_limit : value;
   }
 
@@ -696,7 +696,7 @@ class PixelBeliefs {
   __device__ __forceinline__ static uint32 bytes_below(int bytes) {
     return bytes <= 0 ? 0 : bytes >= 4 ? ~0u : (1u << 8 * bytes) - 1;
   }
-  __device__ __forceinline__ static Value least_byte(uint32 word) {
+  __device__ __forceinline__ static Value min_byte(uint32 word) {
 #pragma unroll
     for (int step = warp_lanes / 2; step > 0; step /= 2) word = __vminu4(word, __shfl_xor_sync(all_lanes, word, step));
     word = __vminu4(word, word >> 16 | 0xFFFF0000u);
@@ -716,7 +716,7 @@ class PixelBeliefs {
   __device__ __forceinline__ Value least() {
     Value least = no_limit;
     all_.template for_each<false>([&](int, Value value) { least = lower(least, value); });
-    return least_of_warp(least);
+    return min_of_warp(least);
   }
 
   // The first label with this belief.
@@ -725,17 +725,17 @@ class PixelBeliefs {
     all_.template for_each<true>([&](int i, Value value) {
       if (value == belief) number = min(number, i);
     });
-    return least_of_warp(number);
+    return min_of_warp(number);
   }
 
-  // The lowest belief of the labels more than one away from another label.
-  __device__ __forceinline__ Value least_beyond(int column, int row) {
+  // The least of labels more than one away from another.
+  __device__ __forceinline__ Value min_beyond(int column, int row) {
     Value least = no_limit;
     all_.template for_each<true>([&](int i, Value value) {
       const Label label = label_at(i);
       if (abs(label.column - column) > 1 || abs(label.row - row) > 1) least = lower(least, value);
     });
-    return least_of_warp(least);
+    return min_of_warp(least);
   }
 
  private:
@@ -763,7 +763,7 @@ PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) decide(CudaLevel leve
   const int number = beliefs.number_of(least);
   Found found{level.labels.first, number % COLUMNS, number / COLUMNS, static_cast<float>(least)};
   if (wants_neighbours(to)) {
-    const Value rival = beliefs.least_beyond(found.column, found.row);
+    const Value rival = beliefs.min_beyond(found.column, found.row);
     found.rival = rival == no_limit ? no_value : static_cast<float>(rival);
     // Each of the first lanes has a neighbour.
     const int direction = threadIdx.x % directions;

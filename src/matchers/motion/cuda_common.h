@@ -16,8 +16,6 @@ namespace parallax::motion {
 using namespace data_cost;
 using namespace refine;
 
-constexpr float no_value = __builtin_bit_cast(float, 0x7F800000u);
-
 #if STORED == 32
 using Stored = float;
 using Value = float;
@@ -163,8 +161,8 @@ __device__ __forceinline__ Value settled(float cost, float least) {
 
 // Decisions
 
-// The lowest belief of a pixel, at a column and row of the labels that it considers; the beliefs of its
-// neighbours, infinite where there are none; and its rival.
+// The lowest belief of a pixel, at a column and row of the labels that it considers, those of its neighbours,
+// infinite where there are none, and its rival.
 struct Found {
   CudaOffset first;
   int column, row;

@@ -2,7 +2,7 @@
 // Arguments of the kernels of motion; included by host and kernels.
 #pragma once
 
-#include "refine/cuda_types.h"
+#include "decision/cuda_types.h"
 
 namespace parallax::motion {
 

@@ -2,8 +2,8 @@
 // Motion on CUDA if each pixel considers its own window of labels.
 //
 // Values of a pixel are rows of eight, of which COLUMNS are used, in planes of one colour of the
-// checkerboard. A thread computes a message: its labels are in registers, and temporarily in shared memory,
-// where the labels of its receiver are looked up.
+// checkerboard. A thread computes a message: its labels are in registers, and for a moment in shared memory,
+// where the labels of its receiver are found.
 //
 // Specialised by PIXELS (of a block of updates, with a thread for each direction), and by the macros of
 // cuda_common.h. Other kernels have a thread for each pixel: grid.x = rows, grid.y = blocks of a row.
@@ -31,8 +31,8 @@ __device__ __forceinline__ CudaOffset first_of(const CudaLevel& level, int x, in
   return window_first(level.labels, level.predictions[static_cast<int64>(y) * level.width + x]);
 }
 
-// Stored values of a row of labels. Values beyond the last column are the highest bytes of a word, so that
-// their sums change no other values.
+// Values of a row of labels, as they are stored. Those beyond the last column stay in the highest bytes of a
+// word, so that sums of them change no others.
 using Row = parallax::cuda::Words<row_elements * STORED / 32>;
 
 __device__ __forceinline__ Row load_row(const Stored* values, int row) {
@@ -74,7 +74,7 @@ __device__ __forceinline__ void store_row(const Value (&values)[COLUMNS], Stored
   parallax::cuda::store(words, reinterpret_cast<uint32*>(to + row * row_elements));
 }
 
-// The messages to a pixel, by the side from which they come; null from beyond the border, and all null at the
+// The messages to a pixel, by where they come from; null from beyond the border, and all of them at the
 // start.
 struct Incoming {
   const Stored* from[directions];
@@ -176,8 +176,8 @@ PARALLAX_KERNEL find_costs(CudaLevel level, CudaCosts costs, float prediction_we
   }
 }
 
-// One half-sweep: the messages of one colour. `starts`: whether it is the first one. grid.y = blocks of a row
-// of one colour.
+// One half-sweep: the messages of one colour. `starts`: it is the first one. grid.y = blocks of a row of one
+// colour.
 PARALLAX_KERNEL __launch_bounds__(PIXELS* directions)
     update(CudaLevel level, const Value* edges, int colour, int starts) {
   __shared__ Stored shared[window_labels][PIXELS * directions];

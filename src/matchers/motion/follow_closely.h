@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Half-sweeps that follow each other closely: half-sweep k of row y comes as soon as half-sweep k − 1 of row
-// y + 1 is done, so that rows stay in the cache from their first half-sweep to their last.
+// y + 1 is done. So rows stay in the cache from their first half-sweep to their last.
 #pragma once
 
 #include <algorithm>

@@ -31,7 +31,7 @@ struct LabelRows {
       : size(of), labels(of_labels), element(element_size), held(rows) {
     const int line = widest_vector_bytes / static_cast<int>(element);
     computed = round_up(pixels, line);
-    // The last element of each label is always 0: the message from beyond the left border to the next label.
+    // An element that is always 0 ends each label: the message from beyond the left border to the next one.
     // An odd number of cache lines spreads labels over all sets of a cache.
     const int lines = pixels / line + 1;
     stride = (lines % 2 == 0 ? lines + 1 : lines) * line;

@@ -11,17 +11,17 @@ namespace parallax::motion {
 namespace {
 
 // With less than half a unit per label, the rounded slope would differ too much from the exact one.
-constexpr float least_slope = 0.5f;
+constexpr float min_slope = 0.5f;
 
-// The coarsest scale considers all labels: at most these on each axis, unless its image is small.
-constexpr int most_coarse_labels = 17, smallest_side = 16;
+// The coarsest scale considers all labels: no more than these on each axis, unless its image is small.
+constexpr int max_coarse_labels = 17, smallest_side = 16;
 
 void check_fits(const Model& model) {
   const MotionParameters& p = model.parameters;
   const std::string instead = p.arithmetic == Arithmetic::fixed8 ? "fixed16 or float32" : "float32";
-  if (model.scale < least_slope)
+  if (model.scale < min_slope)
     refuse("discontinuity_truncation", p.discontinuity_truncation,
-           "at most " + std::to_string(static_cast<int>(static_cast<float>(model.bound) / least_slope)) +
+           "at most " + std::to_string(static_cast<int>(static_cast<float>(model.bound) / min_slope)) +
                " labels, or arithmetic " + instead);
   if (model.data_cost(model.differences) < 1)
     refuse("data_weight", p.data_weight,
@@ -70,7 +70,7 @@ Model make_model(const MotionParameters& p) {
     const float slope = model.rounded(static_cast<float>(weight) * model.scale);
     model.truncations.push_back(
         model.rounded(static_cast<float>(weight) * p.discontinuity_truncation * model.scale));
-    // At least one unit, because messages with slope 0 are constant; above the bound, a higher slope has no
+    // At least one unit, because with 0 a message would say nothing; above the bound, a higher slope has no
     // effect.
     model.slopes.push_back(model.integer ? std::clamp(slope, 1.0f, static_cast<float>(model.bound)) : slope);
   }
@@ -109,7 +109,7 @@ std::vector<Scale> scales(const MotionParameters& p, Size size) {
     return Size{std::min(p.active_window, labels.extent.width),
                 std::min(p.active_window, labels.extent.height)};
   };
-  while (p.active_window > 0 && std::max(labels.extent.width, labels.extent.height) > most_coarse_labels &&
+  while (p.active_window > 0 && std::max(labels.extent.width, labels.extent.height) > max_coarse_labels &&
          std::max(size.width, size.height) > smallest_side) {
     scales.push_back({size, labels, window()});
     labels = halved(labels);

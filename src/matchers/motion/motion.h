@@ -16,33 +16,33 @@
 // with the lowest belief, D plus the four messages to it. Labels are ordered row by row; ties go to the
 // first.
 //
-// All labels. As in belief propagation of one dimension (belief_propagation.h), there are half-sweeps on each
-// level of a pyramid of `levels` levels. The data cost of a coarse pixel is the sum over its up to four
-// children; the coarsest level starts with messages 0, every other level with the messages of the pixel (x/2,
-// y/2) one level up.
+// All labels. As in belief propagation of one dimension (belief_propagation.h): on each level of a pyramid,
+// of `levels`, half-sweeps; the data cost of a coarse pixel is the sum over its up to four children; the
+// coarsest level starts with messages 0, every other with those of the pixel (x/2, y/2) one level up.
 //
 // Coarse to fine (active_window > 0). Scale 0 is the pair; a pixel of the next scale is the mean of its up to
-// four children, rounded, and offsets are halved: the labels of a scale are all labels that its halved range
-// touches. Scales end where the labels are at most 17×17 or the image is at most 16×16. The coarsest scale
-// considers all labels, as above. On every other scale a pixel considers its own window of labels:
+// four children, rounded, and offsets are halved: the labels of a scale are all that its halved range
+// touches. Scales end where the labels are at most 17×17 or the image at most 16×16. The coarsest scale
+// considers all labels, as above. On every other scale a pixel considers a window of labels of its own:
 //
 // - The prediction p is twice the label of the pixel (x/2, y/2) of the coarser scale, moved into the range.
-//   It is replaced by the prediction of one of the eight pixels around (x/2, y/2), row by row, that is
-//   outside the window of the first prediction and has lower data costs in 5×5 pixels around (x, y), in units
-//   and without any subtraction; the lowest wins, ties go to the first.
+// It is replaced by
+//   that of one of the eight pixels around (x/2, y/2), row by row, which is outside the window of the first prediction and
+//   has lower data costs in 5×5 pixels around (x, y), in units and without any subtraction; the lowest wins, ties go to
+//   the first.
 // - The window has active_window labels, or the whole range, on each axis; it begins at p − active_window/2,
-//   moved into the range.
+// moved into the
+//   range.
 // - Data costs are D(x, l) + prediction_weight·|l − p|₁, where the second part is rounded in integer
-//   arithmetic.
-// - Messages start as 0. The message to y is evaluated at the labels of y's window. The distance of a label l
-//   outside x's window from the window's labels is their distance from the nearest label n of the window,
-//   plus |l − n|₁, so its minimum is that of n plus w·|l − n|₁.
+// arithmetic.
+// - Messages start as 0. The message to y is evaluated at the labels of y's window. A label outside x's
+// window is as far
+//   from its labels as from the nearest one, n, plus |l − n|₁: so its minimum is that of n plus w·|l − n|₁.
 //
 // Integers (fixed8, fixed16): costs are multiplied by `scale`, so that T becomes `bound` units (31 or 4095),
-// and rounded. A message lies in [0, bound]. On every level, a pixel's lowest data cost is subtracted from
-// all its data costs, and they are limited to 4·bound + 1, as in belief_propagation.h. In float32 nothing is
-// rounded, and the lowest data cost is subtracted, too; sums are in the order below, above, right, left,
-// data.
+// and rounded. A message lies in [0, bound]. On every level, a pixel's least data cost is subtracted from all
+// of them, and they are cut at 4·bound + 1, as in belief_propagation.h. In float32 nothing is rounded, and
+// the least data cost is subtracted, too; sums are in the order below, above, right, left, data.
 //
 // The check matches the swapped pair with the reversed labels, and compares the left pixel (x, y) of
 // disparity d and row offset v with the right pixel (x − ⌈d − ½⌉, y + ⌈v − ½⌉): both components may differ by
@@ -105,7 +105,7 @@ Margins margins(const MotionParameters& parameters, Size size, int padding);
 struct Scale {
   Size size;
   LabelSpace labels;
-  // The window of a pixel; labels.extent if all labels are considered.
+  // The extent of the window of a pixel; labels.extent where all are considered.
   Size window;
   bool considers_all() const { return window == labels.extent; }
 };

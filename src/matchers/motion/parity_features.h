@@ -10,8 +10,8 @@
 
 namespace parallax::motion {
 
-// The frames of a scale; the one whose pixels are matched comes first. They are gray samples in 256ths of a
-// gray level, and masks, which are 0 where a pixel takes no part. Empty masks: all pixels take part.
+// The frames of a scale, the one whose pixels are matched first: gray samples in 256ths of a gray level, and
+// masks, which are 0 where a pixel takes no part. Empty masks: all pixels take part.
 struct ScaleFrames {
   View<const std::uint16_t> gray[2];
   View<const std::uint8_t> mask[2];

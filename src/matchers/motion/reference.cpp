@@ -9,8 +9,8 @@
 #include "core/arena.h"
 #include "core/workers.h"
 #include "data_cost/reference_grid.h"
+#include "matchers/host_plan.h"
 #include "matchers/motion/motion.h"
-#include "refine/vectors.h"
 
 namespace parallax::motion {
 namespace {
@@ -218,8 +218,8 @@ class Matching {
       for (int x = 0; x < scale.size.width; ++x) scale.best.at(x, y) = lowest(finest, x, y);
   }
 
-  // Data costs in units, before any subtraction. An offset that is no label costs as much as a label outside
-  // the image.
+  // Data costs in units, before any subtraction; as of a label outside the image where the offset is no
+  // label.
   float cost(std::size_t i, int x, int y, Offset offset) const {
     return costs_[i].at(x, y, index(scales_[i].labels, offset));
   }
@@ -371,54 +371,32 @@ class Matching {
   float* message_ = nullptr;
 };
 
-class Reference final : public detail::Plan {
+class Reference final : public host::Plan {
  public:
   Reference(const MotionParameters& parameters, const ImageFormat& format)
-      : model_(make_model(parameters)),
-        size_(format.size),
-        workers_(1),
+      : host::Plan(parameters.refine, format.size, 0, refine::Maps::vectors),
+        model_(make_model(parameters)),
         forward_(model_, size_, false),
-        backward_(model_, size_, true),
-        refinement_(parameters.refine, size_, true) {
+        backward_(model_, size_, true) {
     check_reachable(model_.space(), size_);
     plan_memory();
   }
 
-  std::size_t memory_bytes() const override { return arena_.bytes(); }
-  bool tells_confidence() const override { return true; }
-  bool tells_row_offsets() const override { return true; }
-
-  void allocate() override {
-    arena_.allocate();
-    plan_memory();
-  }
-
-  void run(const StereoPair& pair, const DisparityMap& given) override {
-    detail::StageClock clock(stage_times);
-    DisparityMap map = given;
-    if (map.row_offset.empty()) map.row_offset = row_offset_;
+ private:
+  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
     forward_.run(pair);
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x) decide(x, y, map);
     clock.finish("match");
-    if (checks()) {
+    if (checks_left_right_) {
       match_back(pair);
       clock.finish("right_match");
     }
-    refinement_.run(pair, map, right_, workers_, clock);
   }
 
- private:
-  bool checks() const { return model_.parameters.refine.left_right_check; }
-
-  void plan_memory() {
-    row_offset_ = arena_.reserve_plane<float>(size_);
-    forward_.reserve(arena_);
-    if (checks()) {
-      backward_.reserve(arena_);
-      right_ = {arena_.reserve_plane<float>(size_), arena_.reserve_plane<float>(size_)};
-    }
-    refinement_.reserve(arena_);
+  void reserve(Arena& arena) override {
+    forward_.reserve(arena);
+    if (checks_left_right_) backward_.reserve(arena);
   }
 
   void decide(int x, int y, const DisparityMap& map) const {
@@ -444,19 +422,13 @@ class Reference final : public detail::Plan {
       for (int x = 0; x < size_.width; ++x) {
         const bool decided = !backward_.masked(x, y) && backward_.reachable(x, y);
         const Offset found = backward_.best(x, y);
-        right_.disparity.at(x, y) = decided ? static_cast<float>(-found.x) : no_value;
-        right_.row_offset.at(x, y) = decided ? static_cast<float>(-found.y) : no_value;
+        right_disparity_.at(x, y) = decided ? static_cast<float>(-found.x) : no_value;
+        right_row_offset_.at(x, y) = decided ? static_cast<float>(-found.y) : no_value;
       }
   }
 
   Model model_;
-  Size size_;
-  Workers workers_;
   Matching forward_, backward_;
-  refine::VectorPipeline refinement_;
-  View<float> row_offset_;  // used if the caller wants none
-  refine::RightVectors right_;
-  Arena arena_;
 };
 
 }  // namespace

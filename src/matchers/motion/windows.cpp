@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Only the packs of the few rows between the first half-sweep and the decision are kept.
+// Only the few rows of packs between the first half-sweep and the decision are kept.
 
 #include "matchers/motion/windows.h"
 

@@ -15,7 +15,8 @@ namespace parallax::motion {
 
 class Windows {
  public:
-  // For a scale with windows; `scale_index` is its index in scales(). The model must outlive this.
+  // The matcher of a scale that considers windows; `scale_index` is its place in scales(). The model must
+  // outlive this.
   Windows(const Model& model, const Scale& scale, std::size_t scale_index, int slots);
 
   // Called twice (see Arena), before any other function.
@@ -40,7 +41,7 @@ class Windows {
   Size size() const { return scale_.size; }
 
  private:
-  // Memory of one slot: the latest rows, and memory for one row.
+  // The memory of one slot: the latest rows, and room for one.
   struct Scratch {
     std::byte* packs;
     WindowStart* starts;
@@ -50,6 +51,7 @@ class Windows {
     Decision* decisions;
     std::uint8_t* census[8];
   };
+  // The state of a direction.
   struct Direction;
 
   int iterations() const { return model_.iterations(scale_index_, 0); }

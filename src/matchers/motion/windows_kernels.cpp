@@ -56,16 +56,16 @@ HWY_INLINE Pack combine(Pack a, const Pack& b, const Combine& combine_elements) 
   for (int i = 0; i < window_lanes; ++i) a.v[i] = static_cast<std::uint8_t>(combine_elements(a.v[i], b.v[i]));
   return a;
 }
-HWY_INLINE Pack add(const Pack& a, const Pack& b) {
+HWY_INLINE Pack Add(const Pack& a, const Pack& b) {
   return combine(a, b, [](int u, int v) { return u + v; });
 }
-HWY_INLINE Pack less(const Pack& a, const Pack& b) {
+HWY_INLINE Pack SaturatedSub(const Pack& a, const Pack& b) {
   return combine(a, b, [](int u, int v) { return std::max(0, u - v); });
 }
-HWY_INLINE Pack both(const Pack& a, const Pack& b) {
+HWY_INLINE Pack And(const Pack& a, const Pack& b) {
   return combine(a, b, [](int u, int v) { return u & v; });
 }
-HWY_INLINE Pack higher(const Pack& a, const Pack& b) {
+HWY_INLINE Pack Max(const Pack& a, const Pack& b) {
   return combine(a, b, [](int u, int v) { return std::max(u, v); });
 }
 
@@ -169,16 +169,16 @@ HWY_INLINE Pack combine(const Pack& a, const Pack& b, const Combine& combine_vec
   for (int i = 0; i < vectors; ++i) out.v[i] = combine_vectors(a.v[i], b.v[i]);
   return out;
 }
-HWY_INLINE Pack add(const Pack& a, const Pack& b) {
+HWY_INLINE Pack Add(const Pack& a, const Pack& b) {
   return combine(a, b, [](ByteVector u, ByteVector v) HWY_ATTR { return hn::Add(u, v); });
 }
-HWY_INLINE Pack less(const Pack& a, const Pack& b) {
+HWY_INLINE Pack SaturatedSub(const Pack& a, const Pack& b) {
   return combine(a, b, [](ByteVector u, ByteVector v) HWY_ATTR { return hn::SaturatedSub(u, v); });
 }
-HWY_INLINE Pack both(const Pack& a, const Pack& b) {
+HWY_INLINE Pack And(const Pack& a, const Pack& b) {
   return combine(a, b, [](ByteVector u, ByteVector v) HWY_ATTR { return hn::And(u, v); });
 }
-HWY_INLINE Pack higher(const Pack& a, const Pack& b) {
+HWY_INLINE Pack Max(const Pack& a, const Pack& b) {
   return combine(a, b, [](ByteVector u, ByteVector v) HWY_ATTR { return hn::Max(u, v); });
 }
 
@@ -351,8 +351,8 @@ HWY_INLINE Pack look_up(const Pack& table, const Pack& indices) {
 #if HWY_TARGET <= HWY_AVX3_DL
   return {ByteVector{_mm512_permutexvar_epi8(indices.v[0].raw, table.v[0].raw)}};
 #else
-  // Indices beyond a part of 16 elements get the highest bit, for which a lookup returns 0; other indices
-  // keep only their lowest four bits.
+  // Indices beyond a part of 16 elements get the highest bit, for which a lookup brings 0; others have the
+  // lowest four alone.
   const Bytes d;
   alignas(64) std::uint8_t elements[window_lanes];
   store(table, elements);
@@ -371,12 +371,11 @@ HWY_INLINE Pack look_up(const Pack& table, const Pack& indices) {
 
 #endif
 
-// The lower envelope, for values missing to the maximum: each label, also beyond the window, gets at least
-// the value of any other label minus the slope for each step. Forward and backward passes over both axes, in
-// steps of 1, 2 and 4.
+// What each label lacks at least, given what the others do, and the same beyond the window: forward and
+// backward passes over both axes, in steps of 1, 2 and 4.
 HWY_INLINE Pack spread(Pack pack, int slope) {
   const auto by = [&](const Pack& up, const Pack& down, const Pack& step)
-                      HWY_ATTR { pack = higher(pack, less(higher(up, down), step)); };
+                      HWY_ATTR { pack = Max(pack, SaturatedSub(Max(up, down), step)); };
   const Pack once = all_of(slope), twice = all_of(2 * slope), four = all_of(4 * slope);
   by(rows_up<1>(pack), rows_down<1>(pack), once);
   by(rows_up<2>(pack), rows_down<2>(pack), twice);
@@ -393,7 +392,7 @@ HWY_INLINE Pack elsewhere(const Pack& pack, int columns, int rows, Size window, 
             near_rows = std::clamp(rows, 1 - window.height, window.height - 1);
   const int beyond = std::abs(columns - near_columns) + std::abs(rows - near_rows);
   if (beyond > 255 || beyond * slope >= truncation) return all_of(0);
-  return less(spread(moved(pack, near_columns, near_rows), slope), all_of(beyond * slope));
+  return SaturatedSub(spread(moved(pack, near_columns, near_rows), slope), all_of(beyond * slope));
 }
 
 // Tables of a scale, in bytes.
@@ -413,8 +412,8 @@ template <bool receives>
 HWY_INLINE Pack total(const WindowRow& row, int x, const Pack& inside) {
   Pack sum = load(pack_of<std::uint8_t>(row, x, data_pack));
   if constexpr (receives) {
-    for (int d = 0; d < side::count; ++d) sum = add(sum, load(pack_of<std::uint8_t>(row, x, d)));
-    sum = both(sum, inside);
+    for (int d = 0; d < side::count; ++d) sum = Add(sum, load(pack_of<std::uint8_t>(row, x, d)));
+    sum = And(sum, inside);
   }
   return sum;
 }
@@ -426,7 +425,7 @@ void send_bytes(const WindowSweep& sweep) {
     const Pack sum = total<receives>(sweep.here, x, model.inside);
     Pack h[side::count];
     for (int from = 0; from < side::count; ++from)
-      h[from] = receives ? less(sum, load(pack_of<std::uint8_t>(sweep.here, x, from))) : sum;
+      h[from] = receives ? SaturatedSub(sum, load(pack_of<std::uint8_t>(sweep.here, x, from))) : sum;
     std::uint32_t highest[side::count];
     highest_of(h, highest);
     const WindowStart start = sweep.here.starts[x];
@@ -437,7 +436,7 @@ void send_bytes(const WindowSweep& sweep) {
       if (other != start)
         message = elsewhere(message, other.column - start.column, other.row - start.row, model.window, slope,
                             truncation);
-      store(less(message, all_of(static_cast<int>(highest[to]) - truncation)),
+      store(SaturatedSub(message, all_of(static_cast<int>(highest[to]) - truncation)),
             pack_of<std::uint8_t>(receiver, i, side::opposite[to]));
     });
   }
@@ -504,7 +503,7 @@ HWY_INLINE void decide_bytes(const WindowDecisions& row, const Pack& inside, std
     Pack left[at_once];
     for (int i = 0; i < at_once; ++i) {
       rivals[i] = rivals_of(label[i], labels);
-      left[i] = both(sums[i], load(row.model->far[label[i].lane()]));
+      left[i] = And(sums[i], load(row.model->far[label[i].lane()]));
     }
     highest_of(left, others);
   }
@@ -526,7 +525,7 @@ void decide_all_bytes(const WindowDecisions& row) {
 
 // ---- Words and floats
 
-// Sums all messages except one, in the reference's order, which affects floats.
+// Sums all messages but one, in the reference's order, which matters to floats.
 template <class Element>
 HWY_INLINE void sum_beliefs(const WindowRow& row, int x, bool receives, int without, Element* out) {
   const Element* data = pack_of<Element>(row, x, data_pack);
@@ -651,8 +650,8 @@ void decide_plain(const WindowDecisions& row) {
 
 // ---- Data costs of bytes
 
-// The part of a row of signatures that begins at this column; a part without signatures if the row or the
-// whole part does not exist.
+// The part of a row of signatures that begins at this column; without any, if the row or all of the part is
+// not there.
 HWY_INLINE const std::uint64_t* signatures_at(const View<const std::uint64_t>& plane, int column, int y) {
   const int width = plane.size.width - 2 * signature_border, height = plane.size.height - 1;
   return plane.row(y >= 0 && y < height ? y : height) + signature_border +
@@ -684,14 +683,15 @@ void write_window_costs_here(const WindowCosts& costs) {
         count_bits(left[x], signatures_at(costs.right, x + start.column, costs.y + start.row + j), j, counts);
       const Offset predicted{-costs.predictions[x].x - start.column, costs.predictions[x].y - start.row};
       sums[i] = load(model.predicted[predicted.x * window_side + predicted.y]);
-      if ((left[x] & no_signature) == 0) sums[i] = add(sums[i], look_up(units, counts));
-      missing[i] = both(less(all_of(255), sums[i]), inside);
+      if ((left[x] & no_signature) == 0) sums[i] = Add(sums[i], look_up(units, counts));
+      missing[i] = And(SaturatedSub(all_of(255), sums[i]), inside);
     }
     std::uint32_t highest[at_once];
     highest_of(missing, highest);
     for (int i = 0; i < std::min(at_once, width - first); ++i) {
-      const Pack settled = less(sums[i], all_of(255 - static_cast<int>(highest[i])));
-      store(both(less(data_bound, settled), inside), pack_of<std::uint8_t>(costs.here, first + i, data_pack));
+      const Pack settled = SaturatedSub(sums[i], all_of(255 - static_cast<int>(highest[i])));
+      store(And(SaturatedSub(data_bound, settled), inside),
+            pack_of<std::uint8_t>(costs.here, first + i, data_pack));
     }
   }
 }
@@ -707,7 +707,7 @@ void find_supports_here(const WindowSupports& supports) {
       count_bits_beside(signatures_at(supports.left, x, y),
                         signatures_at(supports.right, x - offset.x, y + offset.y), j, counts, present);
     }
-    supports.sums[k] = sum_of(both(both(look_up(units, counts), present), square));
+    supports.sums[k] = sum_of(And(And(look_up(units, counts), present), square));
   }
 }
 

@@ -3,10 +3,10 @@
 // first columns and rows. Element 8·i + j of a pack is the label of the i-th column of motion, which is
 // disparity last − i, and of the j-th row offset.
 //
-// A pixel has five packs: the messages to it from each side, and its data costs. In fixed8 they hold the
-// difference to a maximum instead: to the truncation of the edge, and to the highest data cost. Sums of them
-// differ from beliefs by a constant and in sign, and the 0 that shifts and saturating subtractions bring in
-// never wins. Elements beyond the window have data costs that never win.
+// A pixel has five packs: the messages to it from each side, and its data costs. In fixed8 they hold what is
+// missing to a highest value instead: to the truncation of the edge, and to the highest data cost. Sums of
+// them differ from beliefs by a constant and in sign, and 0, which shifts and saturating subtractions bring,
+// never wins. Elements beyond the window: data costs that never win.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +37,8 @@ struct WindowModel {
   std::uint8_t square[window_lanes];             // 255 for 5×5 elements, else 0
   std::uint8_t inside[window_lanes];             // 255 where a pack has a label, else 0
 
-  // Census costs in units by the number of differing bits, and the cost of a label outside. fits_bytes:
-  // whether all sums of data costs and predictions fit in bytes.
+  // Census costs: units by the bits of difference, and of a label outside. Bytes: whether all sums of data
+  // costs and predictions fit into them.
   static constexpr int outside_bits = 63;
   float units[window_lanes];
   bool fits_bytes;
@@ -104,7 +104,7 @@ struct WindowSupports {
 };
 void find_supports(const WindowSupports& supports);
 
-// For a row of motions: whether any of the eight motions around a motion differs from it by more than `close`
+// Finds, for a row of motions, whether any of the eight around a motion differs from it by more than `close`
 // on an axis.
 void find_rough(const View<const Offset>& motions, int y, int close, std::uint8_t* rough);
 

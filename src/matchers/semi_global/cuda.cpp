@@ -9,6 +9,7 @@
 #include "core/round_up.h"
 #include "data_cost/cuda_images.h"
 #include "data_cost/edge_weight.h"
+#include "decision/cuda_maps.h"
 #include "devices/cuda/branch.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/multiprocessor.h"

@@ -23,7 +23,7 @@ constexpr int lane_words = PER_LANE * BITS / 32;
 constexpr int pixel_words = LANES * lane_words;
 constexpr int half_labels = PER_LANE / 2;
 
-using cuda::over_lanes, cuda::least_over_lanes;
+using cuda::over_lanes, cuda::min_over_lanes;
 
 // A lane's costs in memory form.
 using Packed = cuda::Words<lane_words>;

@@ -36,7 +36,7 @@ __device__ __forceinline__ uint32 find_best(const Costs& sums) {
   for_each_label(sums, [&](int k, uint32 sum) {
     if (!beyond_labels(k)) best = min(best, sum << 16 | k);
   });
-  return least_over_lanes(best + lane_of_pixel() * PER_LANE);
+  return min_over_lanes(best + lane_of_pixel() * PER_LANE);
 }
 
 // The lowest sum of labels more than one away from `label`.
@@ -46,7 +46,7 @@ __device__ __forceinline__ uint32 find_rival(const Costs& sums, int label) {
   for_each_label(sums, [&](int k, uint32 sum) {
     if (abs(first + k - label) > 1 && !beyond_labels(k)) rival = min(rival, sum);
   });
-  return least_over_lanes(rival);
+  return min_over_lanes(rival);
 }
 
 __device__ __forceinline__ bool is_ambiguous(const Beliefs& sums, int uniqueness) {

@@ -9,6 +9,7 @@
 #include "core/round_up.h"
 #include "data_cost/edge_weight.h"
 #include "data_cost/opencl_images.h"
+#include "decision/opencl_maps.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
 #include "matchers/semi_global/dealing.h"
@@ -118,8 +119,9 @@ class Opencl final : public opencl::Plan {
     follow_ = path_program_.kernel("follow");
     follow_beside_ = path_program_.kernel(is_processor() ? "follow_beside" : "follow_front");
     decide_program_ =
-        program({opencl::words_cl, opencl::lanes_cl, opencl::refine_types_cl, opencl::decision_decision_cl,
-                 opencl::semi_global_types_cl, opencl::semi_global_values_cl, opencl::semi_global_decide_cl},
+        program({opencl::words_cl, opencl::lanes_cl, opencl::decision_types_cl, opencl::decision_sub_pixel_cl,
+                 opencl::decision_decision_cl, opencl::semi_global_types_cl, opencl::semi_global_values_cl,
+                 opencl::semi_global_decide_cl},
                 items_of_group(), {define("PATHS", parameters_.paths), define("SEGMENT", segment_pixels())});
     decide_ = decide_program_.kernel("decide");
     write_right_ = decide_program_.kernel("write_right");

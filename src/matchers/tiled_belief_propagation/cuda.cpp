@@ -8,6 +8,7 @@
 #include "core/arena.h"
 #include "core/round_up.h"
 #include "data_cost/cuda_images.h"
+#include "decision/cuda_maps.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/plan.h"

@@ -41,7 +41,7 @@ using Packed = cuda::Words<words_of(bits)>;
 using Sums = Packed<BITS>;
 
 using cuda::Access, cuda::access_words, cuda::Between, cuda::Plain, cuda::store;
-using cuda::least_over_lanes, cuda::over_lanes;
+using cuda::min_over_lanes, cuda::over_lanes;
 
 template <int bits, class Way = Plain>
 __device__ __forceinline__ Packed<bits> load(const uint32* from) {

@@ -386,7 +386,7 @@ __device__ __forceinline__ refine::Beliefs find_best(const Labels& belief) {
 #pragma unroll
     for (int word = 0; word < half_labels; ++word)
       best = min(best, (belief.of[word] >> 16 * high & 0xFFFF) << label_bits | label_of(word, high));
-  best = least_over_lanes(best);
+  best = min_over_lanes(best);
   refine::Beliefs found = {static_cast<int>(best & ((1 << label_bits) - 1)), 0,
                            static_cast<float>(best >> label_bits), 0, 0};
   constexpr uint32 none = ~0u;
@@ -402,9 +402,9 @@ __device__ __forceinline__ refine::Beliefs find_best(const Labels& belief) {
       if ((distance < -1 || distance > 1) && label < LABELS) rival = min(rival, value);
     }
   }
-  found.before = static_cast<float>(least_over_lanes(before));
-  found.after = static_cast<float>(least_over_lanes(after));
-  rival = least_over_lanes(rival);
+  found.before = static_cast<float>(min_over_lanes(before));
+  found.after = static_cast<float>(min_over_lanes(after));
+  rival = min_over_lanes(rival);
   found.rival = rival == none ? __uint_as_float(0x7F800000u) : static_cast<float>(rival);
   return found;
 }

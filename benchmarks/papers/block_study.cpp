@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "matchers/block/study/cuda_study.h"
+#include "benchmarks/papers/block_study.h"
 
 #include <algorithm>
 #include <fstream>
@@ -9,11 +9,23 @@
 
 #include <dlfcn.h>
 
-#include "devices/cuda/kernel_sources.h"
 #include "matchers/block/cuda_plan.h"
+#include "matchers/method.h"
+#include "refine/refine.h"
 
-namespace parallax::block {
+namespace parallax {
+namespace detail {
+// Made by the build from block_study.cu.
+extern const char* const block_study_kernels;
+}  // namespace detail
+
+cuda::Source block_study_source() {
+  return {"block_study.cu", detail::block_study_kernels};
+}
+
 namespace {
+
+using block::CudaSearch;
 
 using cuda::define;
 using cuda::Kernel;
@@ -23,31 +35,10 @@ using cuda::StreamHandle;
 
 constexpr unsigned block_columns = 128;
 
-constexpr const char *strategy_name = "strategy", *streams_name = "streams";
+using Strategy = BlockStrategy;
 
-// The ways to search. Their names are below.
-enum class Strategy {
-  automatic,                   // the room's own plan
-  global_memory,               // both images in global memory
-  shared_memory,               // rows of both images in shared memory
-  constant_memory,             // left rows in constant memory, the right image in global memory
-  constant_and_shared_memory,  // left rows in constant memory, right rows in shared memory
-  streams,                     // global_memory, the rows dealt out to several streams
-  device_launch_serial,        // one thread per pixel launches a thread per label; one finds the least
-  device_launch,               // the same, with a parallel reduction
-};
-
-const std::vector<std::string> strategy_names = {
-    "automatic", "global-memory",        "shared-memory", "constant-memory", "constant-and-shared-memory",
-    "streams",   "device-launch-serial", "device-launch"};
-
-Strategy strategy_of(const detail::Configuration& configuration) {
-  return static_cast<Strategy>(configuration.value(strategy_name, 0));
-}
-
-[[noreturn]] void refuse(Strategy strategy, const std::string& reason) {
-  throw Error(ErrorCategory::device, "strategy " + strategy_names[static_cast<std::size_t>(strategy)] + " " +
-                                         reason + ": configure strategy automatic");
+[[noreturn]] void refuse_strategy(const std::string& reason) {
+  throw Error(ErrorCategory::device, "this strategy of the study " + reason + ": use the method block");
 }
 
 // One strategy of the study.
@@ -77,7 +68,7 @@ class Plain final : public Step {
 
   void prepare(const cuda::SharedContext& context, Options options) override {
     options.insert(options.end(), {define(in_constant, 0), define(launches, 0)});
-    program_ = cuda::Program(context, cuda::block_study_cu, options);
+    program_ = cuda::Program(context, block_study_source(), options);
     kernel_ = program_.kernel(name_);
   }
   void find_best(const CudaSearch& search, StreamHandle stream) const override {
@@ -97,7 +88,7 @@ class Streams final : public Step {
 
   void prepare(const cuda::SharedContext& context, Options options) override {
     options.insert(options.end(), {define(in_constant, 0), define(launches, 0)});
-    program_ = cuda::Program(context, cuda::block_study_cu, options);
+    program_ = cuda::Program(context, block_study_source(), options);
     kernel_ = program_.kernel(in_global_memory);
     started_ = cuda::make_event(context);
     for (int i = 0; i < count_; ++i) {
@@ -155,13 +146,13 @@ struct StudyDriver {
 #undef PARALLAX_DECLARE
 };
 
-StudyDriver load_study_driver(Strategy strategy) {
+StudyDriver load_study_driver() {
   cuda::driver();
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   StudyDriver loaded;
 #define PARALLAX_FIND(name, arguments)                                          \
   loaded.name = reinterpret_cast<decltype(loaded.name)>(dlsym(library, #name)); \
-  if (loaded.name == nullptr) refuse(strategy, "needs " #name ", which this driver lacks");
+  if (loaded.name == nullptr) refuse_strategy("needs " #name ", which this driver lacks");
   PARALLAX_STUDY_FUNCTIONS(PARALLAX_FIND)
 #undef PARALLAX_FIND
   return loaded;
@@ -196,7 +187,7 @@ class Module {
 };
 
 std::string compile(const cuda::SharedContext& context, const Options& options) {
-  return cuda::compile(cuda::compiler(cuda::driver().version), cuda::block_study_cu, options,
+  return cuda::compile(cuda::compiler(cuda::driver().version), block_study_source(), options,
                        context->architecture())
       .code;
 }
@@ -205,18 +196,17 @@ std::string compile(const cuda::SharedContext& context, const Options& options) 
 class Constant final : public Step {
  public:
   Constant(Strategy strategy, int window, int pitch)
-      : strategy_(strategy),
-        kernel_(strategy == Strategy::constant_memory ? in_global_memory : in_shared_memory),
+      : kernel_(strategy == Strategy::constant_memory ? in_global_memory : in_shared_memory),
         window_(window),
         pitch_(static_cast<std::size_t>(pitch)),
         rows_(constant_bytes / pitch) {
     if (rows_ < window)
-      refuse(strategy, "holds " + std::to_string(rows_) + " rows of this width, and a window needs " +
-                           std::to_string(window));
+      refuse_strategy("holds " + std::to_string(rows_) + " rows of this width, and a window needs " +
+                      std::to_string(window));
   }
 
   void prepare(const cuda::SharedContext& context, Options options) override {
-    const StudyDriver driver = load_study_driver(strategy_);
+    const StudyDriver driver = load_study_driver();
     options.insert(options.end(), {define(in_constant, 1), define(launches, 0), define("BAND_ROWS", rows_)});
     module_ = Module(context, compile(context, options));
     std::size_t bytes = 0;
@@ -250,7 +240,6 @@ class Constant final : public Step {
                 "cuMemcpy2DAsync of " + std::to_string(rows) + " rows to constant memory");
   }
 
-  Strategy strategy_;
   const char* kernel_;
   int window_;
   std::size_t pitch_;
@@ -262,31 +251,30 @@ class Constant final : public Step {
 // Threads that launch others need CUDA's device runtime, which is linked here.
 class DeviceLaunch final : public Step {
  public:
-  explicit DeviceLaunch(Strategy strategy) : strategy_(strategy) {}
+  explicit DeviceLaunch(bool serial) : serial_(serial) {}
 
   void prepare(const cuda::SharedContext& context, Options options) override {
-    const StudyDriver driver = load_study_driver(strategy_);
+    const StudyDriver driver = load_study_driver();
     const std::string runtime = find_runtime();
     options.insert(options.end(), {define(in_constant, 0), define(launches, 1),
-                                   define("SERIAL_MINIMUM", strategy_ == Strategy::device_launch_serial),
-                                   "--relocatable-device-code=true"});
+                                   define("SERIAL_MINIMUM", serial_), "--relocatable-device-code=true"});
     module_ = Module(context, link(context, driver, compile(context, options), runtime));
   }
 
   void find_best(const CudaSearch& search, StreamHandle stream) const override {
-    constexpr int most_launches = 512, threads = 32;  // pending launches are limited
-    const int rows = (search.frame.height + most_launches - 1) / most_launches;
+    constexpr int max_launches = 512, threads = 32;  // pending launches are limited
+    const int rows = (search.frame.height + max_launches - 1) / max_launches;
     const auto launches = static_cast<std::size_t>((search.frame.height + rows - 1) / rows);
     module_.launch("launch_pixels", stream, {cuda::blocks(launches, threads)}, threads, search, rows);
   }
 
  private:
-  std::string find_runtime() const {
+  static std::string find_runtime() {
     for (const char* folder : {"/usr/local/cuda/lib64", "/usr/local/cuda/lib", "/usr/lib/x86_64-linux-gnu"}) {
       const std::string path = std::string(folder) + "/libcudadevrt.a";
       if (std::ifstream(path).good()) return path;
     }
-    refuse(strategy_, "needs CUDA's device runtime (libcudadevrt.a), which is not in /usr/local/cuda/lib64");
+    refuse_strategy("needs CUDA's device runtime (libcudadevrt.a), which is not in /usr/local/cuda/lib64");
   }
 
   static std::string link(const cuda::SharedContext& context, const StudyDriver& driver, std::string code,
@@ -306,7 +294,7 @@ class DeviceLaunch final : public Step {
     return {static_cast<const char*>(linked), bytes};
   }
 
-  Strategy strategy_;
+  bool serial_;
   Module module_;
 };
 
@@ -321,26 +309,22 @@ std::unique_ptr<Step> make_step(Strategy strategy, int streams, int window, int 
       return std::make_unique<Streams>(streams);
     case Strategy::device_launch_serial:
     case Strategy::device_launch:
-      return std::make_unique<DeviceLaunch>(strategy);
+      return std::make_unique<DeviceLaunch>(strategy == Strategy::device_launch_serial);
     default:
       return std::make_unique<Plain>(in_global_memory);
   }
 }
 
-// The room's plan with another search.
-class Study final : public CudaBytes {
+// The plan of block matching with another search.
+class Study final : public block::CudaBytes {
  public:
-  Study(const BlockParameters& parameters, const Device& device, const ImageFormat& format,
-        const detail::Configuration& configuration)
-      : CudaBytes(parameters, device, format, {}), strategy_(strategy_of(configuration)) {
-    constexpr int usual_streams = 4;
-    step_ = make_step(strategy_, configuration.value(streams_name, usual_streams), parameters.window,
-                      frame().pitch);
-  }
+  Study(const BlockStudyParameters& parameters, const Device& device, const ImageFormat& format)
+      : CudaBytes(parameters.block(), device, format, {}),
+        step_(make_step(parameters.strategy, parameters.streams, parameters.window, frame().pitch)) {}
 
  private:
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) override {
-    if (!pair.left_mask.empty() || !pair.right_mask.empty()) refuse(strategy_, "supports no masks");
+    if (!pair.left_mask.empty() || !pair.right_mask.empty()) refuse_strategy("supports no masks");
     CudaBytes::take(pair, launches);
   }
   void prepare_search(StreamHandle stream) override {
@@ -351,39 +335,65 @@ class Study final : public CudaBytes {
     step_->find_best(search, stream);
   }
 
-  Strategy strategy_;
   std::unique_ptr<Step> step_;
 };
 
+std::unique_ptr<detail::Plan> make_study(const BlockStudyParameters& parameters, const Device& device,
+                                         const ImageFormat& format) {
+  if (format.depth != BitDepth::bits8) refuse_strategy("supports no values of more than 8 bits");
+  return std::make_unique<Study>(parameters, device, format);
+}
+
+detail::Fields fields(BlockStudyParameters& p) {
+  detail::Fields fields;
+  detail::add_range_fields(fields, p.min_disparity, p.disparities, 1, 1'000'000);
+  fields.group(detail::matching_group)
+      .add("full_row", p.full_row, {"Search the whole row instead of a range of disparities"})
+      .add("window", p.window, detail::odd(1, 31), {"Side of the window", "pixels"})
+      .add("strategy", p.strategy,
+           {{"global-memory", Strategy::global_memory},
+            {"shared-memory", Strategy::shared_memory},
+            {"constant-memory", Strategy::constant_memory},
+            {"constant-and-shared-memory", Strategy::constant_and_shared_memory},
+            {"streams", Strategy::streams},
+            {"device-launch-serial", Strategy::device_launch_serial},
+            {"device-launch", Strategy::device_launch}},
+           {"How the other image is searched"})
+      .add("streams", p.streams, detail::range(1, 16), {"Number of streams of strategy streams"});
+  refine::add_fields(fields, p.refine);
+  return fields;
+}
+
+std::unique_ptr<detail::Method> block_study_method() {
+  using On = detail::Backends<BlockStudyParameters>;
+  return detail::declare<BlockStudyParameters>(
+      {.name = "block-study",
+       .presets = {{"default", [] { return BlockStudyParameters{}; }}},
+       .fields = fields,
+       .margins = [](const BlockStudyParameters& p, const ImageFormat& format,
+                     int) { return block::margins(p.block(), format); },
+       .backends = {On::backend<DeviceKind::cuda, make_study>()}});
+}
+
 }  // namespace
 
-void add_study(detail::TuningSpace& space) {
-  space.tunables.push_back({strategy_name,
-                            "Search method of an older study, for 8-bit SAD without masks",
-                            {},
-                            strategy_names,
-                            detail::whole_numbers(0, static_cast<int>(Strategy::device_launch))});
-  space.tunables.push_back(
-      {streams_name, "Number of streams for strategy streams", {}, {}, detail::whole_numbers(1, 16)});
-  space.allowed = [](const detail::Configuration& configuration) {
-    const bool has_streams = configuration.values().count(streams_name) > 0;
-    if (has_streams && strategy_of(configuration) != Strategy::streams) return false;
-    return !asks_for_study(configuration) || configuration.values().size() == (has_streams ? 2u : 1u);
-  };
+BlockParameters BlockStudyParameters::block() const {
+  BlockParameters parameters = preset<BlockParameters>("sad-full-row");
+  parameters.min_disparity = min_disparity;
+  parameters.disparities = disparities;
+  parameters.full_row = full_row;
+  parameters.window = window;
+  parameters.refine = refine;
+  return parameters;
 }
 
-bool asks_for_study(const detail::Configuration& configuration) {
-  return strategy_of(configuration) != Strategy::automatic;
+void BlockStudyParameters::validate() const {
+  BlockStudyParameters copy = *this;
+  fields(copy).check();
 }
 
-std::unique_ptr<detail::Plan> make_study(const BlockParameters& parameters, const Device& device,
-                                         const ImageFormat& format,
-                                         const detail::Configuration& configuration, bool bytes) {
-  const Strategy strategy = strategy_of(configuration);
-  if (parameters.cost != BlockCost::sad) refuse(strategy, "supports no cost but sad");
-  if (parameters.uniqueness > 0) refuse(strategy, "supports no uniqueness");
-  if (!bytes) refuse(strategy, "supports no values of more than 8 bits");
-  return std::make_unique<Study>(parameters, device, format, configuration);
+void add_block_study() {
+  [[maybe_unused]] static const auto& added = detail::methods().emplace_back(block_study_method());
 }
 
-}  // namespace parallax::block
+}  // namespace parallax

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block matching on CUDA the way an older study went, to measure what each of its steps was worth: SAD of
-// bytes, one thread per pixel, every window summed separately, a byte at a time. The results are those of
-// find_best.
+// SAD of bytes, one thread per pixel, every window summed separately, a byte at a time. The results are those
+// of find_best in src/matchers/block/cuda_search.cu.
 //
-// Specialised by BASE_IN_CONSTANT_MEMORY, with BAND_ROWS (which it holds, with the windows'), or DEVICE_LAUNCH,
-// with SERIAL_MINIMUM (a thread finds the least cost of a pixel, instead of all its threads together); and by
-// the macros of cuda_common.h.
+// Specialised by BASE_IN_CONSTANT_MEMORY, with BAND_ROWS (which it holds, with the windows'), or
+// DEVICE_LAUNCH, with SERIAL_MINIMUM (a thread finds the least cost of a pixel, instead of all its threads
+// together); and by the macros of cuda_common.h.
 #include "matchers/block/cuda_common.h"
 
 using namespace parallax::block;

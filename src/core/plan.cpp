@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plan.h"
+
+#include <new>
+
+#include "core/checks.h"
+#include "core/memory.h"
+
+namespace parallax::detail {
+namespace {
+
+void check_memory(const Plan& plan, const PlanOptions& limits) {
+  const auto refuse = [](std::size_t needed, std::size_t available, const std::string& remedies,
+                         bool is_transient = false) {
+    if (needed > available)
+      throw Error(ErrorCategory::memory,
+                  "the match needs " + bytes_text(needed) + ", and " + bytes_text(available) + remedies,
+                  is_transient);
+  };
+  const std::optional<Plan::GpuMemory> gpu = plan.gpu_memory();
+  const std::string of_method = plan.remedy ? plan.remedy() : "";
+  const std::string smaller =
+      of_method + (gpu ? ", or search fewer disparities, or use a smaller image"
+                       : ", or search fewer disparities, use fewer threads or a smaller image");
+  if (limits.max_memory_bytes != 0)
+    return refuse(plan.memory_bytes(), limits.max_memory_bytes, " are allowed: raise the limit" + smaller);
+  // Other processes may use the rest of a GPU's memory.
+  if (gpu) refuse(gpu->needed, gpu->free, gpu->are_free + smaller, true);
+  refuse(plan.memory_bytes() - (gpu ? gpu->needed : 0), whole_memory(),
+         " are available: use a machine with more memory" + smaller);
+}
+
+void check_planned(const std::string& which, const ImageView& image, const ImageFormat& format) {
+  check_image(which, image);
+  if (image.format.size != format.size)
+    throw Error(ErrorCategory::argument, which + " is " + text(image.format.size) +
+                                             ", the matcher was planned for " + text(format.size) +
+                                             ": give images of that size, or plan again");
+  if (image.format.depth != format.depth)
+    throw Error(ErrorCategory::argument, which + " has " +
+                                             std::to_string(static_cast<int>(image.format.depth)) +
+                                             " bits per channel, the matcher was planned for " +
+                                             std::to_string(static_cast<int>(format.depth)) +
+                                             ": give images of that depth, or plan again");
+}
+
+void check_costs(const CostVolume& costs, int labels, Size size) {
+  if (labels == 0 && costs.data == nullptr) return;
+  if (labels == 0)
+    throw Error(ErrorCategory::argument,
+                "the pair has data costs, and this matcher computes its own: leave them out");
+  if (costs.data == nullptr)
+    throw Error(ErrorCategory::argument,
+                "the pair has no data costs: give the cost volume that this matcher needs");
+  if (costs.size != size || costs.labels != labels)
+    throw Error(ErrorCategory::argument, "data costs are " + text(costs.size) + " with " +
+                                             std::to_string(costs.labels) + " labels: give " + text(size) +
+                                             " with " + std::to_string(labels));
+}
+
+void check_pair(const Plan& plan, const ImageFormat& format, const StereoPair& pair) {
+  check_planned("left image", pair.left, format);
+  check_planned("right image", pair.right, format);
+  check_mask("left mask", pair.left_mask, format.size);
+  check_mask("right mask", pair.right_mask, format.size);
+  check_costs(pair.costs, plan.cost_labels(), format.size);
+}
+
+void check_confidence(View<float> confidence, bool told, Size size) {
+  if (confidence.size == Size{} && confidence.empty()) return;
+  if (!told)
+    throw Error(ErrorCategory::argument, "this matcher does not report confidence: leave out that map");
+  check_view("confidence map", confidence, size);
+}
+
+void check_row_offsets(View<float> row_offset, bool told, Size size) {
+  if (row_offset.size == Size{} && row_offset.empty()) return;
+  if (!told)
+    throw Error(ErrorCategory::argument, "this matcher searches no rows: leave out the map of row offsets");
+  check_view("map of row offsets", row_offset, size);
+}
+
+}  // namespace
+
+void allocate(Plan& plan, const PlanOptions& limits) {
+  check_memory(plan, limits);
+  try {
+    plan.allocate();
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCategory::memory,
+                "the system refused the " + bytes_text(plan.memory_bytes()) +
+                    " that the match needs: free some memory or search fewer disparities",
+                true);
+  }
+}
+
+void check_map(const Plan& plan, Size size, const DisparityMap& map) {
+  check_view("disparity map", map.disparity, size);
+  check_view("status map", map.status, size);
+  check_confidence(map.confidence, plan.tells_confidence(), size);
+  check_row_offsets(map.row_offset, plan.tells_row_offsets(), size);
+}
+
+void check_map(const Plan&, Size size, const FiniteMap& map) {
+  if (map.fixed.empty() == map.disparity.empty())
+    throw Error(ErrorCategory::argument,
+                "the finite map has two views, or none: give one of fixed and disparity");
+  if (map.fixed.empty()) return check_view("disparity map", map.disparity, size);
+  check_view("disparity map", map.fixed, size);
+  check_range("none", map.none, -2048, 2047);
+}
+
+void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const DisparityMap& map) {
+  check_pair(plan, format, pair);
+  check_map(plan, format.size, map);
+}
+
+void check_run(const Plan& plan, const ImageFormat& format, const StereoPair& pair, const FiniteMap& map) {
+  check_pair(plan, format, pair);
+  check_map(plan, format.size, map);
+}
+
+}  // namespace parallax::detail

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matchers/planning.h"
+
+#include "core/checks.h"
+#include "core/floating_point.h"
+
+namespace parallax::detail {
+namespace {
+
+void check_request(const MatcherParameters& parameters, const Device& device, const ImageFormat& format) {
+  check_format(format);
+  check_threads(device.threads);
+  parameters.validate();
+}
+
+}  // namespace
+
+std::string owner_name(const MatcherParameters& parameters, const Device& device) {
+  return "method " + method_name(parameters) + " on device " + device.text();
+}
+
+TuningSpace tuning_space(const MatcherParameters& parameters, const Device& device,
+                         const ImageFormat& format) {
+  const DefaultFloatingPoint environment;
+  check_request(parameters, device, format);
+  const Backend& backend = find_backend(parameters, device);
+  return backend.tuning_space == nullptr ? TuningSpace{} : backend.tuning_space(parameters, device, format);
+}
+
+Configuration given_configuration(const MatcherParameters& parameters, const Device& device,
+                                  const ImageFormat& format, const TunedValues& values) {
+  check_request(parameters, device, format);
+  if (values.empty()) return {};
+  return read_configuration(values, tuning_space(parameters, device, format), Named::all,
+                            owner_name(parameters, device));
+}
+
+std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,
+                                const ImageFormat& format, const Configuration& configuration) {
+  const DefaultFloatingPoint environment;
+  check_request(parameters, device, format);
+  return find_backend(parameters, device).make(parameters, device, format, configuration);
+}
+
+}  // namespace parallax::detail

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The guide on CUDA, as guide.h, and the colours for superpixels.
+#pragma once
+
+#include "devices/cuda/kernel.h"
+#include "devices/cuda/pair.h"
+
+using parallax::cuda::Image;
+
+namespace {
+
+template <class Value>
+__device__ __forceinline__ void take_pixel(const Image& image, int x, int y, uint8& gray, uint32& colour) {
+  const Value* row =
+      reinterpret_cast<const Value*>(static_cast<const char*>(image.data) + y * image.stride_bytes);
+  const Value* pixel = row + static_cast<int64>(x) * image.channels;
+  constexpr int dropped_bits = 8 * sizeof(Value) - 8;
+  const bool is_gray = image.channels == 1;
+  const uint32 red = pixel[0], green = is_gray ? red : pixel[1], blue = is_gray ? red : pixel[2];
+  gray = (is_gray ? red : (9797u * red + 19234u * green + 3737u * blue) >> 15) >> dropped_bits;
+  colour = red >> dropped_bits | green >> dropped_bits << 8 | blue >> dropped_bits << 16;
+}
+
+}  // namespace
+
+// `colours` may be null. One thread per pixel: grid.x = rows, grid.y = blocks of a row.
+PARALLAX_KERNEL take_guide(Image image, int width, uint8* guide, int stride, uint32* colours,
+                           int colour_stride) {
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x;
+  const int64 y = blockIdx.x;
+  if (x >= width) return;
+  uint8 gray;
+  uint32 colour;
+  if (image.bits == 16)
+    take_pixel<uint16>(image, x, y, gray, colour);
+  else
+    take_pixel<uint8>(image, x, y, gray, colour);
+  guide[y * stride + x] = gray;
+  if (colours != nullptr) colours[y * colour_stride + x] = colour;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// All steps of a matcher's RefineParameters, with the memory they need.
+#pragma once
+
+#include "core/plan.h"
+#include "refine/refine.h"
+#include "refine/refit_vectors.h"
+#include "refine/vectors.h"
+
+namespace parallax::refine {
+
+// What the maps of a matcher hold: disparities, which may have row offsets beside them, or vectors of two
+// components.
+enum class Maps { disparities, vectors };
+
+class Pipeline {
+ public:
+  // `reference`: uses the readable filters.
+  Pipeline(const RefineParameters& parameters, Size size, bool reference, Maps maps = Maps::disparities);
+
+  // Called twice, as Arena says, before the first run.
+  void reserve(Arena& arena);
+
+  // `pair`: the images of the map; the right one is for the refit only. `right`: the right map, for the
+  // left-right check. Row offsets beside disparities, where there are some, are filled and filtered by the
+  // median, too.
+  void run(const StereoPair& pair, const DisparityMap& map, const RightMap& right, const Workers& workers,
+           detail::StageClock& clock) const;
+
+ private:
+  bool takes_guide() const;
+  View<std::uint8_t> guide() const { return inside_border(guide_, size_, guided_window_); }
+  void check(const DisparityMap& map, const RightMap& right, const Workers& workers) const;
+  void refit(const StereoPair& pair, const DisparityMap& map, const Workers& workers) const;
+  void fill(const ImageView& left, const DisparityMap& map, const Workers& workers) const;
+  void take_median(View<float> values, const Workers& workers) const;
+  void take_weighted_median(View<float> values, const Workers& workers) const;
+  void filter_guided(const DisparityMap& map, const Workers& workers, detail::StageClock& clock) const;
+
+  RefineParameters parameters_;
+  bool reference_, vectors_;
+  Size size_;
+  int guided_window_;  // the largest guided window; 0 = there is none
+  GuidedWindow weighted_median_, bilateral_;
+  View<float> scratch_;
+  Candidates candidates_;
+  RightMap unfilled_;  // vectors before the reference fills them
+  FillSteps steps_;
+  RefitMemory refit_;
+  Shifts shifts_;
+  PlaneFill planes_;
+  View<std::uint8_t> guide_;
+  std::int32_t* regions_ = nullptr;
+};
+
+}  // namespace parallax::refine
