@@ -3,6 +3,7 @@
 
 #include "core/checks.h"
 #include "refine/refine.h"
+#include "rows/row_offsets.h"
 
 namespace parallax {
 
@@ -117,13 +118,13 @@ void Pipeline::run(const StereoPair& pair, const DisparityMap& map, View<const f
       refit(map.disparity, pair, parameters_.refit, refit_, workers);
     clock.finish("refit");
   }
-  if (!map.row_offset.empty()) fill_row_offsets(map, reach_of(parameters_.fill), workers);
+  if (!map.row_offset.empty()) rows::fill_row_offsets(map, reach_of(parameters_.fill), workers);
   if (parameters_.is_guided()) take_guide(pair.left, guide(), workers);
   if (parameters_.fill != Fill::none) {
     fill(pair.left, map, workers);
     clock.finish("fill");
   }
-  if (!map.row_offset.empty()) clear_row_offsets(map, workers);
+  if (!map.row_offset.empty()) rows::clear_row_offsets(map, workers);
   if (parameters_.median > 0) {
     take_median(map.disparity, workers);
     if (!map.row_offset.empty()) take_median(map.row_offset, workers);

@@ -8,15 +8,15 @@
 
 #include "parallax/repair.h"
 
-#include "check/linear.h"
+#include "rows/least_squares.h"
 
 namespace parallax::repair {
 
 // What a repair may change of a rig. Angles are in radians, the baseline's as tangents; ratio, row and distortion are
 // added to 1, to centre_y, k1 and p1 of the right camera.
 enum Unknown { turn_x, turn_y, turn_z, down, forward, ratio, row, bend, decentre, unknowns };
-using Values = check::Vector<unknowns>;
-using Factor = check::Cholesky<unknowns>;
+using Values = rows::Vector<unknowns>;
+using Factor = rows::Cholesky<unknowns>;
 // Points may hold one combination of unknowns a million times better than another.
 inline constexpr double least_pivot = 1e-13;
 

@@ -9,7 +9,7 @@
 //   M(v) = Σ m(v)   over the pixels of the square and the eight around it that have candidates of all row offsets
 //
 // Repetitive texture also votes for wrong row offsets, and what has no texture for any. So those that are off a surface v̂
-// fitted to the votes of the whole image (rows/row_surface.h) cost more:
+// fitted to the votes of the whole image (row_prior.h) cost more:
 //
 //   M'(v) = M(v) + row_prior·n·c·|v − v̂|
 //
@@ -26,13 +26,13 @@
 
 #include "core/arena.h"
 #include "decision/sub_pixel.h"
-#include "rows/row_surface.h"
+#include "rows/row_prior.h"
 
-namespace parallax::refine {
+namespace parallax::rows {
 
 class RowVotes {
  public:
-  static constexpr int side = data_cost::RowOffsetCosts::side;
+  static constexpr int side = RowOffsetCosts::side;
   // Pixels that decide a pixel's row offset are at most so far away.
   static constexpr int reach = 2 * side - 1;
 
@@ -65,7 +65,7 @@ class RowVotes {
     const std::int64_t* sums = sums_ + own_.index(x, y) + v + own_.rows;
     const bool least = sums[0] <= sums[-1] && sums[0] <= sums[1];
     if (!least || (sums[-1] == sums[0] && sums[1] == sums[0])) return 0;
-    return sub_pixel_offset(method, sums[-1], sums[0], sums[1]).value();
+    return refine::sub_pixel_offset(method, sums[-1], sums[0], sums[1]).value();
   }
 
  private:
@@ -75,10 +75,10 @@ class RowVotes {
   void order(const double* costs, std::int8_t* order) const;
   double mean_of_squares() const;
 
-  data_cost::RowOffsetCosts own_;
+  RowOffsetCosts own_;
   double row_prior_ = 0;
   std::int64_t* sums_ = nullptr;
   std::int8_t* order_ = nullptr;
 };
 
-}  // namespace parallax::refine
+}  // namespace parallax::rows

@@ -233,7 +233,7 @@ class Cpu final : public host::Plan {
     rows_.disparities = arena.reserve<float>(rows * pitch);
     rows_.rivals = reserve_costs(rows * pitch);
     for (auto& votes : rows_.votes) {
-      votes = refine::RowVotes(size_, search_.rows, parameters_.row_prior);
+      votes = rows::RowVotes(size_, search_.rows, parameters_.row_prior);
       votes.reserve(arena);
     }
     if (!checks_left_right_) return;

@@ -511,14 +511,14 @@ class Sweeper {
   }
 
   void count_votes(int side, int square_y) const {
-    const refine::RowVotes& votes = s_.rows.votes[side];
+    const rows::RowVotes& votes = s_.rows.votes[side];
     const int passes = s_.rows.passes, end_y = std::min((square_y + 1) * votes.side, shape_.height);
     for (int square_x = 0; square_x < votes.squares().width; ++square_x) {
       std::int64_t* own = votes.own(square_x, square_y);
       std::fill_n(own, passes, 0);
       const int first_x = square_x * votes.side, count = std::min(votes.side, shape_.width - first_x);
       for (int y = square_y * votes.side; y < end_y; ++y) {
-        bool all[refine::RowVotes::side];
+        bool all[rows::RowVotes::side];
         std::fill_n(all, count, true);
         for (int pass = 0; pass < passes; ++pass)
           for (int i = 0; i < count; ++i) all[i] &= cost_of(side, pass, first_x + i, y) != no_cost;
@@ -531,7 +531,7 @@ class Sweeper {
 
   // The pass that a pixel takes; negative where it has no candidate.
   HWY_INLINE int chosen(int side, int x, int y) const {
-    const refine::RowVotes& votes = s_.rows.votes[side];
+    const rows::RowVotes& votes = s_.rows.votes[side];
     const std::int8_t* order = votes.preferred(x / votes.side, y / votes.side);
     for (int i = 0; i < votes.offsets(); ++i) {
       const int pass = order[i] + s_.rows.passes / 2;
@@ -552,7 +552,7 @@ class Sweeper {
   }
 
   void choose_left_row(int y) const {
-    const refine::RowVotes& votes = s_.rows.votes[left_side];
+    const rows::RowVotes& votes = s_.rows.votes[left_side];
     const DisparityMap& map = s_.map;
     for (int x = 0; x < shape_.width; ++x) {
       const int pass = chosen(left_side, x, y);
