@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model of row differences from corners: first shift, rotation and scale by MSAC (Torr and Zisserman 2000), then all
-// terms by iteratively reweighted least squares with Tukey's weights.
+// The model of row differences from corners: first shift, rotation and scale by MSAC (Torr and Zisserman
+// 2000), then all terms by iteratively reweighted least squares with Tukey's weights.
 #pragma once
 
 #include <vector>

@@ -27,8 +27,8 @@ constexpr int least_texture = 2;
 constexpr double worst_difference = 0.4;
 constexpr double least_rise = 0.1;
 constexpr int least_measured = 50;
-// v is quadratic, linear or constant, depending on the variance of the places where it was measured, in the direction
-// in which it is smallest, relative to that of places all over the image.
+// v is quadratic, linear or constant, depending on the variance of the places where it was measured, in the
+// direction in which it is smallest, relative to that of places all over the image.
 constexpr double least_spread_quadratic = 0.4, least_spread_linear = 0.1;
 constexpr int fitting_rounds = 10;
 // Rows are aligned already if the root mean square of v, where it was measured, is below this.

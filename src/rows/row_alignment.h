@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The surface of row offsets (row_surface.h) from a map of the pair, and the right image moved by it. The map tells which
-// columns match, so at a pixel with texture, v is the shift of the right window's rows that makes the windows most alike. The
-// six coefficients follow by least squares, with (x, y) in the right image. If the textured pixels do not spread over the
-// image, the surface is a plane or constant, and it is never beyond its range at these pixels.
+// The surface of row offsets (row_surface.h) from a map of the pair, and the right image moved by it. The map
+// tells which columns match, so at a pixel with texture, v is the shift of the right window's rows that makes
+// the windows most alike. The six coefficients follow by least squares, with (x, y) in the right image. If
+// the textured pixels do not spread over the image, the surface is a plane or constant, and it is never
+// beyond its range at these pixels.
 #pragma once
 
 #include "core/arena.h"
@@ -23,8 +24,8 @@ class RowAlignment {
   // Called twice, as Arena says, before any other function. Images of 1 or 3 channels fit.
   void reserve(Arena& arena);
 
-  // Finds the surface by a map of the pair. False where rows are aligned already: if v is small in the mean, or if there is
-  // too little texture to tell.
+  // Finds the surface by a map of the pair. False where rows are aligned already: if v is small in the mean,
+  // or if there is too little texture to tell.
   bool find(const StereoPair& pair, const DisparityMap& map, const Workers& workers);
   const RowSurface& surface() const { return surface_; }
 

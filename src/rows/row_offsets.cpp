@@ -14,8 +14,8 @@ bool has_value(float value) {
   return value < no_value;
 }
 
-// Gives the pixels of a row without a row offset that of the nearest pixel that has one; ties go to the left one. Returns
-// whether there is one.
+// Gives the pixels of a row without a row offset that of the nearest pixel that has one; ties go to the left
+// one. Returns whether there is one.
 bool fill_along(float* offsets, int width) {
   int last = -1;  // the last pixel with a value
   for (int x = 0; x <= width; ++x) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The surface of row offsets (row_surface.h) from what row offsets cost, for matchers that search rows.
 //
-// The image is cut into squares. With M(v) the cost of row offset v in a square, between integers by linear interpolation,
-// and m the sum over all squares of the mean of M, the surface is the one with the least
+// The image is cut into squares. With M(v) the cost of row offset v in a square, between integers by linear
+// interpolation, and m the sum over all squares of the mean of M, the surface is the one with the least
 //
 //   Σ M(v̂) + m/100·(|c₃| + |c₄| + |c₅|),   v̂ limited to [−N, N]
 //
-// where the second term keeps repetitive texture from bending it. It is searched among planes and among surfaces without
-// slope, and from the best of these in ever smaller steps. Cells of k×k squares, at most 16×16 of them, take their squares'
-// place, each at its centre.
+// where the second term keeps repetitive texture from bending it. It is searched among planes and among
+// surfaces without slope, and from the best of these in ever smaller steps. Cells of k×k squares, at most
+// 16×16 of them, take their squares' place, each at its centre.
 #pragma once
 
 #include <algorithm>
@@ -47,8 +47,8 @@ struct RowOffsetCosts {
 // Finds the surface of least costs; one of 0 if none costs less.
 RowSurface fit_row_surface(const RowOffsetCosts& costs);
 
-// Base of the priors of methods with smoothness: collects the costs of squares, fits the surface, and tells how far a row
-// offset is from it. Row offsets have the indices 0 … 2N.
+// Base of the priors of methods with smoothness: collects the costs of squares, fits the surface, and tells
+// how far a row offset is from it. Row offsets have the indices 0 … 2N.
 class RowPrior {
  public:
   static constexpr int side = RowOffsetCosts::side;

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// By how many rows is a pair off? This room answers that: one model, its estimates, and what is done with them.
+// By how many rows is a pair off? This room answers that: one model, its estimates, and what is done with
+// them.
 //
-// Sign and unit. A row offset v, in pixels, says that left (x, y) shows the same point as right (x − d, y + v): it is
-// positive where the right picture is lower.
+// Sign and unit. A row offset v, in pixels, says that left (x, y) shows the same point as right
+// (x − d, y + v): it is positive where the right picture is lower.
 //
-// Model. Rows that do not line up are mostly off by an amount that changes little by little across the image, as when a
-// camera is turned or moved, has another focal length, or a lens whose distortion is not quite corrected. So v is a surface
-// of second order in x and y, which go from −1 to 1 across the image:
+// Model. Rows that do not line up are mostly off by an amount that changes little by little across the image,
+// as when a camera is turned or moved, has another focal length, or a lens whose distortion is not quite
+// corrected. So v is a surface of second order in x and y, which go from −1 to 1 across the image:
 //
 //   v̂(x, y) = c₀ + c₁·x + c₂·y + c₃·(x² − 1/3) + c₄·x·y + c₅·(y² − 1/3),   limited to [lowest, highest].
 //
 // Estimates. They differ in what they know of a pair:
 //
-//   row_prior.h      what each row offset costs, everywhere        → a surface, found by search, because these costs have
-//                                                                    many minima; for row_tolerance of all methods
-//   row_votes.h      the same, where no smoothness relates pixels  → the row offset of each square; for block and census
-//   row_alignment.h  offsets measured where a match is textured    → a surface, by least squares; for align_rows
-//   corner_rows.h    corners, of which many may match wrongly      → RowModel, whose eight terms are what two cameras can
-//                                                                    have wrong, and need disparities; for the check
+//   row_prior.h      the cost of each row offset, everywhere → a surface, by search, because these costs have
+//                    many minima; for row_tolerance of all methods
+//   row_votes.h      the same, where no smoothness relates pixels → the row offset of each square; for block
+//                    and census
+//   row_alignment.h  offsets measured where a match is textured → a surface, by least squares; for align_rows
+//   corner_rows.h    corners, of which many may match wrongly → RowModel, whose eight terms are the faults
+//                    that two cameras can have, and need disparities; for the check
 //
-// The repair (repair/repair.h) estimates the cameras themselves from the corners. least_squares.h has the algebra of all.
+// The repair (repair/repair.h) estimates the cameras themselves from the corners. least_squares.h has the
+// algebra of all.
 //
-// Application. Matchers that search rows add costs to those off the surface; aligned_plan.h moves the rows of the right
-// image, around a plan of any method and device; row_offsets.h completes the map of row offsets after a match.
+// Application. Matchers that search rows add costs to those off the surface; aligned_plan.h moves the rows of
+// the right image, around a plan of any method and device; row_offsets.h completes the map of row offsets
+// after a match.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +37,8 @@
 
 namespace parallax::rows {
 
-// From −1 to 1: the position of the left border of a pixel, or of the middle of the `count` pixels from `first` on, as far
-// as the image has them.
+// From −1 to 1: the position of the left border of a pixel, or of the middle of the `count` pixels from
+// `first` on, as far as the image has them.
 inline double position(double pixel, int length) {
   return 2 * pixel / length - 1;
 }

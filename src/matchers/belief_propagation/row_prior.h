@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The prior of row offsets (rows/row_prior.h), where rows are searched. On the first level that stores its data costs, the
-// finest but one, or the first above those with candidates, the cost of a square for row offset v is the sum of its pixels'
-// min_d D(d, v). On this level and the coarser ones, a pixel's data costs grow by
+// The prior of row offsets (rows/row_prior.h), where rows are searched. On the first level that stores its
+// data costs, the finest but one, or the first above those with candidates, the cost of a square for row
+// offset v is the sum of its pixels' min_d D(d, v). On this level and the coarser ones, a pixel's data costs
+// grow by
 //
 //   row_prior·4^level·|v − v̂|
 //

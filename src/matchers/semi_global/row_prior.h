@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The prior of row offsets (rows/row_prior.h), where rows are searched. The cost of a square for row offset v is the sum of
-// min_d Σ D(p, d, v) over its groups of four pixels p side by side, on every eighth row, where D is the data cost of a
-// single pixel: groups tell rows apart better than pixels do. C(p, d, v) grows by
+// The prior of row offsets (rows/row_prior.h), where rows are searched. The cost of a square for row offset v
+// is the sum of min_d Σ D(p, d, v) over its groups of four pixels p side by side, on every eighth row, where
+// D is the data cost of a single pixel: groups tell rows apart better than pixels do. C(p, d, v) grows by
 //
 //   row_prior·max(0, |v − v̂| − ½)
 //
-// rounded, where v̂ is that of the middle of p: the row offsets on both sides of v̂ cost nothing or little. Images of fewer
-// than four columns or five rows have no groups, and v̂ = 0.
+// rounded, where v̂ is that of the middle of p: the row offsets on both sides of v̂ cost nothing or little.
+// Images of fewer than four columns or five rows have no groups, and v̂ = 0.
 #pragma once
 
 #include <algorithm>
