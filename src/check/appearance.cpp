@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "check/check.h"
-#include "check/linear.h"
+#include "rows/least_squares.h"
 
 namespace parallax::check {
 namespace {
@@ -74,25 +74,20 @@ Exposure fit_exposure(const std::vector<std::array<Means, 2>>& means, std::size_
   Exposure line;
   double noise = 255;
   for (int round = 0; round < gain_rounds; ++round) {
-    Cholesky<2>::Matrix products{};
-    Vector<2> sums{};
+    rows::NormalEquations<2> equations;
     for (const auto& [x, y] : pairs) {
       const double share = (y - line.gain * x - line.offset) / (4.685 * noise);
       if (share * share >= 1) continue;
       const double weight = (1 - share * share) * (1 - share * share);
-      products[0][0] += weight * x * x;
-      products[1][0] += weight * x;
-      products[1][1] += weight;
-      sums[0] += weight * x * y;
-      sums[1] += weight * y;
+      equations.add({x, 1}, y, weight);
     }
-    const auto factor = Cholesky<2>::of(products);
+    const auto factor = rows::Cholesky<2>::of(equations.products);
     if (!factor) return {};
-    const Vector<2> found = factor->solve(sums);
+    const rows::Vector<2> found = factor->solve(equations.sums);
     line = {found[0], found[1]};
     std::vector<double> distances;
     for (const auto& [x, y] : pairs) distances.push_back(std::abs(y - line.gain * x - line.offset));
-    noise = std::max(0.5, 1.4826 * quantile(distances, 0.5));
+    noise = std::max(0.5, rows::deviation(distances));
   }
   return line;
 }
@@ -119,7 +114,7 @@ void compare_appearance(const StereoPair& pair, const GrayImage& left, const Gra
   });
   report.exposure = fit_exposure(means, 0);
   for (std::size_t c = 0; c < 3; ++c) report.colour[c] = fit_exposure(means, c + 1);
-  report.sharpness = std::sqrt(quantile(ratios, 0.5));
+  report.sharpness = std::sqrt(rows::quantile(ratios, 0.5));
 }
 
 }  // namespace parallax::check

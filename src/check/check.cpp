@@ -7,6 +7,8 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "rows/corner_rows.h"
+#include "rows/least_squares.h"
 
 namespace parallax {
 namespace check {
@@ -67,7 +69,7 @@ Evidence gather(const Sight& left, const Sight& right, const CheckParameters& pa
   Evidence evidence;
   evidence.points = refine_points(left.image, right.image, left.corners, right.corners, matches, workers);
   evidence.matched = static_cast<int>(matches.size());
-  evidence.model = fit_rows(size, evidence.points);
+  evidence.model = rows::fit_corners(size, evidence.points);
   return evidence;
 }
 
@@ -101,22 +103,22 @@ bool shows_no_parallax(const Evidence& evidence) {
   std::vector<double> distances;
   for (const CheckedPoint& point : evidence.points)
     distances.push_back(std::hypot(point.disparity(), point.rows_off()));
-  return !distances.empty() && quantile(distances, 0.95) < no_parallax;
+  return !distances.empty() && rows::quantile(distances, 0.95) < no_parallax;
 }
 
 void measure_rows(const Evidence& evidence, PairReport& report) {
   std::vector<double> uncertainties, off, model;
   for (const CheckedPoint& point : evidence.points) uncertainties.push_back(point.uncertainty);
-  const double limit = std::max(well_located, quantile(uncertainties, 0.5));
+  const double limit = std::max(well_located, rows::quantile(uncertainties, 0.5));
   for (const CheckedPoint& point : evidence.points) {
     if (point.uncertainty > limit) continue;
     off.push_back(std::abs(point.rows_off()));
     model.push_back(std::abs(point.rows_off() - point.residual));
   }
   report.rows_points = static_cast<int>(off.size());
-  report.rows_off = quantile(off, 0.5);
-  report.rows_off_95 = quantile(off, 0.95);
-  report.rows_off_model = quantile(model, 0.95);
+  report.rows_off = rows::quantile(off, 0.5);
+  report.rows_off_95 = rows::quantile(off, 0.95);
+  report.rows_off_model = rows::quantile(model, 0.95);
 }
 
 void take(Evidence evidence, PairReport& report) {
@@ -136,7 +138,7 @@ void flip_both(Flip flip, Size size, Evidence& evidence) {
   std::reverse(evidence.points.begin(), evidence.points.end());
   std::stable_sort(evidence.points.begin(), evidence.points.end(),
                    [](const CheckedPoint& a, const CheckedPoint& b) { return a.left_y < b.left_y; });
-  evidence.model = fit_rows(size, evidence.points);
+  evidence.model = rows::fit_corners(size, evidence.points);
 }
 
 struct Trial {

@@ -80,9 +80,6 @@ std::vector<CheckedPoint> refine_points(const GrayImage& left, const GrayImage& 
                                         const std::vector<Corner>& right_corners,
                                         const std::vector<CornerMatch>& matches, const Workers& workers);
 
-// Fits the model, sets the points' residuals, and removes points that do not agree with it.
-RowModel fit_rows(Size size, std::vector<CheckedPoint>& points);
-
 DisparityRange find_range(const std::vector<CheckedPoint>& points, Size size);
 
 // Sets exposure, colour and sharpness of the report from its points.
@@ -91,8 +88,5 @@ void compare_appearance(const StereoPair& pair, const GrayImage& left, const Gra
 
 // Sets the sentence and the remarks.
 void write_sentences(const CheckParameters& parameters, PairReport& report);
-
-// The value below which this share of the values lies; they are reordered. 0 without values.
-double quantile(std::vector<double>& values, double share);
 
 }  // namespace parallax::check

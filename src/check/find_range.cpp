@@ -4,6 +4,7 @@
 
 #include "check/check.h"
 #include "core/round_up.h"
+#include "rows/least_squares.h"
 
 namespace parallax::check {
 namespace {
@@ -75,7 +76,7 @@ DisparityRange find_range(const std::vector<CheckedPoint>& points, Size size) {
   range.lowest = disparities[2];
   range.highest = disparities[disparities.size() - 3];
   constexpr std::array<double, 5> shares = {0.01, 0.05, 0.5, 0.95, 0.99};
-  for (std::size_t i = 0; i < shares.size(); ++i) range.quantiles[i] = quantile(disparities, shares[i]);
+  for (std::size_t i = 0; i < shares.size(); ++i) range.quantiles[i] = rows::quantile(disparities, shares[i]);
   std::sort(disparities.begin(), disparities.end());
   write_histogram(disparities, range);
   recommend(size, range);

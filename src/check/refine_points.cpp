@@ -13,7 +13,7 @@
 #include <cmath>
 
 #include "check/check.h"
-#include "check/linear.h"
+#include "rows/least_squares.h"
 
 namespace parallax::check {
 namespace {
@@ -113,12 +113,12 @@ class Template {
 
   bool usable() const { return factor_.has_value(); }
 
-  // Coefficients of the window; `difference` receives the variance of the residuals.
-  Vector<unknowns> regress(Window& window, double& difference) const {
+  // Coefficients of the window; `difference` receives the variance of what remains.
+  rows::Vector<unknowns> regress(Window& window, double& difference) const {
     for (std::size_t i = 0; i < pixels; ++i) window[i] -= mean_ * columns_[offset][i];
-    Vector<unknowns> products;
+    rows::Vector<unknowns> products;
     for (std::size_t k = 0; k < unknowns; ++k) products[k] = dot(columns_[k], window);
-    const Vector<unknowns> result = factor_->solve(products);
+    const rows::Vector<unknowns> result = factor_->solve(products);
     double rest = dot(window, window);
     for (std::size_t k = 0; k < unknowns; ++k) rest -= result[k] * products[k];
     difference = std::max(0.0, rest) / (side * side - unknowns);
@@ -130,15 +130,15 @@ class Template {
 
  private:
   void factor() {
-    Cholesky<unknowns>::Matrix products{};
+    rows::Cholesky<unknowns>::Matrix products{};
     for (std::size_t i = 0; i < unknowns; ++i)
       for (std::size_t j = 0; j <= i; ++j) products[i][j] = dot(columns_[i], columns_[j]);
-    factor_ = Cholesky<unknowns>::of(products);
+    factor_ = rows::Cholesky<unknowns>::of(products);
   }
 
   std::array<Window, unknowns> columns_{};
   float mean_ = 0;
-  std::optional<Cholesky<unknowns>> factor_;
+  std::optional<rows::Cholesky<unknowns>> factor_;
 };
 
 std::optional<CheckedPoint> refine(const GrayImage& left, const GrayImage& right, const Corner& from,
@@ -150,7 +150,7 @@ std::optional<CheckedPoint> refine(const GrayImage& left, const GrayImage& right
   for (int step = 0; step < most_steps; ++step) {
     if (!sample(right.smooth, from, warp, sampled)) return std::nullopt;
     double difference = 0;
-    const Vector<unknowns> found = window.regress(sampled, difference);
+    const rows::Vector<unknowns> found = window.regress(sampled, difference);
     if (!(found[gain] > 0.1 && found[gain] < 10)) return std::nullopt;
     const double dx = found[along_x] / found[gain], dy = found[along_y] / found[gain];
     warp.u -= dx;

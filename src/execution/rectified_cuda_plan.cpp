@@ -3,6 +3,7 @@
 #include "core/copy_rows.h"
 #include "devices/cuda/context.h"
 #include "devices/cuda/map_buffers.h"
+#include "devices/cuda/plan.h"
 #include "execution/rectified_plan.h"
 #include "remap/cuda_stage.h"
 
@@ -164,6 +165,9 @@ class RectifiedCudaPlan final : public Plan {
 
 std::unique_ptr<Plan> rectified_cuda_plan(std::unique_ptr<Plan> matcher, const remap::SharedProblem& problem,
                                           const Device& device) {
+  // Aligned rows are moved in the memory of the host.
+  if (dynamic_cast<cuda::Plan*>(matcher.get()) == nullptr)
+    return rectified_host_plan(std::move(matcher), problem, device);
   return std::make_unique<RectifiedCudaPlan>(std::move(matcher), problem, device);
 }
 

@@ -20,6 +20,7 @@ class RectifiedHostPlan final : public Plan {
   std::size_t memory_bytes() const override {
     return matcher_->memory_bytes() + rectifier_->memory_bytes() + arena_.bytes();
   }
+  std::optional<GpuMemory> gpu_memory() const override { return matcher_->gpu_memory(); }
   void allocate() override {
     matcher_->allocate();
     arena_.allocate();

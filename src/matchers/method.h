@@ -15,6 +15,7 @@
 #include "core/checks.h"
 #include "core/fields.h"
 #include "matchers/registry.h"
+#include "rows/aligned_plan.h"
 
 namespace parallax::detail {
 
@@ -130,12 +131,24 @@ struct Backends {
                                           const Configuration&);
   using Space = TuningSpace(const Parameters&, const Device&, const ImageFormat&);
 
+  // The plan itself, or, where the parameters align rows, one around it.
+  static std::unique_ptr<Plan> with_aligned_rows(std::unique_ptr<Plan> plan, const Parameters& parameters,
+                                                 const Device& device, const ImageFormat& format) {
+    if constexpr (requires { parameters.align_rows; })
+      if (parameters.align_rows)
+        return rows::with_aligned_rows(std::move(plan), format,
+                                       device.kind == DeviceKind::reference ? 1 : device.threads);
+    return plan;
+  }
+
   template <DeviceKind device, Make* make>
   static Backend backend() {
     if constexpr (!is_in_build(device)) return {device};
-    return {device,
-            [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format,
-               const Configuration&) { return make(*parameters.get_if<Parameters>(), where, format); }};
+    return {device, [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format,
+                       const Configuration&) {
+              const Parameters& own = *parameters.get_if<Parameters>();
+              return with_aligned_rows(make(own, where, format), own, where, format);
+            }};
   }
 
   template <DeviceKind device, MakeTuned* make, Space* space>
@@ -146,7 +159,8 @@ struct Backends {
       return {device,
               [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format,
                  const Configuration& configuration) {
-                return make(*parameters.get_if<Parameters>(), where, format, configuration);
+                const Parameters& own = *parameters.get_if<Parameters>();
+                return with_aligned_rows(make(own, where, format, configuration), own, where, format);
               },
               [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format) {
                 return space(*parameters.get_if<Parameters>(), where, format);

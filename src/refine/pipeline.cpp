@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/checks.h"
+#include "rows/row_offsets.h"
 
 namespace parallax {
 
@@ -128,13 +129,13 @@ void Pipeline::run(const StereoPair& pair, const DisparityMap& map, const RightM
     clock.finish("refit");
   }
   const bool fills_row_offsets = !vectors_ && !map.row_offset.empty();
-  if (fills_row_offsets) fill_row_offsets(map, reach_of(parameters_.fill), workers);
+  if (fills_row_offsets) rows::fill_row_offsets(map, reach_of(parameters_.fill), workers);
   if (takes_guide()) take_guide(pair.left, guide(), workers);
   if (parameters_.fill != Fill::none) {
     fill(pair.left, map, workers);
     clock.finish("fill");
   }
-  if (fills_row_offsets) clear_row_offsets(map, workers);
+  if (fills_row_offsets) rows::clear_row_offsets(map, workers);
   if (parameters_.median > 0) {
     take_median(map.disparity, workers);
     if (!map.row_offset.empty()) take_median(map.row_offset, workers);

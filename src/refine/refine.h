@@ -43,12 +43,6 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
                       const Workers& workers);
 // The number of rows above and below a pixel whose disparities a fill reads.
 int reach_of(Fill fill);
-// Gives pixels without a disparity the row offset of the nearest pixel on their row that has one (ties go to
-// the left one); rows without any that of the nearest such row above, or else below, at most `reach` rows
-// away.
-void fill_row_offsets(const DisparityMap& map, int reach, const Workers& workers);
-// Clears the row offsets of pixels without a disparity.
-void clear_row_offsets(const DisparityMap& map, const Workers& workers);
 void fill_row(const DisparityMap& map, const Workers& workers);
 
 // The values that fill_directions() has met on its way along a row or a column.

@@ -8,16 +8,16 @@
 
 #include "parallax/repair.h"
 
-#include "check/linear.h"
+#include "rows/least_squares.h"
 
 namespace parallax::repair {
 
 // The quantities of a rig that a repair may change. Angles are in radians, the baseline's as tangents; ratio,
 // row and distortion are added to 1, and to the right camera's centre_y, k1 and p1.
 enum Unknown { turn_x, turn_y, turn_z, down, forward, ratio, row, bend, decentre, unknowns };
-using Values = check::Vector<unknowns>;
-using Factor = check::Cholesky<unknowns>;
-// Points may determine one combination of unknowns a million times better than another.
+using Values = rows::Vector<unknowns>;
+using Factor = rows::Cholesky<unknowns>;
+// Points may hold one combination of unknowns a million times better than another.
 inline constexpr double least_pivot = 1e-13;
 
 // The rig with these changes. The right camera turns about its own centre.

@@ -6,10 +6,10 @@
 
 #include "parallax/repair.h"
 
-#include "check/check.h"
 #include "core/checks.h"
 #include "core/floating_point.h"
 #include "repair/repair.h"
+#include "rows/corner_rows.h"
 
 namespace parallax {
 namespace repair {
@@ -40,20 +40,19 @@ double rows_off_95(const std::vector<double>& rows, std::span<const PointPair> p
   constexpr double well_located = 0.05;
   std::vector<double> uncertainties, off;
   for (const PointPair& point : points) uncertainties.push_back(point.uncertainty);
-  const double limit = std::max(well_located, check::quantile(uncertainties, 0.5));
+  const double limit = std::max(well_located, rows::quantile(uncertainties, 0.5));
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (std::isfinite(rows[i]) && points[i].uncertainty <= limit && (agrees.empty() || agrees[i]))
       off.push_back(std::abs(rows[i]));
-  return check::quantile(off, 0.95);
+  return rows::quantile(off, 0.95);
 }
 
 // The points that are no wrong matches by check_pair()'s rule.
 std::vector<bool> agreeing(const std::vector<double>& rows) {
-  constexpr double wrong = 1.5;
   std::vector<double> distances;
   for (const double difference : rows)
     if (std::isfinite(difference)) distances.push_back(std::abs(difference));
-  const double limit = std::max(wrong, 4 * 1.4826 * check::quantile(distances, 0.5));
+  const double limit = std::max(rows::wrong, 4 * rows::deviation(distances));
   std::vector<bool> agrees;
   for (const double difference : rows) agrees.push_back(std::abs(difference) <= limit);
   return agrees;
@@ -214,7 +213,7 @@ class RigRepairer::Estimator {
     std::vector<double> disparities;
     for (const Rectified& place : places) disparities.push_back(place.disparity);
     flat_ = (frames_ == 0 || flat_) && in_one_plane(places);
-    near_ = std::max(near_, check::quantile(disparities, 0.99));
+    near_ = std::max(near_, rows::quantile(disparities, 0.99));
   }
   bool all_far() const { return near_ < far_share * rig_.left.size.width; }
 

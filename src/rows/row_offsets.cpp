@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "rows/row_offsets.h"
+
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
-#include "refine/refine.h"
-
-namespace parallax::refine {
+namespace parallax::rows {
 namespace {
 
-// Gives the pixels of a row without a row offset that of the nearest pixel that has one; ties go to the left one. Returns
-// whether there is one.
+constexpr float no_value = std::numeric_limits<float>::infinity();
+
+bool has_value(float value) {
+  return value < no_value;
+}
+
+// Gives the pixels of a row without a row offset that of the nearest pixel that has one; ties go to the left
+// one. Returns whether there is one.
 bool fill_along(float* offsets, int width) {
   int last = -1;  // the last pixel with a value
   for (int x = 0; x <= width; ++x) {
@@ -56,4 +63,4 @@ void clear_row_offsets(const DisparityMap& map, const Workers& workers) {
   });
 }
 
-}  // namespace parallax::refine
+}  // namespace parallax::rows

@@ -1,70 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-// By how many rows a pair is off, as a smooth surface over the image: rows that do not line up are mostly off by an amount
-// that changes little by little, as when a camera is turned or moved, has another focal length, or a lens whose
-// distortion is not quite corrected.
+// By how many rows is a pair off? This room answers that: one model, its estimates, and what is done with
+// them.
 //
-// The surface is a polynomial of second order in x and y, which go from −1 to 1 across the image,
+// Sign and unit. A row offset v, in pixels, says that left (x, y) shows the same point as right
+// (x − d, y + v): it is positive where the right picture is lower.
 //
-//   v̂(x, y) = c₀ + c₁·x + c₂·y + c₃·(x² − 1/3) + c₄·x·y + c₅·(y² − 1/3),   limited to [−N, N].
+// Model. Rows that do not line up are mostly off by an amount that changes little by little across the image,
+// as when a camera is turned or moved, has another focal length, or a lens whose distortion is not quite
+// corrected. So v is a surface of second order in x and y, which go from −1 to 1 across the image:
 //
-// The image is cut into squares. With M(v) what row offset v costs a square, between integers by linear interpolation, and
-// m the sum over all squares of the mean of M, the surface is the one with the least
+//   v̂(x, y) = c₀ + c₁·x + c₂·y + c₃·(x² − 1/3) + c₄·x·y + c₅·(y² − 1/3),   limited to [lowest, highest].
 //
-//   Σ M(v̂) + m/100·(|c₃| + |c₄| + |c₅|)
+// Estimates. They differ in what they know of a pair:
 //
-// where the second term keeps repetitive texture from bending it. It is searched among planes and among surfaces without
-// slope, and from the best of these in ever smaller steps. Cells of k×k squares, at most 16×16 of them, take their squares'
-// place, each at its centre.
+//   row_prior.h      the cost of each row offset, everywhere → a surface, by search, because these costs have
+//                    many minima; for row_tolerance of all methods
+//   row_votes.h      the same, where no smoothness relates pixels → the row offset of each square; for block
+//                    and census
+//   row_alignment.h  offsets measured where a match is textured → a surface, by least squares; for align_rows
+//   corner_rows.h    corners, of which many may match wrongly → RowModel, whose eight terms are the faults
+//                    that two cameras can have, and need disparities; for the check
+//
+// The repair (repair/repair.h) estimates the cameras themselves from the corners. least_squares.h has the
+// algebra of all.
+//
+// Application. Matchers that search rows add costs to those off the surface; aligned_plan.h moves the rows of
+// the right image, around a plan of any method and device; row_offsets.h completes the map of row offsets
+// after a match.
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
+#include <limits>
 
 #include "parallax/image.h"
 
-#include "core/arena.h"
-#include "core/round_up.h"
+namespace parallax::rows {
 
-namespace parallax::data_cost {
-
-struct RowSurface {
-  int rows = 0;                  // N
-  std::array<double, 6> c = {};  // c₀ … c₅
-
-  // Positions go from −1 to 1.
-  double at(double x, double y) const;
-};
-
-// The position of the middle of the `count` pixels from `first` on, as far as the image has them; from −1 to 1.
+// From −1 to 1: the position of the left border of a pixel, or of the middle of the `count` pixels from
+// `first` on, as far as the image has them.
+inline double position(double pixel, int length) {
+  return 2 * pixel / length - 1;
+}
 inline double position(int first, int count, int length) {
   return static_cast<double>(first + std::min(first + count, length)) / length - 1;
 }
 
-// What row offsets cost squares of `side` pixels; nothing costs less than 0.
-struct RowOffsetCosts {
-  static constexpr int side = 32;
+struct RowSurface {
+  Size image{1, 1};
+  double lowest = -std::numeric_limits<double>::infinity(), highest = -lowest;
+  std::array<double, 6> c = {};  // c₀ … c₅
 
-  Size image{0, 0};
-  int rows = 0;                   // N
-  std::int64_t* costs = nullptr;  // [square][v + N], square by square in rows
-
-  // Called twice, as Arena says.
-  void reserve(Arena& arena) { costs = arena.reserve<std::int64_t>(count()); }
-  void clear() const { std::fill_n(costs, count(), 0); }
-
-  Size squares() const { return {divide_round_up(image.width, side), divide_round_up(image.height, side)}; }
-  int offsets() const { return 2 * rows + 1; }
-  std::size_t count() const { return squares().pixels() * static_cast<std::size_t>(offsets()); }
-  // The index of square (x, y), and its costs for v = −N … N.
-  std::ptrdiff_t index(int x, int y) const {
-    return (static_cast<std::ptrdiff_t>(y) * squares().width + x) * offsets();
+  // Positions go from −1 to 1.
+  double at(double x, double y) const {
+    const double v =
+        c[0] + c[1] * x + c[2] * y + c[3] * (x * x - 1.0 / 3) + c[4] * x * y + c[5] * (y * y - 1.0 / 3);
+    return std::clamp(v, lowest, highest);
   }
-  std::int64_t* of(int x, int y) const { return costs + index(x, y); }
+  double at_pixel(double x, double y) const {
+    return at(position(x, image.width), position(y, image.height));
+  }
+  // In the middle of the `side`×`side` pixels from (x, y) on.
+  double over(int x, int y, int side) const {
+    return at(position(x, side, image.width), position(y, side, image.height));
+  }
 };
 
-// Finds the surface of least costs; one of 0 if none costs less.
-RowSurface fit_row_surface(const RowOffsetCosts& costs);
-
-}  // namespace parallax::data_cost
+}  // namespace parallax::rows

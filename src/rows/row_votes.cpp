@@ -8,18 +8,17 @@
 
 #include "data_cost/data_cost.h"
 
-namespace parallax::refine {
+namespace parallax::rows {
 
 void RowVotes::settle() const {
   const bool has_prior = row_prior_ > 0 && own_.rows > 0;
-  const data_cost::RowSurface surface = has_prior ? fit_row_surface(own_) : data_cost::RowSurface{};
+  const RowSurface surface = has_prior ? fit_row_surface(own_) : RowSurface{};
   const double prior = has_prior ? row_prior_ * mean_of_squares() : 0;
   std::array<double, 2 * data_cost::most_row_tolerance + 1> costs;
   for (int y = 0; y < squares().height; ++y) {
     for (int x = 0; x < squares().width; ++x) {
       const int count = add_up(x, y);
-      const double expected = surface.at(data_cost::position(x * side, side, own_.image.width),
-                                         data_cost::position(y * side, side, own_.image.height));
+      const double expected = surface.over(x * side, y * side, side);
       for (int i = 0; i < offsets(); ++i)
         costs[static_cast<std::size_t>(i)] = static_cast<double>(sums_[own_.index(x, y) + i]) +
                                              prior * count * std::abs(i - own_.rows - expected);
@@ -56,4 +55,4 @@ double RowVotes::mean_of_squares() const {
   return sum / static_cast<double>(own_.count());
 }
 
-}  // namespace parallax::refine
+}  // namespace parallax::rows

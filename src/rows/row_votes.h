@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which row offset the pixels of a neighbourhood prefer, for matchers that search rows and have no smoothness: the part of
-// the specification that all devices share.
+// Which row offset the pixels of a neighbourhood prefer, for matchers that search rows and have no
+// smoothness: the part of the specification that all devices share.
 //
-// The rows of a pair are off by an amount that changes slowly over the image, so that a neighbourhood tells it more surely
-// than a pixel. The image is cut into squares of `side` pixels. With m(v) the lowest cost of a pixel among its candidates
-// of row offset v, the votes of a square for v are
+// The rows of a pair are off by an amount that changes slowly over the image, so that a neighbourhood tells
+// it more surely than a pixel. The image is cut into squares of `side` pixels. With m(v) the lowest cost of a
+// pixel among its candidates of row offset v, the votes of a square for v are
 //
-//   M(v) = Σ m(v)   over the pixels of the square and the eight around it that have candidates of all row offsets
+//   M(v) = Σ m(v)   over the pixels of the square and of the eight around it that have candidates in all rows
 //
-// Repetitive texture also votes for wrong row offsets, and what has no texture for any. So those that are off a surface v̂
-// fitted to the votes of the whole image (rows/row_surface.h) cost more:
+// Repetitive texture also votes for wrong row offsets, and what has no texture for any. So those that are off
+// a surface v̂ fitted to the votes of the whole image (row_prior.h) cost more:
 //
 //   M'(v) = M(v) + row_prior·n·c·|v − v̂|
 //
-// where n is the number of these squares, nine away from the border, c the mean over all squares and all v of Σ m(v) over a
-// square's own pixels, and v̂ that at the centre of the square.
+// where n is the number of these squares, nine away from the border, c the mean over all squares and all v of
+// Σ m(v) over a square's own pixels, and v̂ that at the centre of the square.
 //
-// A pixel takes the row offset of least M' of those of which it has candidates; ties go to the lowest |v|, then to the
-// lowest v.
+// A pixel takes the row offset of least M' of those of which it has candidates; ties go to the lowest |v|,
+// then to the lowest v.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +26,13 @@
 
 #include "core/arena.h"
 #include "decision/sub_pixel.h"
-#include "rows/row_surface.h"
+#include "rows/row_prior.h"
 
-namespace parallax::refine {
+namespace parallax::rows {
 
 class RowVotes {
  public:
-  static constexpr int side = data_cost::RowOffsetCosts::side;
+  static constexpr int side = RowOffsetCosts::side;
   // Pixels that decide a pixel's row offset are at most so far away.
   static constexpr int reach = 2 * side - 1;
 
@@ -65,7 +65,7 @@ class RowVotes {
     const std::int64_t* sums = sums_ + own_.index(x, y) + v + own_.rows;
     const bool least = sums[0] <= sums[-1] && sums[0] <= sums[1];
     if (!least || (sums[-1] == sums[0] && sums[1] == sums[0])) return 0;
-    return sub_pixel_offset(method, sums[-1], sums[0], sums[1]).value();
+    return refine::sub_pixel_offset(method, sums[-1], sums[0], sums[1]).value();
   }
 
  private:
@@ -75,10 +75,10 @@ class RowVotes {
   void order(const double* costs, std::int8_t* order) const;
   double mean_of_squares() const;
 
-  data_cost::RowOffsetCosts own_;
+  RowOffsetCosts own_;
   double row_prior_ = 0;
   std::int64_t* sums_ = nullptr;
   std::int8_t* order_ = nullptr;
 };
 
-}  // namespace parallax::refine
+}  // namespace parallax::rows

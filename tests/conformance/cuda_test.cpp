@@ -68,7 +68,7 @@ void for_each_seed(unsigned test, const Action& action) {
 void expect_conformance(const RandomCase& random_case, const TunedValues& configuration = {}) {
   MatcherParameters parameters = random_case.parameters();
   if (auto* bp = parameters.get_if<BeliefPropagationParameters>())
-    bp->align_rows = false, bp->row_tolerance = 0;  // refused
+    bp->align_rows = false, bp->row_tolerance = 0;  // refused for images of the device, and everywhere
   if (auto* sgm = parameters.get_if<SemiGlobalParameters>()) sgm->row_tolerance = 0;
   if (auto* block = parameters.get_if<BlockParameters>()) block->row_tolerance = 0;
   expect_conformance(parameters, random_case.pair(), random_case.with_confidence(), random_case.description(),
@@ -94,12 +94,25 @@ TEST_P(CudaConformance, BeliefPropagationOfCandidatesEqualsTheReference) {
     StereoPair pair = random_case.pair();
     if (pair.costs.labels > 0) return;  // its labels may be far outside the image
     BeliefPropagationParameters parameters = with_candidates(random_case, seed);
-    parameters.align_rows = false;  // refused
+    parameters.align_rows = false;  // refused for images of the device
     parameters.row_tolerance = 0;
     const std::string levels = std::to_string(parameters.candidate_levels) + " levels with candidates, ";
     expect_conformance(parameters, pair, random_case.with_confidence(),
                        levels + std::to_string(parameters.levels) + " in all, " + random_case.description());
   });
+}
+
+// The rows are moved on the host.
+TEST_F(CudaTest, AlignedRowsEqualTheReference) {
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    const MisalignedCase misaligned(seed);
+    const StereoPair pair = misaligned.images.pair();
+    expect_same(match(misaligned.parameters, reference, pair, 0x11, true),
+                match(misaligned.parameters, gpu(), pair, 0xEE, true), misaligned.description);
+    Matcher matcher(misaligned.parameters, gpu(), pair.left.format);
+    expect_error(error_of([&] { run_on_device(matcher, pair, true); }), ErrorCategory::device,
+                 {"align_rows", "run()"});
+  }
 }
 
 TEST_P(CudaConformance, BlockMatchingEqualsTheReference) {

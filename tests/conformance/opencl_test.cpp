@@ -152,7 +152,7 @@ TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
 // A case of belief propagation that OpenCL can match. The steps after matching build their own kernels, and
 // other tests cover them.
 BeliefPropagationParameters for_opencl(BeliefPropagationParameters parameters) {
-  parameters.align_rows = false;  // refused
+  parameters.align_rows = false;  // has a test of its own
   parameters.row_tolerance = 0;
   const bool left_right_check = parameters.refine.left_right_check;
   parameters.refine = RefineParameters::none();
@@ -204,6 +204,18 @@ TEST_P(OpenclBeliefPropagationConformance, EqualsTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, OpenclBeliefPropagationConformance, testing::Range(0u, sanitized ? 2u : 7u));
+
+// The rows are moved on the host.
+TEST(OpenclBeliefPropagationTest, AlignedRowsEqualTheReference) {
+  PARALLAX_NEEDS_OPENCL();
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    const MisalignedCase misaligned(seed);
+    BeliefPropagationParameters parameters = for_opencl(misaligned.parameters);
+    parameters.align_rows = true;
+    parameters.arithmetic = Arithmetic::fixed8;
+    expect_conformance(parameters, misaligned.images.pair(), true, misaligned.description);
+  }
+}
 
 class OpenclCandidateConformance : public OpenclConformance {};
 
@@ -264,9 +276,6 @@ TEST(OpenclBeliefPropagationTest, WhatItLacksIsRefusedByName) {
     parameters.arithmetic = arithmetic;
     refuses(parameters, "arithmetic " + get_parameter(parameters, "arithmetic"));
   }
-  parameters = {};
-  parameters.align_rows = true;
-  refuses(parameters, "align_rows");
   parameters = {};
   parameters.row_tolerance = 1;
   refuses(parameters, "row_tolerance");

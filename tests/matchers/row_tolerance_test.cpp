@@ -19,7 +19,6 @@
 
 #include "core/plan.h"
 #include "matchers/planning.h"
-#include "rows/row_surface.h"
 #include "rows/row_votes.h"
 #include "support.h"
 
@@ -276,12 +275,12 @@ TEST_P(RowTolerance, MarginsOfTilesGrow) {
                 with = margins(on_one_level(across_rows(GetParam(), 3)), format, 10);
   // The right pixel's own labels reach as far again.
   const bool votes = GetParam() == "block" || GetParam() == "census";
-  const int around = votes ? refine::RowVotes::reach : 0;
+  const int around = votes ? rows::RowVotes::reach : 0;
   EXPECT_EQ(with.top, without.top + 6 + around);
   EXPECT_EQ(with.bottom, without.bottom + 6 + around);
   EXPECT_EQ(with.left, without.left + around);
   EXPECT_EQ(with.right, without.right + around);
-  EXPECT_EQ(with.alignment, votes ? refine::RowVotes::side : without.alignment);
+  EXPECT_EQ(with.alignment, votes ? rows::RowVotes::side : without.alignment);
 }
 
 TEST_P(RowTolerance, TilesGiveNearlyTheUntiledMap) {
@@ -362,7 +361,7 @@ TEST_P(RowTolerance, WhatHasNoMeaningAcrossRowsIsRefused) {
 // Squares of 32×32 pixels, one of which has three columns.
 TEST(RowVotesTest, NeighbourhoodsPreferTheLeastSum) {
   Arena arena;
-  refine::RowVotes votes({35, 20}, 1, 0);
+  rows::RowVotes votes({35, 20}, 1, 0);
   votes.reserve(arena);
   arena.allocate();
   votes.reserve(arena);
@@ -397,7 +396,7 @@ TEST(RowVotesTest, ThePairAsAWholeDecidesWhereVotesHardlyDiffer) {
   constexpr Size image{320, 32};
   const auto first_of = [&](int square, double row_prior) {
     Arena arena;
-    refine::RowVotes votes(image, 2, row_prior);
+    rows::RowVotes votes(image, 2, row_prior);
     votes.reserve(arena);
     arena.allocate();
     votes.reserve(arena);
@@ -422,7 +421,7 @@ TEST(RowVotesTest, ThePairAsAWholeDecidesWhereVotesHardlyDiffer) {
 TEST(RowVotesTest, HighCostsWithAHighPriorKeepTheOrder) {
   constexpr Size image{96, 96};
   Arena arena;
-  refine::RowVotes votes(image, 16, 1024);
+  rows::RowVotes votes(image, 16, 1024);
   votes.reserve(arena);
   arena.allocate();
   votes.reserve(arena);
@@ -434,16 +433,16 @@ TEST(RowVotesTest, HighCostsWithAHighPriorKeepTheOrder) {
   for (int i = 0; i < 15; ++i) EXPECT_EQ(std::abs(votes.preferred(1, 1)[i] + 7), (i + 1) / 2) << i;
 }
 
-// Costs of squares whose row offsets lie on a surface. Rows that are farther off do not fit at all, as in
-// real pictures.
-std::vector<std::int64_t> costs_of(const data_cost::RowSurface& surface, Size image) {
-  constexpr int side = data_cost::RowOffsetCosts::side;
+// Costs of squares whose row offsets lie on a surface; rows that are farther off do not fit at all, as in pictures.
+std::vector<std::int64_t> costs_of(const rows::RowSurface& surface) {
+  constexpr int side = rows::RowOffsetCosts::side;
+  const Size image = surface.image;
+  const int most = static_cast<int>(surface.highest);
   std::vector<std::int64_t> costs;
   for (int y = 0; y < image.height; y += side) {
     for (int x = 0; x < image.width; x += side) {
-      const double expected =
-          surface.at(data_cost::position(x, side, image.width), data_cost::position(y, side, image.height));
-      for (int v = -surface.rows; v <= surface.rows; ++v)
+      const double expected = surface.over(x, y, side);
+      for (int v = -most; v <= most; ++v)
         costs.push_back(std::lround(1000 * std::min(1.0, std::abs(v - expected))));
     }
   }
@@ -453,17 +452,18 @@ std::vector<std::int64_t> costs_of(const data_cost::RowSurface& surface, Size im
 // Also for images with more squares than the fit has cells.
 TEST(RowSurfaceTest, IsTheOneOfTheCosts) {
   for (const Size image : {Size{640, 352}, Size{1930, 700}}) {
-    for (const data_cost::RowSurface& surface : {data_cost::RowSurface{2, {}},
-                                                 {2, {-1}},
-                                                 {2, {0, 2}},
-                                                 {2, {0.5, -0.5, 1}},
-                                                 {2, {-0.6, 0, 0, 3}},
-                                                 {2, {0, 0.5, 0, 0, 0, -2}},
-                                                 {2, {0, 0, 0.2, 0, 2}},
-                                                 {7, {-3, 2.5, -3}},
-                                                 {1, {1}}}) {
-      std::vector<std::int64_t> costs = costs_of(surface, image);
-      const data_cost::RowSurface found = data_cost::fit_row_surface({image, surface.rows, costs.data()});
+    for (const rows::RowSurface& surface : {rows::RowSurface{image, -2, 2, {}},
+                                            {image, -2, 2, {-1}},
+                                            {image, -2, 2, {0, 2}},
+                                            {image, -2, 2, {0.5, -0.5, 1}},
+                                            {image, -2, 2, {-0.6, 0, 0, 3}},
+                                            {image, -2, 2, {0, 0.5, 0, 0, 0, -2}},
+                                            {image, -2, 2, {0, 0, 0.2, 0, 2}},
+                                            {image, -7, 7, {-3, 2.5, -3}},
+                                            {image, -1, 1, {1}}}) {
+      std::vector<std::int64_t> costs = costs_of(surface);
+      const rows::RowSurface found =
+          rows::fit_row_surface({image, static_cast<int>(surface.highest), costs.data()});
       for (const double x : {-0.9, -0.2, 0.9})
         for (const double y : {-0.9, 0.2, 0.9})
           EXPECT_NEAR(found.at(x, y), surface.at(x, y), 0.25)
@@ -476,18 +476,18 @@ TEST(RowSurfaceTest, IsTheOneOfTheCosts) {
 // Squares without texture contribute nothing, and wrong ones are outvoted.
 TEST(RowSurfaceTest, FewSquaresDecide) {
   constexpr Size image{320, 320};
-  std::vector<std::int64_t> costs = costs_of({2, {0, 2}}, image);
+  std::vector<std::int64_t> costs = costs_of({image, -2, 2, {0, 2}});
   for (std::size_t square = 0; square < costs.size() / 5; ++square) {
     std::int64_t* const of_square = &costs[5 * square];
     if (square % 5 < 2) std::fill_n(of_square, 5, 500);
     if (square % 10 == 7) std::reverse(of_square, of_square + 5);
   }
-  const data_cost::RowSurface found = data_cost::fit_row_surface({image, 2, costs.data()});
+  const rows::RowSurface found = rows::fit_row_surface({image, 2, costs.data()});
   EXPECT_NEAR(found.at(-0.8, 0), -1.6, 0.3);
   EXPECT_NEAR(found.at(0, 0), 0, 0.3);
   EXPECT_NEAR(found.at(0.8, -0.8), 1.6, 0.3);
   std::fill(costs.begin(), costs.end(), 7);
-  EXPECT_EQ(data_cost::fit_row_surface({image, 2, costs.data()}).at(-0.6, 0.4), 0);
+  EXPECT_EQ(rows::fit_row_surface({image, 2, costs.data()}).at(-0.6, 0.4), 0);
 }
 
 // Columns [first, last) of both pictures become stripes from top to bottom with faint noise, in the same row.

@@ -14,6 +14,7 @@
 #include "parallax/device.h"
 #include "parallax/error.h"
 
+#include "rows/row_offsets.h"
 #include "support.h"
 
 namespace parallax {
@@ -195,9 +196,9 @@ TEST(RowOffsetsTest, ArePassedOnAlongRowsThenFromRowToRow) {
   RowOffsets rows({{5, 1, 5, 5, 5, 2, 5}, {5, 5, 5, 5, 5, 5, 5}, {0, 1, 2, 3, 4, 5, 6}});
   DisparityMap views = map.view();
   views.row_offset = rows.plane.view();
-  refine::fill_row_offsets(views, 1, Workers(2));
+  rows::fill_row_offsets(views, 1, Workers(2));
   EXPECT_EQ(rows.values(), (Rows{{1, 1, 1, 1, 2, 2, 2}, {1, 1, 1, 1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6}}));
-  refine::clear_row_offsets(views, Workers(2));
+  rows::clear_row_offsets(views, Workers(2));
   EXPECT_EQ(rows.values()[0], (std::vector<float>{none, 1, none, none, none, 2, none}));
   EXPECT_EQ(rows.values()[1], std::vector<float>(7, none));
 }
@@ -207,7 +208,7 @@ TEST(RowOffsetsTest, RowsAboveTheFirstOnesTakeThoseBelow) {
   RowOffsets rows({{7}, {7}, {2}, {7}});
   DisparityMap views = map.view();
   views.row_offset = rows.plane.view();
-  refine::fill_row_offsets(views, 2, Workers(1));
+  rows::fill_row_offsets(views, 2, Workers(1));
   EXPECT_EQ(rows.values(), (Rows{{2}, {2}, {2}, {2}}));
 }
 
@@ -216,8 +217,8 @@ TEST(RowOffsetsTest, RowsFartherAwayThanTheReachStayWithout) {
   RowOffsets rows({{7}, {7}, {7}, {2}, {7}, {7}, {7}, {7}, {7}, {3}});
   DisparityMap views = map.view();
   views.row_offset = rows.plane.view();
-  refine::fill_row_offsets(views, 2, Workers(1));
-  // Rows above come first, within the reach; then rows below.
+  rows::fill_row_offsets(views, 2, Workers(1));
+  // Above first, within the reach; else below.
   EXPECT_EQ(rows.values(), (Rows{{none}, {2}, {2}, {2}, {2}, {2}, {none}, {3}, {3}, {3}}));
 }
 

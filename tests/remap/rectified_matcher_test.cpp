@@ -37,6 +37,22 @@ TEST(RectifiedMatcherTest, GivesTheMapOfARectifierAndAMatcher) {
     }
 }
 
+// The rows of the rectified pair are moved in the memory of the host, on every device.
+TEST(RectifiedMatcherTest, RowsAreAligned) {
+  RectifiedCase problem = rectified_case(0);
+  BeliefPropagationParameters parameters;
+  parameters.disparities = problem.parameters.disparities();
+  parameters.align_rows = true;
+  problem.parameters = parameters;
+  const Result expected = rectify_and_match(problem);
+  for (const Device& device : devices()) {
+    RectifiedMatcher matcher(problem.parameters, device, problem.rig, problem.rectify, problem.depth);
+    Result result(expected.disparity.size());
+    matcher.run(problem.left.view(), problem.right.view(), result.map());
+    expect_same(expected, result, device.text());
+  }
+}
+
 TEST(RectifiedMatcherTest, RowOffsetsArePassedOn) {
   RectifiedCase problem = rectified_case(0);
   EXPECT_FALSE(

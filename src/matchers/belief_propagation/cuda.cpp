@@ -677,11 +677,6 @@ class Float final : public Cuda {
 std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters& parameters, const Device& device,
                                         const ImageFormat& format,
                                         const detail::Configuration& configuration) {
-  if (parameters.align_rows)
-    throw Error(
-        ErrorCategory::device,
-        "align_rows is not available on device cuda, because it measures on the processor between two "
-        "matches: choose device cpu");
   if (is_integer(parameters.arithmetic))
     return std::make_unique<Integer>(parameters, device, format, configuration);
   return std::make_unique<Float>(parameters, device, format, configuration);

@@ -2,7 +2,6 @@
 #include "data_cost/cost_fields.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/candidates.h"
-#include "matchers/belief_propagation/row_alignment.h"
 #include "refine/refine.h"
 
 namespace parallax {
@@ -105,19 +104,6 @@ BeliefPropagationParameters grauer_gray_2019() {
   return parameters;
 }
 
-std::unique_ptr<detail::Plan> make_aligning_reference(const BeliefPropagationParameters& parameters,
-                                                      const Device& device, const ImageFormat& format) {
-  auto plan = make_reference(parameters, device, format);
-  return parameters.align_rows ? with_aligned_rows(std::move(plan), format, 1) : std::move(plan);
-}
-
-std::unique_ptr<detail::Plan> make_aligning_cpu(const BeliefPropagationParameters& parameters,
-                                                const Device& device, const ImageFormat& format,
-                                                const detail::Configuration& configuration) {
-  auto plan = make_cpu(parameters, device, format, configuration);
-  return parameters.align_rows ? with_aligned_rows(std::move(plan), format, device.threads) : std::move(plan);
-}
-
 }  // namespace
 
 std::unique_ptr<detail::Method> method() {
@@ -134,8 +120,7 @@ std::unique_ptr<detail::Method> method() {
                      int padding) { return margins(p, format.size, padding); },
        .energy = energy,
        .approximate_tiles = true,
-       .backends = {On::backend<reference, make_aligning_reference>(),
-                    On::tuned<cpu, make_aligning_cpu, cpu_tuning_space>(),
+       .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
                     On::tuned<cuda, make_cuda, cuda_tuning_space>(), On::backend<opencl, make_opencl>()}});
 }
 

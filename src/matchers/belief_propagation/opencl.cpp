@@ -48,11 +48,6 @@ Layout layout_of(const opencl::DeviceInfo& device, int bits, int labels) {
 }
 
 void check_available(const BeliefPropagationParameters& parameters) {
-  if (parameters.align_rows)
-    throw Error(
-        ErrorCategory::device,
-        "align_rows is not available on device opencl, because it measures on the processor between two "
-        "matches: choose device cpu");
   if (!is_integer(parameters.arithmetic))
     throw Error(ErrorCategory::device, "arithmetic " + detail::name_of(parameters.arithmetic) +
                                            " is not available on device opencl: choose fixed8 or fixed16, or "

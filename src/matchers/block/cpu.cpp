@@ -131,7 +131,7 @@ class Cpu final : public host::Plan {
     rows_.disparities = arena.reserve<float>(elements(rows_.pitch));
     rows_.rivals = reserve_costs(rows_.pitch);
     for (auto& votes : rows_.votes) {
-      votes = refine::RowVotes(size_, search_.rows, parameters_.row_prior);
+      votes = rows::RowVotes(size_, search_.rows, parameters_.row_prior);
       votes.reserve(arena);
     }
     if (!checks_left_right_) return;
@@ -215,7 +215,7 @@ class Cpu final : public host::Plan {
 
   // A pass for each row offset, then the choice between them.
   void search_rows(Sweep& sweep) const {
-    const refine::RowVotes* votes = sweep.rows.votes;
+    const rows::RowVotes* votes = sweep.rows.votes;
     sweep.rows.with_rivals = parameters_.uniqueness > 0 || !sweep.map.confidence.empty();
     for (; sweep.rows.pass < sweep.rows.passes; ++sweep.rows.pass) sweep_bands(sweep);
     for_row_ranges(workers_, votes[0].squares().height,

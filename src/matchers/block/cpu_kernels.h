@@ -100,7 +100,7 @@ struct RowSearch {
   // In the order of the mirrored right image; null: not wanted.
   void* right_costs = nullptr;   // [C]
   void* right_labels = nullptr;  // [C]
-  refine::RowVotes votes[2];     // [left, right]
+  rows::RowVotes votes[2];       // [left, right]
 
   // The row offset of a pass.
   int offset(int of_pass) const { return of_pass - passes / 2; }

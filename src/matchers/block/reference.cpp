@@ -176,7 +176,7 @@ class Reference final : public host::Plan {
   }
 
   void search(int side) {
-    const refine::RowVotes& votes = votes_[side];
+    const rows::RowVotes& votes = votes_[side];
     for (int square_y = 0; square_y < votes.squares().height; ++square_y)
       for (int square_x = 0; square_x < votes.squares().width; ++square_x)
         std::fill_n(votes.own(square_x, square_y), votes.offsets(), 0);
@@ -193,7 +193,7 @@ class Reference final : public host::Plan {
 
   // The label of a pixel; empty where it has no candidate.
   std::optional<Offset> winner(int side, int x, int y) const {
-    const std::int8_t* order = votes_[side].preferred(x / refine::RowVotes::side, y / refine::RowVotes::side);
+    const std::int8_t* order = votes_[side].preferred(x / rows::RowVotes::side, y / rows::RowVotes::side);
     for (int i = 0; i < votes_[side].offsets(); ++i)
       if (const Winner& own = cheapest(side, x, y, order[i]); own.cost != no_cost)
         return Offset{own.disparity, order[i]};
@@ -246,7 +246,7 @@ class Reference final : public host::Plan {
   }
 
   float row_offset(int x, int y, int v) const {
-    constexpr int side = refine::RowVotes::side;
+    constexpr int side = rows::RowVotes::side;
     return static_cast<float>(v) + votes_[0].fraction(x / side, y / side, v, parameters_.sub_pixel);
   }
 
@@ -270,7 +270,7 @@ class Reference final : public host::Plan {
 
   BlockParameters parameters_;
   Search search_;
-  refine::RowVotes votes_[2];              // [left, right]
+  rows::RowVotes votes_[2];                // [left, right]
   std::vector<View<Winner>> cheapest_[2];  // by row offset
   View<std::uint16_t> gray_[2], filtered_[2];
   View<const std::uint8_t> left_mask_, right_mask_;

@@ -56,14 +56,14 @@ class RowChoice {
   }
 
   HWY_INLINE void count_votes_of_row(int side, int square_y) const {
-    const refine::RowVotes& votes = rows_.votes[side];
+    const rows::RowVotes& votes = rows_.votes[side];
     const int passes = rows_.passes, end_y = std::min((square_y + 1) * votes.side, shape_.height);
     for (int square_x = 0; square_x < votes.squares().width; ++square_x) {
       std::int64_t* own = votes.own(square_x, square_y);
       std::fill_n(own, passes, 0);
       const int first_x = square_x * votes.side, count = std::min(votes.side, shape_.width - first_x);
       for (int y = square_y * votes.side; y < end_y; ++y) {
-        bool all[refine::RowVotes::side];
+        bool all[rows::RowVotes::side];
         std::fill_n(all, count, true);
         for (int pass = 0; pass < passes; ++pass) {
           const Cost* row = costs(side, pass, y);
@@ -82,7 +82,7 @@ class RowChoice {
 
   // The pass whose row offset a pixel takes; negative where it has no candidate.
   HWY_INLINE int chosen(int side, int x, int y) const {
-    const refine::RowVotes& votes = rows_.votes[side];
+    const rows::RowVotes& votes = rows_.votes[side];
     const std::int8_t* order = votes.preferred(x / votes.side, y / votes.side);
     for (int i = 0; i < votes.offsets(); ++i) {
       const int pass = order[i] + rows_.passes / 2;
@@ -102,7 +102,7 @@ class RowChoice {
   }
 
   HWY_INLINE void choose_left(int x, int y) const {
-    const refine::RowVotes& votes = rows_.votes[left_side];
+    const rows::RowVotes& votes = rows_.votes[left_side];
     const DisparityMap& map = s_.map;
     const int pass = chosen(left_side, x, y), v = rows_.offset(pass);
     const Status status = s_.judge(x, y, pass >= 0, [&] { return is_ambiguous(x, y, pass); });

@@ -126,7 +126,7 @@ Margins margins(const CensusParameters& parameters, Size size) {
   const Offset signature = farthest_neighbour(parameters.transform);
   const Level& full = levels.front();
   const bool across_rows = parameters.row_tolerance > 0;
-  const int votes = across_rows ? refine::RowVotes::reach : 0;
+  const int votes = across_rows ? rows::RowVotes::reach : 0;
   const int checked_rows = parameters.refine.left_right_check ? full.rows : 0;
   Margins margins;
   for (std::size_t k = 0; k < levels.size(); ++k) {
@@ -145,7 +145,7 @@ Margins margins(const CensusParameters& parameters, Size size) {
   }
   margins.bottom = margins.top;
   margins.exact = !across_rows || parameters.row_prior == 0;
-  margins.alignment = (across_rows ? refine::RowVotes::side : 1) << (levels.size() - 1);
+  margins.alignment = (across_rows ? rows::RowVotes::side : 1) << (levels.size() - 1);
   return margins;
 }
 

@@ -38,8 +38,8 @@ struct ReferencePlanes {
   View<std::uint8_t> mask;  // not 0 = valid
   View<Signature> signatures;
   View<std::int32_t> disparity;
-  std::vector<View<Winner>> cheapest;  // [row offset]
-  refine::RowVotes votes;
+  std::vector<View<Winner>> cheapest;  // by row offset
+  rows::RowVotes votes;
 };
 
 // Disparities from `lowest` to `highest`; empty if highest < lowest.
@@ -105,7 +105,7 @@ class Reference final : public host::Plan, public CensusPlan {
                           arena.reserve_plane<Signature>(level.size),
                           arena.reserve_plane<std::int32_t>(level.size),
                           {},
-                          refine::RowVotes(level.size, level.rows, parameters_.row_prior)});
+                          rows::RowVotes(level.size, level.rows, parameters_.row_prior)});
         for (int v = -level.rows; v <= level.rows; ++v)
           planes.back().cheapest.push_back(arena.reserve_plane<Winner>(level.size));
         planes.back().votes.reserve(arena);
@@ -264,7 +264,7 @@ class Reference final : public host::Plan, public CensusPlan {
   void search(int level, int side) {
     const Size size = levels_[index(level)].size;
     const int rows = levels_[index(level)].rows;
-    const refine::RowVotes& votes = planes(level, side).votes;
+    const rows::RowVotes& votes = planes(level, side).votes;
     for (int row = 0; row < votes.squares().height; ++row)
       for (int column = 0; column < votes.squares().width; ++column)
         std::fill_n(votes.own(column, row), votes.offsets(), 0);
@@ -284,7 +284,7 @@ class Reference final : public host::Plan, public CensusPlan {
 
   // The row offsets of the square around a pixel, the preferred one first.
   std::vector<int> preferred(int level, int side, int x, int y) const {
-    const refine::RowVotes& votes = planes(level, side).votes;
+    const rows::RowVotes& votes = planes(level, side).votes;
     const std::int8_t* first = votes.preferred(x / votes.side, y / votes.side);
     std::vector<int> order(first, first + votes.offsets());
     if (level + 1 == level_count()) return order;
@@ -335,7 +335,7 @@ class Reference final : public host::Plan, public CensusPlan {
   }
 
   float row_offset(int x, int y, int v) const {
-    const refine::RowVotes& votes = planes(0, left_side).votes;
+    const rows::RowVotes& votes = planes(0, left_side).votes;
     return static_cast<float>(v) + votes.fraction(x / votes.side, y / votes.side, v, parameters_.sub_pixel);
   }
 

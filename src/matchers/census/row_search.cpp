@@ -16,7 +16,7 @@ namespace {
 using refine::code;
 using refine::no_value;
 
-constexpr int side = refine::RowVotes::side;
+constexpr int side = rows::RowVotes::side;
 constexpr int no_row = std::numeric_limits<int>::min();
 constexpr int max_offsets = 2 * data_cost::most_row_tolerance + 1;
 
@@ -28,7 +28,7 @@ RowSearch::RowSearch(const std::vector<Level>& levels, int side, double row_prio
 }
 
 void RowSearch::reserve(Arena& arena) {
-  for (refine::RowVotes& votes : votes_) votes.reserve(arena);
+  for (rows::RowVotes& votes : votes_) votes.reserve(arena);
   const Level& full = levels_.front();
   memory_.stride = round_up(full.size.width, side);
   plane_ = memory_.stride * full.size.height;

@@ -38,8 +38,8 @@ class RowSearch {
 
  private:
   const Level& level_of(int level) const { return levels_[static_cast<std::size_t>(level)]; }
-  const refine::RowVotes& votes(int level) const { return votes_[static_cast<std::size_t>(level)]; }
-  // Index of a row's first pixel in the results of a row offset.
+  const rows::RowVotes& votes(int level) const { return votes_[static_cast<std::size_t>(level)]; }
+  // Index of the first pixel of a row of what is kept of a row offset.
   std::ptrdiff_t place(int level, int row_offset, int y) const {
     return (row_offset + level_of(level).rows) * plane_ + y * memory_.stride;
   }
@@ -53,9 +53,9 @@ class RowSearch {
 
   std::vector<Level> levels_;
   int side_;
-  std::vector<refine::RowVotes> votes_;  // [level]
-  Found memory_;                         // memory of the lowest row offset
-  std::ptrdiff_t plane_ = 0;             // elements per row offset
+  std::vector<rows::RowVotes> votes_;  // by level
+  Found memory_;                       // of the lowest row offset
+  std::ptrdiff_t plane_ = 0;           // elements of a row offset
 };
 
 }  // namespace parallax::census

@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model of row differences: first shift, rotation and scale by MSAC (Torr and Zisserman 2000), then all
-// terms by iteratively reweighted least squares with Tukey's weights.
+#include "rows/corner_rows.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "check/check.h"
-#include "check/linear.h"
+#include "rows/least_squares.h"
 
-namespace parallax::check {
+namespace parallax::rows {
 namespace {
 
-constexpr int terms = RowModel::terms;
-constexpr int first_terms = 3;        // shift, rotation, scale
-constexpr int draws = 300;            // samples of three points; a third of good points suffices
-constexpr double coarse = 3;          // maximum distance of a good point from the first model, in pixels
-constexpr double least_noise = 0.03;  // pixels
-constexpr double tukey = 4.685;       // 95 % efficiency
+constexpr std::size_t terms = RowModel::terms;
+constexpr std::size_t first_terms = 3;  // shift, rotation, scale
+constexpr int draws = 300;              // of three points; a third of good points suffices
+constexpr double coarse = 3;            // pixels from the first model that a good point may have
 constexpr int rounds = 12;
-// Prior standard deviations of the coefficients, in pixels. They only affect coefficients that the points do
-// not determine.
+// Standard deviations that the coefficients have before any point is seen, in pixels. They only decide what
+// points do not hold.
 constexpr double unlikely_first = 1000, unlikely = 20;
 constexpr double held_below = 1;  // uncertainty in pixels
-// Points farther from the model than this many pixels, and than 4 standard deviations, are wrong matches.
-constexpr double wrong = 1.5;
 
 struct Equation {
   Vector<terms> terms_at;
@@ -42,11 +37,9 @@ std::array<Estimate RowModel::*, terms> coefficients() {
           &RowModel::pitch, &RowModel::shear,    &RowModel::forward, &RowModel::distortion};
 }
 
-template <int n>
+template <std::size_t n>
 double residual(const Equation& equation, const Vector<n>& model) {
-  double rest = equation.rows_off;
-  for (std::size_t k = 0; k < n; ++k) rest -= model[k] * equation.terms_at[k];
-  return rest;
+  return rows::residual(model, equation.terms_at, equation.rows_off);
 }
 
 // Its own generator, so that every machine draws the same samples: xorshift (Marsaglia 2003).
@@ -64,22 +57,20 @@ class Draw {
 };
 
 std::optional<Vector<first_terms>> plane_through(const std::array<const Equation*, 3>& points) {
-  Cholesky<first_terms>::Matrix products{};
-  Vector<first_terms> sums{};
-  for (const Equation* point : points)
-    for (std::size_t i = 0; i < first_terms; ++i) {
-      sums[i] += point->terms_at[i] * point->rows_off;
-      for (std::size_t j = 0; j <= i; ++j) products[i][j] += point->terms_at[i] * point->terms_at[j];
-    }
-  const auto factor = Cholesky<first_terms>::of(products);
+  NormalEquations<first_terms> equations;
+  for (const Equation* point : points) {
+    const Vector<terms>& at = point->terms_at;
+    equations.add({at[0], at[1], at[2]}, point->rows_off);
+  }
+  const auto factor = Cholesky<first_terms>::of(equations.products);
   if (!factor) return std::nullopt;
-  return factor->solve(sums);
+  return factor->solve(equations.sums);
 }
 
 double cost(const std::vector<Equation>& equations, const Vector<first_terms>& model) {
   double sum = 0;
   for (const Equation& equation : equations) {
-    const double rest = residual<first_terms>(equation, model);
+    const double rest = residual(equation, model);
     sum += std::min(rest * rest, coarse * coarse);
   }
   return sum;
@@ -106,10 +97,10 @@ Vector<terms> first_model(const std::vector<Equation>& equations) {
 double noise_of(const std::vector<Equation>& equations, const Vector<terms>& model, double near) {
   std::vector<double> distances;
   for (const Equation& equation : equations) {
-    const double distance = std::abs(residual<terms>(equation, model));
+    const double distance = std::abs(residual(equation, model));
     if (distance < near) distances.push_back(distance);
   }
-  return std::max(least_noise, 1.4826 * quantile(distances, 0.5));
+  return std::max(least_noise, deviation(distances));
 }
 
 struct Fit {
@@ -120,29 +111,19 @@ struct Fit {
 
 // One round of reweighting; false if the equations could not be solved.
 bool improve(const std::vector<Equation>& equations, double noise, Fit& fit) {
-  Cholesky<terms>::Matrix products{};
-  Vector<terms> sums{};
+  NormalEquations<terms> normal;
   for (const Equation& equation : equations) {
-    const double variance = noise * noise + equation.variance;
-    const double rest = residual<terms>(equation, fit.values);
-    const double share = rest * rest / (tukey * tukey * variance);
-    if (share >= 1) continue;
-    const double weight = (1 - share) * (1 - share) / variance;
-    for (std::size_t i = 0; i < terms; ++i) {
-      sums[i] += weight * equation.terms_at[i] * equation.rows_off;
-      for (std::size_t j = 0; j <= i; ++j)
-        products[i][j] += weight * equation.terms_at[i] * equation.terms_at[j];
-    }
+    const double weight = tukey_weight(residual(equation, fit.values), noise * noise + equation.variance);
+    normal.add(equation.terms_at, equation.rows_off, weight);
   }
   for (std::size_t i = 0; i < terms; ++i) {
     const double prior = i < first_terms ? unlikely_first : unlikely;
-    products[i][i] += 1 / (prior * prior);
+    normal.products[i][i] += 1 / (prior * prior);
   }
-  const auto factor = Cholesky<terms>::of(products);
+  const auto factor = Cholesky<terms>::of(normal.products);
   if (!factor) return false;
-  fit.values = factor->solve(sums);
-  for (int i = 0; i < terms; ++i)
-    fit.uncertainties[static_cast<std::size_t>(i)] = std::sqrt(factor->inverse_diagonal(i));
+  fit.values = factor->solve(normal.sums);
+  for (std::size_t i = 0; i < terms; ++i) fit.uncertainties[i] = std::sqrt(factor->inverse_diagonal(i));
   return true;
 }
 
@@ -183,14 +164,7 @@ void measure_residuals(std::vector<CheckedPoint>& points, double noise, RowModel
 
 }  // namespace
 
-double quantile(std::vector<double>& values, double share) {
-  if (values.empty()) return 0;
-  const auto position = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
-  std::nth_element(values.begin(), values.begin() + position, values.end());
-  return values[static_cast<std::size_t>(position)];
-}
-
-RowModel fit_rows(Size size, std::vector<CheckedPoint>& points) {
+RowModel fit_corners(Size size, std::vector<CheckedPoint>& points) {
   RowModel model = empty_model(size, points);
   if (points.size() < first_terms) return model;
   std::vector<Equation> equations;
@@ -205,13 +179,13 @@ RowModel fit_rows(Size size, std::vector<CheckedPoint>& points) {
   return model;
 }
 
-}  // namespace parallax::check
+}  // namespace parallax::rows
 
 namespace parallax {
 
 double RowModel::rows_off(double right_x, double left_y, double disparity) const {
-  const auto values = check::terms_at(*this, right_x, left_y, disparity);
-  const auto members = check::coefficients();
+  const auto values = rows::terms_at(*this, right_x, left_y, disparity);
+  const auto members = rows::coefficients();
   double sum = 0;
   for (std::size_t i = 0; i < terms; ++i) sum += values[i] * (this->*members[i]).value;
   return sum;

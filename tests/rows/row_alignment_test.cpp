@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs whose right image is lower by a varying fraction of a row.
 
-#include "matchers/belief_propagation/row_alignment.h"
+#include "rows/row_alignment.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -22,11 +23,16 @@
 namespace parallax::test {
 namespace {
 
-using belief_propagation::offset_at, belief_propagation::RowAlignment, belief_propagation::RowOffset;
+using rows::RowAlignment, rows::RowSurface;
 
 constexpr Size size{240, 160};
 
-// Smooth, so that it can be moved by fractions of a pixel. Values from 20 to 230.
+double offset_at(RowSurface surface, Size image, double x, double y) {
+  surface.image = image;
+  return surface.at_pixel(x, y);
+}
+
+// Smooth, so that it can be moved by fractions of a pixel. From 20 to 230.
 double texture(double x, double y) {
   return 125 + 25 * std::sin(0.9 * x + 0.31 * y) + 25 * std::sin(0.53 * y - 0.37 * x + 1) +
          25 * std::sin(0.21 * x + 1.1 * y) + 30 * std::sin(0.043 * x * std::sin(0.02 * y) + 0.8 * y);
@@ -50,7 +56,7 @@ struct Pair {
   Plane<std::uint16_t> left, right;
   BitDepth depth;
 
-  Pair(const RowOffset& offset, BitDepth depth, Size size = test::size, Box textured = {}, int noise = 0)
+  Pair(const RowSurface& offset, BitDepth depth, Size size = test::size, Box textured = {}, int noise = 0)
       : size(size),
         left(size),
         right(size),
@@ -88,7 +94,11 @@ struct Pair {
   Plane<std::uint8_t> bytes_[2];
 };
 
-constexpr RowOffset none{}, crooked{{0.3, 0.5, -0.6, 0.7, -0.5, 0.8}};
+RowSurface surface(const std::array<double, 6>& c) {
+  return {.c = c};
+}
+
+const RowSurface none{}, crooked = surface({0.325, 0.25, -0.3, -0.125, 0.175, 0.2});
 
 BeliefPropagationParameters parameters(bool align_rows) {
   BeliefPropagationParameters parameters;
@@ -118,16 +128,16 @@ struct Alignment : RowAlignment {
   Arena arena;
 };
 
-RowOffset found(const StereoPair& pair) {
+RowSurface found(const StereoPair& pair) {
   Result map = match(parameters(false), cpu(1), pair);
   Alignment alignment(pair);
   EXPECT_TRUE(alignment.find(pair, map.map(), Workers(1)));
-  return alignment.offset();
+  return alignment.surface();
 }
 
 // A large image with texture in a part, and its true map.
 struct PartlyTextured {
-  PartlyTextured(const RowOffset& offset, Box textured)
+  PartlyTextured(const RowSurface& offset, Box textured)
       : pair(offset, BitDepth::bits8, {600, 400}, textured, 3), map(pair.size), alignment(pair.views()) {
     for (int y = 0; y < pair.size.height; ++y)
       for (int x = 0; x < pair.size.width; ++x) {
@@ -136,9 +146,7 @@ struct PartlyTextured {
       }
   }
   bool find() { return alignment.find(pair.views(), map.map(), Workers(1)); }
-  double offset_at(double x, double y) const {
-    return belief_propagation::offset_at(alignment.offset(), pair.size, x, y);
-  }
+  double offset_at(double x, double y) const { return alignment.surface().at_pixel(x, y); }
 
   Pair pair;
   Result map;
@@ -148,7 +156,7 @@ struct PartlyTextured {
 TEST(RowAlignmentTest, FindsTheOffsetOfEveryPlace) {
   for (const BitDepth depth : {BitDepth::bits8, BitDepth::bits16}) {
     const Pair pair(crooked, depth);
-    const RowOffset offset = found(pair.views());
+    const RowSurface offset = found(pair.views());
     for (const int y : {10, 80, 150})
       for (const int x : {10, 120, 220})
         EXPECT_NEAR(offset_at(offset, size, x, y), offset_at(crooked, size, x, y), 0.06) << x << ", " << y;
@@ -182,7 +190,7 @@ TEST(RowAlignmentTest, LeavesAStraightPairWithLittleTextureAsItIs) {
 
 TEST(RowAlignmentTest, DoesNotExtrapolateWhatItMeasuredInAPart) {
   for (const Box& textured : {corner, middle, band}) {
-    PartlyTextured scene({{0.5}}, textured);
+    PartlyTextured scene(surface({0.5}), textured);
     ASSERT_TRUE(scene.find());
     for (const int y : {0, 200, 399})
       for (const int x : {0, 300, 599})
@@ -191,7 +199,7 @@ TEST(RowAlignmentTest, DoesNotExtrapolateWhatItMeasuredInAPart) {
 }
 
 TEST(RowAlignmentTest, FitsALinearOffsetToTheMiddle) {
-  const RowOffset linear{{0.2, 0.8, -0.6}};
+  const RowSurface linear = surface({0.2, 0.4, -0.3});
   PartlyTextured scene(linear, middle);
   ASSERT_TRUE(scene.find());
   double lowest = 9, highest = -9;
@@ -247,7 +255,7 @@ TEST(RowAlignmentTest, RandomCasesAreMatchedTwice) {
 
 // The mask moves with the image: here by the nearest row.
 TEST(RowAlignmentTest, MovesTheRightMask) {
-  const Pair pair({{0.8}}, BitDepth::bits8);
+  const Pair pair(surface({0.8}), BitDepth::bits8);
   Plane<std::uint8_t> mask(size, 255);
   for (int x = 0; x < size.width; ++x) mask.at(x, 100) = 0;
   StereoPair views = pair.views();
@@ -269,7 +277,7 @@ TEST(RowAlignmentTest, SmallAndBlankImagesStayAsTheyAre) {
   std::vector<Size> sizes{{1, 1}, {10, 700}, {16, 200}, {17, 17}, {300, 17}, {60, 40}};
   for (int height = 10; height <= 16; ++height) sizes.push_back({700, height});
   for (const Size small : sizes) {
-    expect_unaligned(Pair({{0.5}}, BitDepth::bits8, small).views());
+    expect_unaligned(Pair(surface({0.5}), BitDepth::bits8, small).views());
     const Plane<std::uint8_t> blank(small, 90);
     expect_unaligned({blank.view(), blank.view()});
   }
@@ -279,7 +287,7 @@ TEST(RowAlignmentTest, SmallAndBlankImagesStayAsTheyAre) {
 TEST(RowAlignmentTest, MeasuresInsideOfTheImage) {
   for (const Size size :
        {Size{100, 10}, Size{100, 16}, Size{500, 17}, Size{17, 500}, Size{16, 100}, Size{90, 61}}) {
-    const Pair pair({{0.5}}, BitDepth::bits8, size);
+    const Pair pair(surface({0.5}), BitDepth::bits8, size);
     for (const float disparity : {-30.0f, -0.5f, 0.0f, 0.5f, 30.0f}) {
       Result map(size);
       for (int y = 0; y < size.height; ++y)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rows/row_surface.h"
+#include "rows/row_prior.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "data_cost/data_cost.h"
 
-namespace parallax::data_cost {
+namespace parallax::rows {
 namespace {
 
 constexpr int most_cells = 16;  // in each direction
@@ -16,7 +16,7 @@ constexpr double curvature_cost = 0.01;
 // A cell of squares.
 struct Cell {
   double x, y;
-  std::array<double, 2 * most_row_tolerance + 1> costs;  // by v + N
+  std::array<double, 2 * data_cost::most_row_tolerance + 1> costs;  // by v + N
 
   // Between row offsets by linear interpolation.
   double cost_of(double row) const {
@@ -30,7 +30,8 @@ struct Cell {
 // The best surface so far.
 class Search {
  public:
-  explicit Search(const RowOffsetCosts& costs) : best_{costs.rows} {
+  explicit Search(const RowOffsetCosts& costs)
+      : best_{costs.image, -static_cast<double>(costs.rows), static_cast<double>(costs.rows)} {
     const Size squares = costs.squares();
     const int squares_in_cell = divide_round_up(std::max(squares.width, squares.height), most_cells);
     const int side = RowOffsetCosts::side * squares_in_cell;
@@ -41,7 +42,9 @@ class Search {
 
   const RowSurface& best() const { return best_; }
 
-  bool consider(const RowSurface& surface) {
+  // Takes the surface of these coefficients if it costs less.
+  bool consider(const std::array<double, 6>& c) {
+    const RowSurface surface{best_.image, best_.lowest, best_.highest, c};
     const double cost = cost_of(surface);
     if (cost >= least_) return false;
     best_ = surface;
@@ -55,16 +58,16 @@ class Search {
       lower = false;
       for (std::size_t i = 0; i < best_.c.size(); ++i) {
         for (const double change : {-step, step}) {
-          RowSurface surface = best_;
-          surface.c[i] += change;
-          lower |= consider(surface);
+          auto c = best_.c;
+          c[i] += change;
+          lower |= consider(c);
         }
       }
     }
   }
 
  private:
-  // Of the squares that begin in [x, x + side) × [y, y + side).
+  // Adds up the squares that begin in [x, x + side) × [y, y + side).
   void add_cell(const RowOffsetCosts& costs, int x, int y, int side) {
     Cell& cell = cells_[cell_count_++];
     cell = {position(x, side, costs.image.width), position(y, side, costs.image.height), {}};
@@ -82,7 +85,7 @@ class Search {
   double cost_of(const RowSurface& surface) const {
     double sum = 0;
     for (std::size_t i = 0; i < cell_count_; ++i)
-      sum += cells_[i].cost_of(surface.at(cells_[i].x, cells_[i].y) + surface.rows);
+      sum += cells_[i].cost_of(surface.at(cells_[i].x, cells_[i].y) + surface.highest);
     const auto& c = surface.c;
     return sum + curvature_cost * mean_ * (std::abs(c[3]) + std::abs(c[4]) + std::abs(c[5]));
   }
@@ -96,20 +99,14 @@ class Search {
 
 }  // namespace
 
-double RowSurface::at(double x, double y) const {
-  const double v =
-      c[0] + c[1] * x + c[2] * y + c[3] * (x * x - 1.0 / 3) + c[4] * x * y + c[5] * (y * y - 1.0 / 3);
-  return std::clamp<double>(v, -rows, rows);
-}
-
 RowSurface fit_row_surface(const RowOffsetCosts& costs) {
   Search search(costs);
   const double quarter = costs.rows / 4.0;
   for (int level = -4; level <= 4; ++level) {
     for (int i = -2; i <= 2; ++i) {
       for (int j = -2; j <= 2; ++j) {
-        search.consider({costs.rows, {quarter * level, 2 * quarter * i, 2 * quarter * j}});
-        search.consider({costs.rows, {quarter * level, 0, 0, 4 * quarter * i, 0, 4 * quarter * j}});
+        search.consider({quarter * level, 2 * quarter * i, 2 * quarter * j});
+        search.consider({quarter * level, 0, 0, 4 * quarter * i, 0, 4 * quarter * j});
       }
     }
   }
@@ -118,4 +115,4 @@ RowSurface fit_row_surface(const RowOffsetCosts& costs) {
   return search.best();
 }
 
-}  // namespace parallax::data_cost
+}  // namespace parallax::rows

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "matchers/belief_propagation/row_alignment.h"
+#include "rows/row_alignment.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
-#include <utility>
 
 #include "core/copy_rows.h"
 #include "core/gray.h"
-#include "refine/refine.h"
+#include "rows/least_squares.h"
 
-namespace parallax::belief_propagation {
+namespace parallax::rows {
 namespace {
 
 // v is measured at every eighth pixel of every eighth row, at least `border` pixels from the border.
 constexpr int grid_step = 8;
 constexpr int border = 8;
 constexpr int radius = 4;  // of the windows that are compared
+constexpr float unknown = std::numeric_limits<float>::infinity();
 constexpr int window_pixels = (2 * radius + 1) * (2 * radius + 1);
 constexpr int reach = 2;  // rows up and down
 
@@ -28,12 +27,10 @@ constexpr int least_texture = 2;
 constexpr double worst_difference = 0.4;
 constexpr double least_rise = 0.1;
 constexpr int least_measured = 50;
-// v is quadratic, linear or constant, depending on the variance of the places where it was measured, in the direction
-// in which it is smallest, relative to that of places all over the image.
+// v is quadratic, linear or constant, depending on the variance of the places where it was measured, in the
+// direction in which it is smallest, relative to that of places all over the image.
 constexpr double least_spread_quadratic = 0.4, least_spread_linear = 0.1;
-// Least squares with residuals r weighted by 1/max(|r|, 0.1), from one round to the next.
 constexpr int fitting_rounds = 10;
-constexpr double least_residual = 0.1;
 // Rows are aligned already if the root mean square of v, where it was measured, is below this.
 constexpr double negligible = 0.07;
 
@@ -41,21 +38,18 @@ constexpr double negligible = 0.07;
 constexpr int fractions = 64;
 constexpr int weight_bits = 12;
 
-using Terms = std::array<double, 6>;
+// 1, x, y, x², x·y, y²
+using Terms = Vector<6>;
+// Added to the diagonal of the normal equations.
+constexpr Terms diagonal{1e-6, 4e-6, 4e-6, 16e-6, 16e-6, 16e-6};
 
-Terms terms_at(Size size, double x, double y) {
-  const double xi = x / size.width - 0.5, eta = y / size.height - 0.5;
-  return {1, xi, eta, xi * eta, xi * xi, eta * eta};
-}
-
-double product(const Terms& coefficients, const Terms& terms) {
-  double sum = 0;
-  for (std::size_t i = 0; i < terms.size(); ++i) sum += coefficients[i] * terms[i];
-  return sum;
+Terms terms_at(Size size, double column, double row) {
+  const double x = position(column, size.width), y = position(row, size.height);
+  return {1, x, y, x * x, x * y, y * y};
 }
 
 // How many terms can be fitted to places of this spread.
-std::size_t terms_for(double spread) {
+int terms_for(double spread) {
   return spread >= least_spread_quadratic ? 6 : spread >= least_spread_linear ? 3 : 1;
 }
 
@@ -98,20 +92,20 @@ bool is_textured(View<const std::uint8_t> gray, int x, int y) {
 }
 
 // The lowest point of a V whose sides are equally steep through the differences at offsets of −reach…reach
-// rows; `no_value` if they have no clear lowest point.
+// rows; `unknown` if they have no clear lowest point.
 float lowest_point(const std::array<double, 2 * reach + 1>& differences) {
   std::size_t best = 1;
   for (std::size_t k = 2; k + 1 < differences.size(); ++k)
     if (differences[k] < differences[best]) best = k;
   const double before = differences[best - 1], after = differences[best + 1];
   const double rise = std::max(before, after) - differences[best];
-  if (differences[best] > worst_difference || 2 * rise < least_rise) return refine::no_value;
+  if (differences[best] > worst_difference || 2 * rise < least_rise) return unknown;
   return static_cast<float>(static_cast<int>(best) - reach + (before - after) / (2 * rise));
 }
 
 // The offset of the rows of a pixel (x, y) of the left image, whose column in the right one is u.
 float measure(View<const std::uint8_t> left, View<const std::uint8_t> right, int x, int y, float u) {
-  if (!is_textured(left, x, y)) return refine::no_value;
+  if (!is_textured(left, x, y)) return unknown;
   const auto column = static_cast<int>(std::floor(u));
   const double fraction = static_cast<double>(u) - column;
   const Patch here([&](int i, int j) { return left.at(x + i, y + j); });
@@ -130,58 +124,23 @@ float measure(View<const std::uint8_t> left, View<const std::uint8_t> right, int
 class Spread {
  public:
   void add(const Terms& terms) {
-    const double xi = terms[1], eta = terms[2];
     ++count_;
-    x_ += xi;
-    y_ += eta;
-    xx_ += xi * xi;
-    xy_ += xi * eta;
-    yy_ += eta * eta;
+    x_ += terms[1];
+    y_ += terms[2];
+    xx_ += terms[3];
+    xy_ += terms[4];
+    yy_ += terms[5];
   }
 
-  // The smaller eigenvalue of the covariance matrix; that of the image is 1/12.
+  // The smaller eigenvalue of the covariance matrix; that of the image is 1/3.
   double smallest() const {
     const double x = x_ / count_, y = y_ / count_;
     const double xx = xx_ / count_ - x * x, xy = xy_ / count_ - x * y, yy = yy_ / count_ - y * y;
-    return 12 * ((xx + yy) / 2 - std::hypot((xx - yy) / 2, xy));
+    return 3 * ((xx + yy) / 2 - std::hypot((xx - yy) / 2, xy));
   }
 
  private:
   double count_ = 0, x_ = 0, y_ = 0, xx_ = 0, xy_ = 0, yy_ = 0;
-};
-
-// The normal equations of weighted least squares, for the first `count` terms.
-class Equations {
- public:
-  explicit Equations(std::size_t count) : count_(count) {}
-
-  void add(const Terms& terms, double value, double weight) {
-    for (std::size_t i = 0; i < count_; ++i) {
-      for (std::size_t j = 0; j < count_; ++j) rows_[i][j] += weight * terms[i] * terms[j];
-      rows_[i][count_] += weight * terms[i] * value;
-    }
-  }
-
-  // By Gaussian elimination. A small diagonal keeps them solvable.
-  Terms solution() {
-    for (std::size_t i = 0; i < count_; ++i) rows_[i][i] += 1e-6;
-    for (std::size_t i = 0; i < count_; ++i)
-      for (std::size_t k = i + 1; k < count_; ++k) {
-        const double factor = rows_[k][i] / rows_[i][i];
-        for (std::size_t j = i; j <= count_; ++j) rows_[k][j] -= factor * rows_[i][j];
-      }
-    Terms solution{};
-    for (std::size_t i = count_; i-- > 0;) {
-      double sum = rows_[i][count_];
-      for (std::size_t j = i + 1; j < count_; ++j) sum -= rows_[i][j] * solution[j];
-      solution[i] = sum / rows_[i][i];
-    }
-    return solution;
-  }
-
- private:
-  std::size_t count_;
-  std::array<std::array<double, std::tuple_size_v<Terms> + 1>, std::tuple_size_v<Terms>> rows_{};
 };
 
 // Catmull-Rom weights of four rows, in 1/2^weight_bits.
@@ -197,10 +156,6 @@ std::array<int, 4> weights_of(int fraction) {
 }
 
 }  // namespace
-
-double offset_at(const RowOffset& offset, Size size, double x, double y) {
-  return std::clamp(product(offset.coefficients, terms_at(size, x, y)), offset.lowest, offset.highest);
-}
 
 RowAlignment::RowAlignment(const ImageFormat& format)
     : format_(format),
@@ -236,10 +191,10 @@ void RowAlignment::measure_row(const DisparityMap& map, int row) const {
   for (int i = 0; i < grid_.width; ++i) {
     const int x = border + i * grid_step;
     const float u = static_cast<float>(x) - map.disparity.at(x, y);
-    const bool is_usable = map.status.at(x, y) == refine::code(Status::matched) &&
+    const bool is_usable = map.status.at(x, y) == static_cast<std::uint8_t>(Status::matched) &&
                            u >= static_cast<float>(border) &&
                            u < static_cast<float>(format_.size.width - border);
-    measured_.at(i, row) = {u, is_usable ? measure(gray_[0], gray_[1], x, y, u) : refine::no_value};
+    measured_.at(i, row) = {u, is_usable ? measure(gray_[0], gray_[1], x, y, u) : unknown};
   }
 }
 
@@ -249,14 +204,14 @@ void RowAlignment::for_measured(const Each& each) const {
   for (int row = 0; row < grid_.height; ++row)
     for (int i = 0; i < grid_.width; ++i) {
       const MeasuredOffset& measured = measured_.at(i, row);
-      if (!refine::has_value(measured.rows)) continue;
+      if (measured.rows == unknown) continue;
       each(terms_at(format_.size, static_cast<double>(measured.column), border + row * grid_step),
            static_cast<double>(measured.rows));
     }
 }
 
 void RowAlignment::fit() {
-  offset_ = {};
+  surface_ = {format_.size};
   int count = 0;
   Spread spread;
   for_measured([&](const Terms& terms, double) {
@@ -264,15 +219,16 @@ void RowAlignment::fit() {
     ++count;
   });
   if (count < least_measured) return;
-  const std::size_t fitted = terms_for(spread.smallest());
-  for (int round = 0; round < fitting_rounds; ++round) {
-    Equations equations(fitted);
-    for_measured([&](const Terms& terms, double rows) {
-      const double residual = std::abs(rows - product(offset_.coefficients, terms));
-      equations.add(terms, rows, round == 0 ? 1 : 1 / std::max(least_residual, residual));
+  const auto fitted = terms_for(spread.smallest());
+  const auto found = least_absolute<6>(fitting_rounds, diagonal, [&](const auto& add) {
+    for_measured([&](Terms terms, double rows) {
+      std::fill(terms.begin() + fitted, terms.end(), 0.0);
+      add(terms, rows);
     });
-    offset_.coefficients = equations.solution();
-  }
+  });
+  if (!found) return;
+  const auto [a, b, c, d, e, f] = *found;
+  surface_.c = {a + (d + f) / 3, b, c, d, e, f};
 }
 
 // Limits v to its range at the measured places. Returns its mean square there.
@@ -280,15 +236,15 @@ double RowAlignment::limit() {
   double lowest = std::numeric_limits<double>::max(), highest = -lowest, squares = 0;
   int count = 0;
   for_measured([&](const Terms& terms, double) {
-    const double rows = product(offset_.coefficients, terms);
+    const double rows = surface_.at(terms[1], terms[2]);
     lowest = std::min(lowest, rows);
     highest = std::max(highest, rows);
     squares += rows * rows;
     ++count;
   });
   if (count == 0) return 0;
-  offset_.lowest = lowest;
-  offset_.highest = highest;
+  surface_.lowest = lowest;
+  surface_.highest = highest;
   return squares / count;
 }
 
@@ -304,8 +260,7 @@ void RowAlignment::move_row(const ImageView& right, View<const std::uint8_t> mas
   Value* to =
       reinterpret_cast<Value*>(moved_) + static_cast<std::ptrdiff_t>(y) * format_.size.width * channels;
   for (int x = 0; x < format_.size.width; ++x) {
-    const auto place =
-        static_cast<int>(std::lround((y + offset_at(offset_, format_.size, x, y)) * fractions));
+    const auto place = static_cast<int>(std::lround((y + surface_.at_pixel(x, y)) * fractions));
     const int above = place >> 6;
     const std::array<int, 4>& weight = weights[static_cast<std::size_t>(place & (fractions - 1))];
     const Value* from[4];
@@ -339,61 +294,4 @@ StereoPair RowAlignment::aligned(const StereoPair& pair, const Workers& workers)
   return aligned;
 }
 
-namespace {
-
-class AlignedPlan final : public detail::Plan {
- public:
-  AlignedPlan(std::unique_ptr<detail::Plan> plan, const ImageFormat& format, int threads)
-      : plan_(std::move(plan)), workers_(threads), alignment_(format) {
-    alignment_.reserve(arena_);
-  }
-
-  std::size_t memory_bytes() const override { return plan_->memory_bytes() + arena_.bytes(); }
-  bool tells_confidence() const override { return plan_->tells_confidence(); }
-
-  void allocate() override {
-    plan_->allocate();
-    arena_.allocate();
-    alignment_.reserve(arena_);
-  }
-
-  void run(const StereoPair& pair, const DisparityMap& map) override {
-    detail::StageClock clock(stage_times);
-    match(pair, map, clock);
-    const bool is_misaligned = alignment_.find(pair, map, workers_);
-    const StereoPair aligned = is_misaligned ? alignment_.aligned(pair, workers_) : pair;
-    clock.finish("align_rows");
-    if (is_misaligned) match(aligned, map, clock);
-  }
-
- private:
-  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) {
-    plan_->run(pair, map);
-    for (const StageTime& stage : plan_->stage_times) add(stage);
-    clock.restart();
-  }
-
-  // A stage of both matches has one entry, with the sum of its times.
-  void add(const StageTime& time) {
-    for (StageTime& known : stage_times)
-      if (std::strcmp(known.stage, time.stage) == 0) {
-        known.milliseconds += time.milliseconds;
-        return;
-      }
-    stage_times.push_back(time);
-  }
-
-  std::unique_ptr<detail::Plan> plan_;
-  Workers workers_;
-  RowAlignment alignment_;
-  Arena arena_;
-};
-
-}  // namespace
-
-std::unique_ptr<detail::Plan> with_aligned_rows(std::unique_ptr<detail::Plan> plan, const ImageFormat& format,
-                                                int threads) {
-  return std::make_unique<AlignedPlan>(std::move(plan), format, threads);
-}
-
-}  // namespace parallax::belief_propagation
+}  // namespace parallax::rows
