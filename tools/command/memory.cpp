@@ -4,6 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "parallax/matcher.h"
+
 namespace parallax::tool {
 
 std::string memory_text(std::size_t bytes) {
@@ -15,6 +17,11 @@ std::string memory_text(std::size_t bytes) {
   text.precision(unit == 0 ? 0 : 1);
   text << std::fixed << value << " " << units[unit];
   return text.str();
+}
+
+std::size_t memory_limit(std::size_t max_memory) {
+  // Leaves an eighth to the system and other programs.
+  return max_memory > 0 ? max_memory : whole_memory() / 8 * 7;
 }
 
 // Measured, and rounded up generously; docs/tiles.md says how.

@@ -19,10 +19,10 @@ namespace {
 }
 
 // The projection matrix of a rectified camera, row by row: 3 rows of 4.
-using Projection = std::array<double, 12>;
+using ProjectionMatrix = std::array<double, 12>;
 
-Projection projection_in(const StoredMatrix& matrix, const std::string& key, const std::string& name) {
-  Projection projection;
+ProjectionMatrix projection_in(const StoredMatrix& matrix, const std::string& key, const std::string& name) {
+  ProjectionMatrix projection;
   if (matrix.rows != 3 || matrix.columns != 4 || matrix.values.size() != projection.size())
     fail(name, " has no 3×4 matrices P1 and P2: give the stereo calibration that stereoRectify() computed");
   for (std::size_t i = 0; i < projection.size(); ++i) {
@@ -33,8 +33,8 @@ Projection projection_in(const StoredMatrix& matrix, const std::string& key, con
 }
 
 Calibration calibration_in(const StoredDocument& document, const std::string& name) {
-  const Projection left = projection_in(document.matrix("P1"), "P1", name);
-  const Projection right = projection_in(document.matrix("P2"), "P2", name);
+  const ProjectionMatrix left = projection_in(document.matrix("P1"), "P1", name);
+  const ProjectionMatrix right = projection_in(document.matrix("P2"), "P2", name);
   constexpr int fx = 0, cx = 2, shift = 3, cy = 6;
   Calibration calibration;
   calibration.focal = left[fx];

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "tools/command/command_files.h"
+#include "tools/command/method_options.h"
+#include "tools/files/input.h"
 
 namespace parallax::tool {
 
@@ -24,6 +26,9 @@ struct ListedPair {
 // of the list. With `right`, both are folders, patterns, or pictures, as 'parallax match' takes them. No picture is opened.
 // \throws Error (file) for a list that cannot be read, naming the line; UsageError
 std::vector<ListedPair> list_pairs(const std::string& left, const std::string& right);
+
+// Takes the pictures of a listed pair, and what its entry says of others. \throws Error (argument) for a range that is wrong
+void take_listed(const ListedPair& listed, Input& input, Search& search);
 
 // "pair 3 (a/left.png)"
 std::string name_of(const ListedPair& pair);

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include "tools/command/json.h"
 
 namespace parallax::tool {
 

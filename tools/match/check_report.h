@@ -27,6 +27,9 @@ nlohmann::ordered_json check_json(const PairReport& report, const Calibration* c
 std::string depth_lines(const Calibration* calibration, const DisparityRange& range);
 void add_depths(const Calibration* calibration, const DisparityRange& range, nlohmann::ordered_json& json);
 
+// A line of a table for people, whose second column begins at `column`.
+std::string table_line(const std::string& what, const std::string& text, std::size_t column = 14);
+
 // "--min-disparity 0 --disparities 64"
 std::string range_options(const DisparityRange& range);
 

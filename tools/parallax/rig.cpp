@@ -4,9 +4,8 @@
 #include <iostream>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/command/command_files.h"
+#include "tools/command/json.h"
 #include "tools/command/options.h"
 #include "tools/command/output_files.h"
 #include "tools/files/rigs/format.h"

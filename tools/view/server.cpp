@@ -12,12 +12,12 @@
 #include <span>
 
 #include <httplib.h>
-#include <nlohmann/json.hpp>
 #include <sys/socket.h>
 
 #include "parallax/check.h"
 #include "parallax/cost_curve.h"
 
+#include "tools/command/json.h"
 #include "tools/match/check_report.h"
 #include "tools/view/assets.h"
 #include "tools/view/connection_threads.h"

@@ -15,7 +15,8 @@
 
 #include "parallax/tiles.h"
 
-#include "tools/match/match.h"
+#include "tools/command/method_options.h"
+#include "tools/files/input.h"
 
 namespace parallax::tool {
 
@@ -51,9 +52,18 @@ struct PlannedPair {
   std::string output;
 };
 
+// A pair that is to be matched in tiles, or what many pairs share.
+struct TiledPair {
+  Input input;
+  Search search;
+  std::string output;
+  TileOptions tiles = {};
+};
+
 struct Job {
-  // Common to all pairs; pictures, masks, output and search range are those of the pairs and their cuts.
-  MatchRequest request;
+  // Common to all pairs; their ranges of disparities are those of their cuts.
+  Search search;
+  TileOptions tiling;
   int threads = 1;     // of the cpu device, as planned for
   std::string folder;  // of the results: a name beside the file of the job; "." = its own folder
   std::vector<PairCut> cuts;
@@ -74,7 +84,8 @@ PathMaps parse_path_maps(const std::vector<std::string>& texts);
 // What all pairs of a job that was read share.
 struct JobHead {
   std::string path;  // of the file
-  MatchRequest request;
+  Search search;
+  TileOptions tiling;
   int threads = 1;
   std::string folder;       // of the results, on this machine
   std::string fingerprint;  // marks results as belonging to this job
@@ -128,7 +139,7 @@ class JobFile {
   mutable std::vector<std::shared_ptr<const PairCut>> cuts_;
 };
 
-// For a job of one pair. \throws Error (file) naming the difference if a settled request is for something else
-void check_same_job(const JobFile& file, const MatchRequest& request, const ImageFormat& format);
+// For a job of one pair. \throws Error (file) naming the difference if a settled pair is another one
+void check_same_job(const JobFile& file, const TiledPair& pair, const ImageFormat& format);
 
 }  // namespace parallax::tool

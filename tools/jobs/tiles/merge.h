@@ -22,4 +22,8 @@ struct StitchedMap {
 // completely or not at all. \throws Error (file)
 StitchedMap stitch_tiles(const PairJob& job, const std::string& rows_off = "");
 
+// Merges the pairs from first to last whose tiles are all matched; complains of the others. Removes the results of tiles, unless
+// they are kept, or other processes work there. Returns the exit status.
+int merge_pairs(const JobFile& file, int first, int last, bool keep);
+
 }  // namespace parallax::tool
