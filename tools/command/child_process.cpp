@@ -105,7 +105,8 @@ std::size_t ChildProcess::read(std::size_t stream, std::span<std::byte> bytes) {
   return length;
 }
 
-// Until the stream has bytes or ends. The program may not get there before it has written another stream, whose pipe is full.
+// Until the stream has bytes or ends. The program may not get there before it has written another stream,
+// whose pipe is full.
 void ChildProcess::wait_for(std::size_t stream) {
   std::vector<pollfd> polled;
   for (const int end : ends_) polled.push_back({end, POLLIN, 0});

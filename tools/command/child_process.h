@@ -28,8 +28,8 @@ class ChildProcess {
   // Kills the program if it is still running.
   ~ChildProcess();
 
-  // Returns the number of bytes read; fewer than requested only at the end of the stream. The program may write its
-  // streams in any order: meanwhile, the others are read and kept.
+  // Returns the number of bytes read; fewer than requested only at the end of the stream. The program may
+  // write its streams in any order: meanwhile, the others are read and kept.
   std::size_t read(std::size_t stream, std::span<std::byte> bytes);
   std::string read_all(std::size_t stream);
   // Returns whether the program accepted all bytes.

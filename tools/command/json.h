@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// nlohmann-json, for files that read or write JSON; headers include <nlohmann/json_fwd.hpp>. Its parser and its writer are
-// compiled once, in json.cpp.
+// nlohmann-json, for files that read or write JSON; headers include <nlohmann/json_fwd.hpp>. Its parser and
+// its writer are compiled once, in json.cpp.
 #pragma once
 
 #include <string>

@@ -45,7 +45,8 @@ std::string methods_with(bool Capabilities::*capability);
 // The words that set a parameter: "--levels", "4", or "--no-sub-pixel" for a value that is missing.
 std::vector<std::string> option_words(const ParameterInfo& parameter, const std::string& value);
 
-// Adds options for the parameters of a method, but for those of these names; their current values are the defaults.
+// Adds options for the parameters of a method, but for those of these names; their current values are the
+// defaults.
 void add_method_options(Options& options, MatcherParameters& parameters,
                         std::span<const std::string_view> without = {});
 // Call after parsing: resolves options that affect each other. \throws UsageError
@@ -83,12 +84,14 @@ void add_search_options(Options& options, Search& search);
 // Call after parsing. \throws UsageError
 void settle_search(const Options& options, Search& search);
 
-// Removes "--disparities auto" from the arguments, as the option of a method takes numbers only; returns whether it was there.
+// Removes "--disparities auto" from the arguments, as the option of a method takes numbers only; returns
+// whether it was there.
 bool take_automatic_range(Arguments& arguments);
 // \throws UsageError for an option that contradicts --disparities auto
 void check_automatic_range(const Options& options, const Search& search);
 
-// Parses a --device that may name several. \throws Error (argument), or Error (device) as parse_devices() does
+// Parses a --device that may name several. \throws Error (argument), or Error (device) as parse_devices()
+// does
 void settle_devices(Search& search);
 
 }  // namespace parallax::tool

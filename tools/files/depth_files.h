@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that need the geometry of the cameras: depths in metres; points and meshes in the unit of the baseline.
+// Files that need the geometry of the cameras: depths in metres; points and meshes in the unit of the
+// baseline.
 #pragma once
 
 #include <cstddef>

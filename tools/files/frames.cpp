@@ -94,7 +94,8 @@ class PictureFrames : public FrameSource {
   PairForm form_;
 };
 
-// The files of one side, and by what they are paired: in a folder their names, with wildcards what these stand for.
+// The files of one side, and by what they are paired: in a folder their names, with wildcards what these
+// stand for.
 struct Side {
   struct File {
     std::string key;
@@ -136,8 +137,8 @@ struct Side {
   }
 };
 
-// Sides with the same keys are paired by key; sides with entirely different keys are paired in order. A partial overlap
-// means that pictures are missing on each side.
+// Sides with the same keys are paired by key; sides with entirely different keys are paired in order. A
+// partial overlap means that pictures are missing on each side.
 void check_keys(const Side& left, const Side& right) {
   if (left.files.size() != right.files.size())
     throw Error(ErrorCategory::file, left.name + " contains " + std::to_string(left.files.size()) +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several threads take pairs from the list, one at a time, and read, match and write each: while a matcher has a pair,
-// others are read and written. Results are told in the order of the list.
+// Several threads take pairs from the list, one at a time, and read, match and write each: while a matcher
+// has a pair, others are read and written. Results are told in the order of the list.
 
 #include <algorithm>
 #include <array>

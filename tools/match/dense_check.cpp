@@ -15,8 +15,8 @@ namespace {
 
 constexpr int least_rows = 2, most_rows = 16;
 
-// The opinions agree if this share of the row offsets is this close to the corners' model, in pixels. Row offsets
-// between two rows are drawn to the nearer one, by up to some 0.25 px.
+// The opinions agree if this share of the row offsets is this close to the corners' model, in pixels. Row
+// offsets between two rows are drawn to the nearer one, by up to some 0.25 px.
 constexpr double near_model = 0.5, agreeing_share = 0.8;
 
 // Fewer pixels say nothing about a picture.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is matched, how, and what is written: the parts of a request, of which each command has those that it needs.
+// What is matched, how, and what is written: the parts of a request, of which each command has those that it
+// needs.
 #pragma once
 
 #include <array>

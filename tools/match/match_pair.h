@@ -32,7 +32,8 @@ class PairMatch {
   std::optional<Truth> truth_;
 };
 
-// Replaces --disparities auto by the range that the pair shows, and prints it. \throws Error (file) where it shows none
+// Replaces --disparities auto by the range that the pair shows, and prints it. \throws Error (file) where it
+// shows none
 void find_range(MatchRequest& request);
 
 // Memory of a pixel of both pictures and the map, with one further copy while decoding or encoding.

@@ -239,8 +239,8 @@ int repair_and_report(const RepairRequest& request, const Input& pair, FrameSour
 
 namespace {
 
-// Without a rig, the left picture is kept if moving the right one is nearly as good as moving both: then the map is in the
-// frame of the left picture as it is, and a calibration still holds.
+// Without a rig, the left picture is kept if moving the right one is nearly as good as moving both: then the
+// map is in the frame of the left picture as it is, and a calibration still holds.
 RepairedPair repair_for_match(const Input& input, int threads, FrameSource* frames) {
   constexpr double nearly = 1.5;
   const std::optional<Rig> rig = rig_of(input.rig, {});

@@ -138,7 +138,8 @@ std::string python(const Scene& scene, const Settings& settings, const Nearest& 
   return text + ")\n";
 }
 
-// Uses what the program has: the views left, right, disparity, status, and masks or a rig where the match has them.
+// Uses what the program has: the views left, right, disparity, status, and masks or a rig where the match has
+// them.
 std::string cpp(const tool::Input& input, const Settings& settings, const Nearest& nearest) {
   std::string text = "parallax::MatcherParameters parameters = parallax::preset(" +
                      quoted(method_name(*settings.parameters)) + ", " + quoted(nearest.preset) + ");\n";

@@ -46,7 +46,8 @@ struct SceneRequest {
 
 class Scene {
  public:
-  // Reads the first frame. Settles the range of disparities: as given, as the calibration says, or as the pair shows.
+  // Reads the first frame. Settles the range of disparities: as given, as the calibration says, or as the
+  // pair shows.
   // \throws UsageError, Error
   explicit Scene(const SceneRequest& request);
 

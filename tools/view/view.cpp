@@ -82,7 +82,8 @@ ViewRequest parse_view(const tool::Arguments& given) {
 
 namespace tool {
 
-// The server is a program of its own, so that the libraries that it needs do not slow down every start of this one.
+// The server is a program of its own, so that the libraries that it needs do not slow down every start of
+// this one.
 int view_command(const Arguments& arguments) {
   view::parse_view(arguments);
   const std::string program =

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job of many pairs and how each of them is cut into tiles, stored in a file. Any process, on any machine, can read it and
-// match tiles of it, or merge them.
+// A job of many pairs and how each of them is cut into tiles, stored in a file. Any process, on any machine,
+// can read it and match tiles of it, or merge them.
 //
-// The file is one of JSON lines: a head, the ways in which pairs are cut, and the pairs. Only the lines that are needed are
-// parsed. Tiles are numbered over all pairs; a pair that fits is one tile.
+// The file is one of JSON lines: a head, the ways in which pairs are cut, and the pairs. Only the lines that
+// are needed are parsed. Tiles are numbered over all pairs; a pair that fits is one tile.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,8 @@ struct PlannedFile {
 
 // Size and time, and the hash if it is wanted. \throws Error (file)
 PlannedFile describe_file(const std::string& path, bool with_hash);
-// `plan`: the file of the job. A file of the same size and time is trusted, unless `verify`; otherwise its content counts.
+// `plan`: the file of the job. A file of the same size and time is trusted, unless `verify`; otherwise its
+// content counts.
 // \throws Error (file) naming a file that has changed
 void check_unchanged(const PlannedFile& file, const std::string& plan, bool verify);
 
@@ -76,7 +77,8 @@ struct Job {
 // Paths below the folder of the file are stored relative to it. \throws Error (file)
 void write_job(const Job& job, const std::string& path);
 
-// Where files of a plan are on this machine: of the paths that begin with the first, the first is replaced by the second.
+// Where files of a plan are on this machine: of the paths that begin with the first, the first is replaced by
+// the second.
 using PathMaps = std::vector<std::pair<std::string, std::string>>;
 // Of texts "FROM=TO". \throws UsageError
 PathMaps parse_path_maps(const std::vector<std::string>& texts);
@@ -107,7 +109,8 @@ struct PairJob {
   int number_of(const Tile& tile) const { return first_tile + tile.number; }
   // As check_unchanged() does.
   void check_inputs(bool verify) const;
-  // Paths may have become the same file since the plan was made. \throws UsageError if the output is a file that is read
+  // Paths may have become the same file since the plan was made. \throws UsageError if the output is a file
+  // that is read
   void check_names() const;
 };
 

@@ -268,9 +268,9 @@ class Merge {
   int status_ = done, undone_ = 0;
 };
 
-// A map that takes the place of `target`, the output or a file beside it, once it is complete. Two processes may merge the same
-// tiles: each writes its own file, in the folder of the tiles where that is the output's own; other folders may lie on another
-// disk, from which a file cannot be renamed.
+// A map that takes the place of `target`, the output or a file beside it, once it is complete. Two processes
+// may merge the same tiles: each writes its own file, in the folder of the tiles where that is the output's
+// own; other folders may lie on another disk, from which a file cannot be renamed.
 class MapFile {
  public:
   MapFile(const PairJob& job, const std::string& output, const std::string& target, const std::string& name)

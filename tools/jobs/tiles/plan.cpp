@@ -107,8 +107,8 @@ void check_is_file(const std::string& output) {
 }
 
 // Whether two tiles at once may be faster than one: one is matched while the other is read or written, which
-// is a third of the time of block and census matching on a processor. Tiles of a plan share a matcher; others have one each,
-// and so not a given number of threads in all.
+// is a third of the time of block and census matching on a processor. Tiles of a plan share a matcher; others
+// have one each, and so not a given number of threads in all.
 bool two_may_pay(const Search& search, const Device& device, bool one_matcher) {
   if (one_matcher) return true;
   return device.kind == DeviceKind::cpu && !capabilities(search.method).approximate_tiles &&
@@ -257,7 +257,8 @@ bool fits_device(const TiledPair& pair, const Device& device, const ImageFormat&
   }
 }
 
-// Pictures that are read and written while another pair is matched take little beside the matcher, or are as few as possible.
+// Pictures that are read and written while another pair is matched take little beside the matcher, or are as
+// few as possible.
 int pairs_at_once(std::size_t bytes_of_pair, std::size_t room) {
   constexpr std::size_t little = 256 * mebibyte, most = 16;
   const std::size_t many = std::clamp<std::size_t>(little / bytes_of_pair, 2, most);

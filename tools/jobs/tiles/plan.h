@@ -30,7 +30,8 @@ struct PairRequest {
 // \throws UsageError if it cannot be matched, Error (file) if pictures are unreadable or differ
 PairRequest settle_pair(const TiledPair& pair, bool with_hash, bool decode);
 
-// \throws UsageError for an obstacle to tiles, Error (memory) for an output that needs the whole map where it does not fit
+// \throws UsageError for an obstacle to tiles, Error (memory) for an output that needs the whole map where it
+// does not fit
 void check_in_tiles(const PairRequest& request);
 // \throws Error (memory), with this remedy, if the whole map does not fit, which `what` needs
 void check_whole_map_fits(const PairRequest& request, const std::string& what, const std::string& remedy);
@@ -43,7 +44,8 @@ inline std::string folder_of_tiles(const PairRequest& request) {
   return request.pair.output + ".tiles";
 }
 
-// A job of one pair in tiles, for a match by this process. \throws Error (memory) with the smallest sufficient limit
+// A job of one pair in tiles, for a match by this process. \throws Error (memory) with the smallest
+// sufficient limit
 Job plan_in_tiles(const PairRequest& request);
 
 // What 'parallax plan' was asked for.

@@ -8,8 +8,9 @@
 
 namespace parallax::tool {
 
-// `ranges`: numbers of tiles, such as 0-19,40, or "-" to read them from standard input, line by line. Prints a line of JSON for
-// each tile, and adds it to the log of the job. Returns the exit status. \throws UsageError for other ranges, Error
+// `ranges`: numbers of tiles, such as 0-19,40, or "-" to read them from standard input, line by line. Prints
+// a line of JSON for each tile, and adds it to the log of the job. Returns the exit status. \throws
+// UsageError for other ranges, Error
 int match_tiles(const JobFile& file, const TileRun& run, const std::string& ranges);
 
 }  // namespace parallax::tool

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 'parallax bench --suite middlebury|kitti|eth3d': a method over a public benchmark, in the benchmark's figures.
+// 'parallax bench --suite middlebury|kitti|eth3d': a method over a public benchmark, in the benchmark's
+// figures.
 #include "tools/parallax/scoreboards/bench.h"
 
 #include <algorithm>
