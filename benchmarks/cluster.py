@@ -60,8 +60,6 @@ def measure(command, folder, cluster):
         taken, milliseconds = seconds("submit", "--slurm", "--chunk", chunk)
         tasks = 1 + int(pathlib.Path(f"{plan}.jobs/tiles.sh").read_text().split("--array=0-")[1].split()[0])
         print(f"| `--slurm --chunk {chunk}` | {tasks} | {taken:.1f} | {milliseconds:.0f} |", flush=True)
-    taken, milliseconds = seconds("submit", "--local", 2, "--threads", 1)
-    print(f"| `--local 2 --threads 1` | | {taken:.1f} | {milliseconds:.0f} |", flush=True)
     make_plan()
     begin = time.monotonic()
     parallax("match", "--plan", plan, "--tile", f"0-{tiles - 1}", "--threads", 2)

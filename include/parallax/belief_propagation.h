@@ -25,7 +25,7 @@ namespace parallax {
 /// Gray levels are those of 8-bit images; 256 values of a 16-bit image are one gray level.
 ///
 /// Presets of the method "bp":
-/// - `default`: the best mean error on the Middlebury pairs of docs/belief_propagation.md;
+/// - `default`: the best mean error on the Middlebury pairs of docs/reference/belief_propagation.md;
 /// - `accurate`: the same with `align_rows` and a weighted median of 7: fewer errors, in about twice the time; not in
 ///   tiles;
 /// - `grauer-gray-2010`: Grauer-Gray & Cavazos 2010: 15 labels for tsukuba, 10 iterations, σ 1;

@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "tools/match/match.h"
+#include "tools/parallax/match.h"
 
 // The input has one argument a line. Accepted arguments must be valid.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -18,8 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   arguments.push_back(argument);
   try {
-    const parallax::tool::MatchRequest request = parallax::tool::parse_match(arguments);
-    request.parameters.validate();
+    parallax::tool::parse_match(arguments).match.search.parameters.validate();
   } catch (const parallax::tool::UsageError&) {
   } catch (const parallax::tool::HelpRequest&) {
   } catch (const parallax::Error& error) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""'parallax submit' with a real SLURM, and with processes of this machine. No test depends on how fast anything is: each waits for
+"""'parallax submit' with a real SLURM. No test depends on how fast anything is: each waits for
 a state, and what must be hit in the middle is stopped there first."""
 import collections
 import json
@@ -265,66 +265,3 @@ def test_refusals_of_sbatch_are_one_line_and_nothing_is_left(cluster, tmp_path):
     _, said = job.submit("--chunk", 2, "--sbatch", "partition=nowhere", status=1)
     assert "nvalid partition" in said and said.count("\n") == 1
     assert not cluster.queue()
-
-
-# Without a scheduler.
-
-
-class Local:
-    """'parallax submit --local 2' in the background."""
-
-    def __init__(self, job, *options):
-        words = [COMMAND, "submit", "--local", "2", *map(str, options), job.plan]
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def wait(self):
-        """Returns the exit status and the text on standard error."""
-        said = self.process.communicate(timeout=300)[1]
-        return self.process.returncode, said
-
-
-def test_local_a_process_that_is_killed_is_replaced(tmp_path):
-    job = Job(tmp_path, *SLOW)
-    local = Local(job, "--chunk", 6)
-    send(job.stop_in_the_middle(), signal.SIGKILL)
-    status, said = local.wait()
-    assert status == 0 and "signal 9" in said and "again" in said, said
-    job.assert_merged()
-
-
-def test_local_without_retries_the_shortage_is_said(tmp_path):
-    job = Job(tmp_path, *SLOW)
-    local = Local(job, "--chunk", 6, "--retries", 0)
-    send(job.stop_in_the_middle(), signal.SIGKILL)
-    status, said = local.wait()
-    assert status == 75 and "signal 9" in said and said.count("\n") == 1, said
-    assert not job.output.exists()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_local_a_signal_ends_all_and_keeps_what_is_done(tmp_path, number):
-    job = Job(tmp_path, *SLOW)
-    local = Local(job, "--chunk", 6)
-    job.stop_in_the_middle()
-    kept = job.written()
-    local.process.send_signal(number)
-    # SIGTERM ends a stopped process only when it continues.
-    wait_for(lambda: not [send(each, signal.SIGCONT) for each in job.matches()])
-    status, said = local.wait()
-    assert status == -number and "the same command continues" in said, said
-    assert not list(job.results.glob("*.part"))
-    assert job.written().items() >= kept.items()
-    parallax("submit", "--local", 2, job.plan)
-    job.assert_merged()
-
-
-def test_local_processes_on_a_full_disk(tmp_path, small_disk):
-    job = Job(tmp_path)
-    job.results.symlink_to(small_disk)
-    fill(small_disk, 150_000)
-    _, said = parallax("submit", "--local", 2, "--retries", 1, job.plan, status=75)
-    assert "No space left" in said and "missing" in said and said.count("\n") == 2, said
-    assert 0 < len(job.tiles()) < 12
-    enlarge(small_disk)
-    parallax("submit", "--local", 2, job.plan)
-    job.assert_merged()

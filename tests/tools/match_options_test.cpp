@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/command/method_options.h"
-#include "tools/match/match.h"
+#include "tools/parallax/match.h"
 
 namespace parallax::tool {
 namespace {
 
-MatchRequest read(Arguments arguments) {
+MatchOptions read(Arguments arguments) {
   arguments.insert(arguments.begin(), {"left.png", "right.png"});
   return parse_match(arguments);
 }
@@ -22,21 +22,21 @@ Arguments words(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-BlockParameters block_of(const MatchRequest& request) {
-  return *request.parameters.get_if<BlockParameters>();
+Search search_of(const Arguments& arguments) {
+  return read(arguments).match.search;
 }
 
 BlockParameters block(const std::string& options) {
-  return block_of(read(words("--method block " + options)));
+  return *search_of(words("--method block " + options)).parameters.get_if<BlockParameters>();
 }
 
 BeliefPropagationParameters bp(const std::string& options) {
-  return *read(words("--method bp " + options)).parameters.get_if<BeliefPropagationParameters>();
+  return *search_of(words("--method bp " + options)).parameters.get_if<BeliefPropagationParameters>();
 }
 
 TEST(MatchOptionsTest, DefaultsAreThoseOfTheLibrary) {
   for (const std::string& method : list_methods())
-    EXPECT_EQ(to_json(read({"--method", method}).parameters), to_json(preset(method, "default")));
+    EXPECT_EQ(to_json(search_of({"--method", method}).parameters), to_json(preset(method, "default")));
 }
 
 // Another value that is valid on a command line.
@@ -71,23 +71,25 @@ TEST(MatchOptionsTest, EveryOptionReachesItsFieldAndNoOther) {
       std::replace(name.begin(), name.end(), '_', '-');
       if (parameter.kind == ParameterKind::flag) {
         set_parameter(expected, parameter.name, value == "true" ? "false" : "true");
-        EXPECT_EQ(to_json(read({"--method", method, (value == "true" ? "--no-" : "--") + name}).parameters),
-                  to_json(expected));
+        EXPECT_EQ(
+            to_json(search_of({"--method", method, (value == "true" ? "--no-" : "--") + name}).parameters),
+            to_json(expected));
         continue;
       }
       const std::string other = another_value(method, parameter, value);
       set_parameter(expected, parameter.name, other);
-      EXPECT_EQ(to_json(read({"--method", method, "--" + name, other}).parameters), to_json(expected))
+      EXPECT_EQ(to_json(search_of({"--method", method, "--" + name, other}).parameters), to_json(expected))
           << name;
       if (!parameter.optional) continue;
       set_parameter(expected, parameter.name, "none");
-      EXPECT_EQ(to_json(read({"--method", method, "--no-" + name}).parameters), to_json(expected)) << name;
+      EXPECT_EQ(to_json(search_of({"--method", method, "--no-" + name}).parameters), to_json(expected))
+          << name;
     }
 }
 
 TEST(MatchOptionsTest, TheMethodIsBpUnlessAnotherIsNamed) {
-  EXPECT_EQ(read({}).method, "bp");
-  EXPECT_EQ(read({}).parameters.get_if<BeliefPropagationParameters>()->levels,
+  EXPECT_EQ(search_of({}).method, "bp");
+  EXPECT_EQ(search_of({}).parameters.get_if<BeliefPropagationParameters>()->levels,
             BeliefPropagationParameters{}.levels);
 }
 
@@ -102,13 +104,14 @@ TEST(MatchOptionsTest, PresetsSetEverythingAndOptionsOverrideThem) {
 }
 
 TiledBeliefPropagationParameters tiled_bp(const std::string& options) {
-  return *read(words("--method tiled-bp " + options)).parameters.get_if<TiledBeliefPropagationParameters>();
+  return *search_of(words("--method tiled-bp " + options))
+              .parameters.get_if<TiledBeliefPropagationParameters>();
 }
 
 TEST(MatchOptionsTest, PresetsOfTheDesignContestFixTheRange) {
   EXPECT_EQ(tiled_bp("--preset memocode-2013").disparities, 16);
-  EXPECT_TRUE(read(words("--method tiled-bp --preset memocode-2013")).range_given);
-  EXPECT_FALSE(read(words("--method tiled-bp")).range_given);
+  EXPECT_TRUE(search_of(words("--method tiled-bp --preset memocode-2013")).range_given);
+  EXPECT_FALSE(search_of(words("--method tiled-bp")).range_given);
 }
 
 TEST(MatchOptionsTest, AFileOfCostsTakesThePlaceOfACost) {
@@ -116,7 +119,7 @@ TEST(MatchOptionsTest, AFileOfCostsTakesThePlaceOfACost) {
   EXPECT_EQ(tiled_bp("--cost-file costs.txt").disparities, 16);
   EXPECT_EQ(tiled_bp("--cost-file costs.txt --disparities 20").disparities, 20);
   EXPECT_EQ(bp("--cost-file costs.txt --preset grauer-gray-2010").disparities, 16);
-  EXPECT_TRUE(read(words("--method bp --cost-file costs.txt")).range_given);
+  EXPECT_TRUE(search_of(words("--method bp --cost-file costs.txt")).range_given);
   EXPECT_THROW(tiled_bp("--cost-file costs.txt --cost census"), UsageError);
   EXPECT_THROW(read(words("--method census --cost-file costs.txt")), UsageError);
 }
@@ -126,8 +129,8 @@ TEST(MatchOptionsTest, BeliefPropagationHasItsOwnPresets) {
   EXPECT_EQ(published.disparities, 15);
   EXPECT_EQ(published.iterations, 4);
   EXPECT_EQ(published.smoothing, 1.0f);
-  EXPECT_TRUE(read(words("--method bp --preset grauer-gray-2010")).range_given);
-  EXPECT_FALSE(read(words("--method bp --preset grauer-gray-2019")).range_given);
+  EXPECT_TRUE(search_of(words("--method bp --preset grauer-gray-2010")).range_given);
+  EXPECT_FALSE(search_of(words("--method bp --preset grauer-gray-2019")).range_given);
   EXPECT_THROW(read(words("--method bp --preset sad-full-row")), Error);
   EXPECT_THROW(block("--preset grauer-gray-2019"), Error);
 }
@@ -140,22 +143,22 @@ TEST(MatchOptionsTest, OptionsThatDoNotFitTogetherAreRefused) {
   EXPECT_THROW(bp("--cost volume"), UsageError);
   EXPECT_THROW(block("--levels 4"), UsageError);
   EXPECT_EQ(bp("--confidence sure.pfm --energy --json").levels, 5);
-  EXPECT_EQ(read({"--confidence", "sure.pfm"}).confidence, "sure.pfm");
+  EXPECT_EQ(read({"--confidence", "sure.pfm"}).match.outputs.confidence, "sure.pfm");
 }
 
 TEST(MatchOptionsTest, ConfigurationsAreNamesAndValues) {
-  EXPECT_TRUE(read({}).configuration.empty());
+  EXPECT_TRUE(search_of({}).configuration.empty());
   const TunedValues both{{"pixels_together", "8"}, {"ranges_per_thread", "2"}};
-  const MatchRequest request = read({"--configure", "pixels_together=4", "--configure", "ranges_per_thread=2",
-                                     "--configure=pixels_together=8"});
-  EXPECT_EQ(request.configuration, both);
+  const Search search = search_of({"--configure", "pixels_together=4", "--configure", "ranges_per_thread=2",
+                                   "--configure=pixels_together=8"});
+  EXPECT_EQ(search.configuration, both);
   for (const char* wrong : {"pixels_together", "=8", ""})
     EXPECT_THROW(read({"--configure", wrong}), UsageError) << wrong;
 }
 
 TEST(MatchOptionsTest, MemoryHasUnits) {
-  EXPECT_EQ(read({"--max-memory", "2G"}).max_memory, std::uint64_t{2} << 30);
-  EXPECT_EQ(read({"--max-memory", "512M"}).max_memory, std::uint64_t{512} << 20);
+  EXPECT_EQ(search_of({"--max-memory", "2G"}).max_memory, std::uint64_t{2} << 30);
+  EXPECT_EQ(search_of({"--max-memory", "512M"}).max_memory, std::uint64_t{512} << 20);
 }
 
 TEST(MatchOptionsTest, NumbersThatAreNoneAreRefused) {
@@ -165,7 +168,7 @@ TEST(MatchOptionsTest, NumbersThatAreNoneAreRefused) {
     EXPECT_THROW(eval_command({"a.pfm", "b.pfm", "--truth-scale", number}), UsageError) << number;
     EXPECT_THROW(tune_command({"--budget", number}), UsageError) << number;
   }
-  EXPECT_EQ(read({"--video", "v.avi", "--fps", "12.5"}).frames_per_second, 12.5);
+  EXPECT_EQ(read({"--video", "v.avi", "--fps", "12.5"}).video.frames_per_second, 12.5);
 }
 
 TEST(MatchOptionsTest, NumbersThatAreTooLargeAreRefused) {
@@ -175,7 +178,7 @@ TEST(MatchOptionsTest, NumbersThatAreTooLargeAreRefused) {
     EXPECT_THROW(synth_command({"/dev/null/none", "--seed", number}), UsageError) << number;
   }
   EXPECT_THROW(read({"--max-memory", "99999999999G"}), UsageError);
-  EXPECT_EQ(read({"--max-memory", "18446744073709551615"}).max_memory, 18446744073709551615u);
+  EXPECT_EQ(search_of({"--max-memory", "18446744073709551615"}).max_memory, 18446744073709551615u);
 }
 
 }  // namespace

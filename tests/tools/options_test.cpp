@@ -188,8 +188,17 @@ TEST_F(OptionsTest, HelpAllHasTheOptionsOfExperts) {
   EXPECT_FALSE(contains(help("--help"), "--outside-cost"));
   EXPECT_TRUE(contains(help("--help"), "--help-all"));
   EXPECT_TRUE(contains(help("--help-all"), "--outside-cost X"));
-  options_.hide({"--outside-cost"});
-  EXPECT_FALSE(contains(help("--help-all"), "--outside-cost"));
+}
+
+TEST_F(OptionsTest, AnOptionOfAnotherCommandIsRefusedWithAdvice) {
+  options_.advise({{"--rig", "{} is for pictures that are not rectified: rectify them first"}});
+  for (const std::string words : {"--rig", "--rig=a.json", "--json --rig a.json"})
+    EXPECT_EQ(refusal(words), "--rig is for pictures that are not rectified: rectify them first") << words;
+  EXPECT_TRUE(contains(refusal("--colour --rig"), "rectify them first"));
+  EXPECT_TRUE(contains(refusal("--colour"), "unknown option or argument: --colour"));
+  EXPECT_FALSE(contains(help("--help-all"), "--rig"));
+  read("--json");
+  EXPECT_FALSE(options_.given("--rig"));
 }
 
 TEST_F(OptionsTest, HelpFitsATerminal) {

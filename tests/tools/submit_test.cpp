@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 'parallax submit' in local processes, and with a scheduler that runs a job when it is submitted.
-// tests/slurm/ uses a real one.
+// 'parallax submit' with a scheduler that runs a job when it is submitted. tests/slurm/ has a real one.
 #include "command_fixture.h"
 #include "tools/jobs/submit/chunks.h"
 #include "tools/jobs/tiles/results.h"
@@ -62,11 +61,17 @@ class SubmitTest : public CommandTest {
   std::string job(const std::string& number) const { return contents(folder_ / "jobs" / number); }
 };
 
-TEST_F(SubmitTest, ProcessesOfThisMachineMakeTheBytesOfTheUntiledMap) {
+// As docs/howto/cluster.md says for machines without a scheduler.
+TEST_F(SubmitTest, ProcessesOfAShellMakeTheBytesOfTheUntiledMap) {
   make_plan();
   ASSERT_EQ(run("match --plan plan.json --tile 3-5").status, 0);
-  const Outcome outcome = run("submit --local 2 plan.json");
-  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const std::string match =
+      "'" + std::string(PARALLAX_COMMAND) + "' match --plan plan.json --threads 1 --tile ";
+  const std::string shell = "cd '" + folder_.string() + "' && seq 0 11 | xargs -P 2 -n 5 sh -c \"" + match +
+                            "\\$(echo \\$* | tr ' ' ,)\" tiles >shell.txt 2>&1";
+  EXPECT_EQ(std::system(shell.c_str()), 0) << contents(folder_ / "shell.txt");
+  EXPECT_EQ(run("status plan.json").status, 0);
+  EXPECT_EQ(run("merge plan.json").status, 0);
   expect_merged();
 }
 
@@ -171,9 +176,8 @@ TEST_F(SubmitTest, DryRunPrintsWhatWouldBeSubmitted) {
 
 TEST_F(SubmitTest, WhatDoesNotFitIsRefused) {
   make_plan();
-  expect_refusal("submit plan.json", 2, {"--slurm", "--local N"});
-  expect_refusal("submit --slurm --local 2 plan.json", 2, {"--slurm", "--local N"});
-  expect_refusal("submit --local 2 --dry-run plan.json", 2, {"--dry-run"});
+  for (const char* words : {"submit plan.json", "submit --local 2 plan.json"})
+    expect_refusal(words, 2, {"without a scheduler", "parallax match --plan PLAN --tile", "parallax merge"});
   expect_refusal("submit --slurm --sbatch array=0-3 plan.json", 2, {"--array"});
   expect_refusal("submit --slurm --sbatch=-a0-3 plan.json", 2, {"-a itself"});
   expect_refusal("submit --slurm --chunk 0 plan.json", 2, {"--chunk"});

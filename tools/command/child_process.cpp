@@ -105,7 +105,8 @@ std::size_t ChildProcess::read(std::size_t stream, std::span<std::byte> bytes) {
   return length;
 }
 
-// Until the stream has bytes or ends. The program may not get there before it has written another stream, whose pipe is full.
+// Until the stream has bytes or ends. The program may not get there before it has written another stream,
+// whose pipe is full.
 void ChildProcess::wait_for(std::size_t stream) {
   std::vector<pollfd> polled;
   for (const int end : ends_) polled.push_back({end, POLLIN, 0});
@@ -146,27 +147,13 @@ void ChildProcess::close(std::size_t stream) {
   close_end(ends_[stream]);
 }
 
-std::string ChildProcess::read_available(std::size_t stream) {
-  std::string text(1 << 16, '\0');
-  ssize_t count;
-  do count = ::read(ends_[stream], text.data(), text.size());
-  while (count < 0 && errno == EINTR);
-  text.resize(static_cast<std::size_t>(std::max(ssize_t{0}, count)));
-  return text;
-}
-
-void ChildProcess::terminate() {
-  if (id_ > 0) ::kill(id_, SIGTERM);
-}
-
 bool ChildProcess::wait() {
   for (int& end : ends_) close_end(end);
-  if (id_ <= 0) return exit_status_ == 0;
+  if (id_ <= 0) return has_succeeded_;
   int status = 0;
   while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) continue;
   id_ = 0;
-  exit_status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return exit_status_ == 0;
+  return has_succeeded_ = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 std::string ChildProcess::messages() const {

@@ -28,24 +28,15 @@ class ChildProcess {
   // Kills the program if it is still running.
   ~ChildProcess();
 
-  // Returns the number of bytes read; fewer than requested only at the end of the stream. The program may write its
-  // streams in any order: meanwhile, the others are read and kept.
+  // Returns the number of bytes read; fewer than requested only at the end of the stream. The program may
+  // write its streams in any order: meanwhile, the others are read and kept.
   std::size_t read(std::size_t stream, std::span<std::byte> bytes);
   std::string read_all(std::size_t stream);
   // Returns whether the program accepted all bytes.
   bool write(std::size_t stream, std::span<const std::byte> bytes);
   void close(std::size_t stream);
-  // Of a stream from the program, to wait for several programs by poll().
-  int descriptor(std::size_t stream) const { return ends_[stream]; }
-  // What there is, after a wait if there is nothing yet; nothing at the end of the stream.
-  std::string read_available(std::size_t stream);
-
-  // Asks the program to end: SIGTERM.
-  void terminate();
   // Waits until the program ends and returns whether it succeeded.
   bool wait();
-  // Of a program that has ended, as a shell tells it: 128 more than the number of the signal that killed it.
-  int exit_status() const { return exit_status_; }
   // Its standard error, or the end of it where that is long.
   std::string messages() const;
   // The last line of it.
@@ -53,7 +44,7 @@ class ChildProcess {
 
  private:
   pid_t id_ = 0;  // 0 = it has ended
-  int exit_status_ = -1;
+  bool has_succeeded_ = false;
   int messages_ = -1;
   void wait_for(std::size_t stream);
 

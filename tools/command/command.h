@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <optional>
 #include <span>
@@ -117,6 +118,11 @@ class CompilationNotice {
 // Whether a stage copies between the caller's memory and that of the device.
 inline bool is_copy(std::string_view stage) {
   return stage == "upload" || stage == "download";
+}
+
+using Clock = std::chrono::steady_clock;
+inline double milliseconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
 inline double median(std::vector<double> values) {

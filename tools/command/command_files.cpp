@@ -57,6 +57,11 @@ std::string CommandFiles::identity(const std::string& path) {
   return (fs::path(folder->second) / file.filename()).string();
 }
 
+bool names_folder(const std::string& path) {
+  std::error_code unknown;
+  return path.ends_with('/') || fs::is_directory(path, unknown);
+}
+
 void check_readable_twice(const std::string& path, bool may_be_pipe) {
   std::error_code unknown;
   const fs::file_status status = fs::status(path, unknown);

@@ -11,6 +11,9 @@ namespace parallax::tool {
 // The file that writing to this path would replace: links are followed, dangling ones too.
 std::string behind_links(const std::string& path);
 
+// Whether the path names a folder, existing or to be created.
+bool names_folder(const std::string& path);
+
 // \throws Error (file) for a device or a pipe, which cannot be read twice, unless a pipe will do
 void check_readable_twice(const std::string& path, bool may_be_pipe = false);
 

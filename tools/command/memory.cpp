@@ -4,6 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "parallax/matcher.h"
+
 namespace parallax::tool {
 
 std::string memory_text(std::size_t bytes) {
@@ -17,7 +19,12 @@ std::string memory_text(std::size_t bytes) {
   return text.str();
 }
 
-// Measured, and rounded up generously: docs/measurements/tiles.md.
+std::size_t memory_limit(std::size_t max_memory) {
+  // Leaves an eighth to the system and other programs.
+  return max_memory > 0 ? max_memory : whole_memory() / 8 * 7;
+}
+
+// Measured, and rounded up generously; docs/measurements/tiles.md says how.
 std::size_t program_bytes(const Device& device) {
   constexpr std::size_t mebibyte = 1 << 20;
   switch (device.kind) {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
+#include "tools/command/json.h"
 
 namespace parallax::tool {
 namespace {
@@ -131,8 +131,10 @@ std::vector<std::string> option_words(const ParameterInfo& parameter, const std:
   return {name, value};
 }
 
-void add_method_options(Options& options, MatcherParameters& parameters) {
+void add_method_options(Options& options, MatcherParameters& parameters,
+                        std::span<const std::string_view> without) {
   for (const ParameterInfo& parameter : list_parameters(method_name(parameters))) {
+    if (std::find(without.begin(), without.end(), parameter.name) != without.end()) continue;
     options.group(parameter.group);
     Option& option = add_parameter(options, parameters, parameter);
     if (parameter.expert) option.expert();
@@ -163,6 +165,69 @@ void check_searches_rows(const MatcherParameters& parameters) {
   for (const ParameterInfo& parameter : list_parameters(method_name(parameters)))
     if (parameter.name == "row_tolerance") throw UsageError("--rows-off needs --row-tolerance: give both");
   throw UsageError("--rows-off works only with methods that search rows: choose another with --method");
+}
+
+Device Search::first_device() const {
+  Device first = Device::parse(device);
+  first.threads = threads;
+  return first;
+}
+
+Search read_search(const Arguments& arguments, const std::string& command) {
+  Search search;
+  read_method_and_preset(arguments, command, search.method, search.preset);
+  search.parameters = method_preset(search.method, search.preset);
+  search.range_given = fixes_range(search.parameters);
+  return search;
+}
+
+void add_search_options(Options& options, Search& search) {
+  options.group("Search");
+  options.add("--method", search.method, method_help()).offer(list_methods());
+  options
+      .add("--preset", search.preset,
+           "Named set of parameters, which other options override: " + preset_names(search.method))
+      .offer(list_presets(search.method));
+  options.group("Device");
+  options.add("--device", search.device, device_names(search.method) + "; see 'parallax devices'")
+      .offer(device_kinds(search.method));
+  options.add("--threads N", search.threads, "Threads of the cpu device; 0 = one per core");
+  add_configuration_option(options, search.configuration);
+  add_method_options(options, search.parameters);
+}
+
+void settle_search(const Options& options, Search& search) {
+  settle_method_options(options, search.parameters);
+  search.range_given =
+      search.range_given || options.given("--disparities") || searches_full_rows(search.parameters);
+}
+
+bool take_automatic_range(Arguments& arguments) {
+  const auto joined = std::find(arguments.begin(), arguments.end(), "--disparities=auto");
+  if (joined != arguments.end()) {
+    arguments.erase(joined);
+    return true;
+  }
+  const std::string separate[] = {"--disparities", "auto"};
+  const auto found = std::search(arguments.begin(), arguments.end(), separate, separate + 2);
+  if (found == arguments.end()) return false;
+  arguments.erase(found, found + 2);
+  return true;
+}
+
+void check_automatic_range(const Options& options, const Search& search) {
+  if (!search.automatic_range) return;
+  for (const char* other : {"--disparities", "--min-disparity", "--cost-file"})
+    if (options.given(other))
+      throw UsageError(std::string(other) + " and --disparities auto exclude each other: give one of them");
+  if (searches_full_rows(search.parameters))
+    throw UsageError("--full-row searches every column: leave out --disparities auto");
+}
+
+void settle_devices(Search& search) {
+  search.devices = parse_devices(search.device);
+  for (Device& device : search.devices) device.threads = search.threads;
+  search.device = search.devices.front().text();
 }
 
 bool fixes_range(const MatcherParameters& preset) {

@@ -2,7 +2,10 @@
 // The command-line options of each method.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -42,8 +45,10 @@ std::string methods_with(bool Capabilities::*capability);
 // The words that set a parameter: "--levels", "4", or "--no-sub-pixel" for a value that is missing.
 std::vector<std::string> option_words(const ParameterInfo& parameter, const std::string& value);
 
-// Adds options for the parameters of a method; their current values are the defaults.
-void add_method_options(Options& options, MatcherParameters& parameters);
+// Adds options for the parameters of a method, but for those of these names; their current values are the
+// defaults.
+void add_method_options(Options& options, MatcherParameters& parameters,
+                        std::span<const std::string_view> without = {});
 // Call after parsing: resolves options that affect each other. \throws UsageError
 void settle_method_options(const Options& options, MatcherParameters& parameters);
 // For a map of row offsets. \throws UsageError unless the parameters search rows
@@ -56,21 +61,37 @@ nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters);
 // Adds --configure NAME=VALUE, which may be repeated.
 void add_configuration_option(Options& options, TunedValues& configuration);
 
+// How and where a command matches.
+struct Search {
+  std::string method = default_method, preset = "default";
+  std::string device = "auto";  // the first one where there are several
+  std::vector<Device> devices;  // of a command that takes several
+  int threads = 0;
+  std::size_t max_memory = 0;  // of the process; 0 = see memory_limit()
+  MatcherParameters parameters;
+  TunedValues configuration;
+  bool range_given = false;      // the user or the preset chose the range of disparities
+  bool automatic_range = false;  // --disparities auto: the range that check_pair() recommends
+
+  // The first device, with its threads. \throws Error
+  Device first_device() const;
+};
+
+// The presets of the method and preset that the arguments name. \throws UsageError, Error (argument)
+Search read_search(const Arguments& arguments, const std::string& command);
 // Method, parameters and device: the same options for every command that matches.
-template <class Request>
-void add_search_options(Options& options, Request& request) {
-  options.group("Search");
-  options.add("--method", request.method, method_help()).offer(list_methods());
-  options
-      .add("--preset", request.preset,
-           "Named set of parameters, which other options override: " + preset_names(request.method))
-      .offer(list_presets(request.method));
-  options.group("Device");
-  options.add("--device", request.device, device_names(request.method) + "; see 'parallax devices'")
-      .offer(device_kinds(request.method));
-  options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one per core");
-  add_configuration_option(options, request.configuration);
-  add_method_options(options, request.parameters);
-}
+void add_search_options(Options& options, Search& search);
+// Call after parsing. \throws UsageError
+void settle_search(const Options& options, Search& search);
+
+// Removes "--disparities auto" from the arguments, as the option of a method takes numbers only; returns
+// whether it was there.
+bool take_automatic_range(Arguments& arguments);
+// \throws UsageError for an option that contradicts --disparities auto
+void check_automatic_range(const Options& options, const Search& search);
+
+// Parses a --device that may name several. \throws Error (argument), or Error (device) as parse_devices()
+// does
+void settle_devices(Search& search);
 
 }  // namespace parallax::tool

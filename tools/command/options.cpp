@@ -305,16 +305,6 @@ Option& Options::add_words(const std::string& names, const std::vector<std::stri
   return option;
 }
 
-Option& Options::find(const std::string& name) const {
-  const CLI::Option* parsed = app_->get_option(name);
-  return **std::find_if(options_.begin(), options_.end(),
-                        [&](const auto& option) { return option->parsed_ == parsed; });
-}
-
-void Options::hide(const std::vector<std::string>& names) {
-  for (const std::string& name : names) find(name).hidden_ = true;
-}
-
 // CLI11 would accept "--flag=value" and interpret the value.
 void Options::check_flags(const Arguments& arguments) const {
   for (const std::string& argument : arguments) {
@@ -328,6 +318,15 @@ void Options::check_flags(const Arguments& arguments) const {
   }
 }
 
+void Options::refuse_unknown(const std::string& hint) const {
+  const std::vector<std::string> unknown = app_->remaining();
+  for (const std::string& word : unknown)
+    for (const Advice& advice : advice_)
+      if (word.substr(0, word.find('=')) == advice.option)
+        throw UsageError(std::string(advice.text).replace(advice.text.find("{}"), 2, advice.option));
+  throw UsageError("unknown option or argument: " + join(unknown, " ") + hint);
+}
+
 void Options::parse(const Arguments& arguments) {
   const std::string hint = "; see '" + name_ + " --help'";
   check_flags(arguments);
@@ -339,7 +338,7 @@ void Options::parse(const Arguments& arguments) {
   } catch (const CLI::CallForHelp&) {
     throw HelpRequest(help(false));
   } catch (const CLI::ExtrasError&) {
-    throw UsageError("unknown option or argument: " + join(app_->remaining(), " ") + hint);
+    refuse_unknown(hint);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string what = error.what();
     throw UsageError(what.substr(0, what.find(':')) + " needs a value" + hint);
@@ -361,7 +360,6 @@ void Options::set_values() const {
 OptionList Options::list() const {
   OptionList list;
   for (const auto& option : options_) {
-    if (option->hidden_) continue;
     std::vector<std::string> names = CLI::detail::split(option->names_, ',');
     // "!--no-check"
     for (std::string& name : names) std::erase(name, '!');
@@ -391,7 +389,8 @@ void Options::read_known(const Arguments& arguments) {
 }
 
 bool Options::given(const std::string& name) const {
-  return app_->count(name) > 0;
+  const CLI::Option* option = app_->get_option_no_throw(name);
+  return option != nullptr && option->count() > 0;
 }
 
 std::string Options::usage() const {
@@ -409,7 +408,6 @@ std::string Options::help(bool all) const {
   std::vector<std::pair<std::string, std::string>> sections;
   bool leaves_out = false;
   for (const auto& option : options_) {
-    if (option->hidden_) continue;
     leaves_out = leaves_out || (option->expert_ && !all);
     if (option->expert_ && !all) continue;
     auto section = std::find_if(sections.begin(), sections.end(),

@@ -61,7 +61,7 @@ class Option {
   std::vector<std::string> choices_;
   std::optional<std::pair<double, double>> range_;
   std::function<void(const std::string& text)> set_;
-  bool switch_ = false, list_ = false, required_ = false, expert_ = false, hidden_ = false;
+  bool switch_ = false, list_ = false, required_ = false, expert_ = false;
   CLI::Option* parsed_ = nullptr;
 };
 
@@ -78,6 +78,11 @@ struct OptionList {
   std::vector<OptionSummary> options;
 };
 inline const std::string list_options("--list-options\0", 15);
+
+// An option that another command has, and what to do instead here; {} stands for its name.
+struct Advice {
+  std::string option, text;
+};
 
 class Options {
  public:
@@ -126,8 +131,8 @@ class Options {
   Option& add_switch(const std::string& name, bool initial, const std::function<void(bool)>& take,
                      const std::string& help);
 
-  // Leaves these options out of the help.
-  void hide(const std::vector<std::string>& names);
+  // read() refuses these unknown options with their advice.
+  void advise(std::vector<Advice> advice) { advice_ = std::move(advice); }
   // Printed below the options.
   void footer(const std::string& text) { footer_ = text; }
 
@@ -136,6 +141,7 @@ class Options {
   // The same, but skips unknown options and --help. \throws UsageError
   void read_known(const Arguments& arguments);
 
+  // False for an option that this command does not have.
   bool given(const std::string& name) const;
 
  private:
@@ -145,9 +151,9 @@ class Options {
   Option& add_words(const std::string& names, const std::vector<std::string>& words,
                     const std::string& chosen, const std::function<void(std::size_t)>& set,
                     const std::string& help);
-  Option& find(const std::string& name) const;
   void check_flags(const Arguments& arguments) const;
   void parse(const Arguments& arguments);
+  [[noreturn]] void refuse_unknown(const std::string& hint) const;
   void set_values() const;
   OptionList list() const;
   std::string usage() const;
@@ -156,6 +162,7 @@ class Options {
   std::unique_ptr<CLI::App> app_;
   std::string name_, description_, footer_, group_ = "Options";
   std::vector<std::unique_ptr<Option>> options_;
+  std::vector<Advice> advice_;
 };
 
 }  // namespace parallax::tool

@@ -21,8 +21,7 @@ namespace {
 // The projection matrix of a rectified camera, row by row: 3 rows of 4.
 using ProjectionMatrix = std::array<double, 12>;
 
-ProjectionMatrix projection_matrix(const StoredMatrix& matrix, const std::string& key,
-                                   const std::string& name) {
+ProjectionMatrix projection_in(const StoredMatrix& matrix, const std::string& key, const std::string& name) {
   ProjectionMatrix projection;
   if (matrix.rows != 3 || matrix.columns != 4 || matrix.values.size() != projection.size())
     fail(name, " has no 3×4 matrices P1 and P2: give the stereo calibration that stereoRectify() computed");
@@ -34,8 +33,8 @@ ProjectionMatrix projection_matrix(const StoredMatrix& matrix, const std::string
 }
 
 Calibration calibration_in(const StoredDocument& document, const std::string& name) {
-  const ProjectionMatrix left = projection_matrix(document.matrix("P1"), "P1", name);
-  const ProjectionMatrix right = projection_matrix(document.matrix("P2"), "P2", name);
+  const ProjectionMatrix left = projection_in(document.matrix("P1"), "P1", name);
+  const ProjectionMatrix right = projection_in(document.matrix("P2"), "P2", name);
   constexpr int fx = 0, cx = 2, shift = 3, cy = 6;
   Calibration calibration;
   calibration.focal = left[fx];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that need the geometry of the cameras: depths in metres; points and meshes in the unit of the baseline.
+// Files that need the geometry of the cameras: depths in metres; points and meshes in the unit of the
+// baseline.
 #pragma once
 
 #include <cstddef>
@@ -8,24 +9,28 @@
 
 #include "parallax/geometry.h"
 
-#include "tools/match/match.h"
-
 namespace parallax::tool {
 
 // A baseline of 10 or more is hardly in metres, a shorter one hardly in millimetres.
 inline constexpr double unlikely_metres = 10;
 
-// \throws UsageError for an option of depths, points or meshes without another that it needs, or a name without a
-// known extension
-void check_depth_options(const MatchRequest& request);
+struct DepthOptions {
+  double unit = 0;                                  // of the baseline, in metres; 0 = as the calibration says
+  double max_depth = 0, max_depth_uncertainty = 0;  // in metres; 0 = no limit
+  double disparity_uncertainty = DepthLimits().disparity_uncertainty;
+  double mesh_step = MeshParameters().greatest_step;
 
-// Sets the unit that the user gave. \throws UsageError where metres are needed, and the unit is unknown and hardly metres
-void settle_unit(const MatchRequest& request, Calibration& calibration);
+  bool has_limits() const { return max_depth > 0 || max_depth_uncertainty > 0; }
+};
+
+// Sets the unit that the user gave. `path`: the file of the calibration, for the message.
+// \throws UsageError where metres are needed, and the unit is unknown and hardly metres
+void settle_unit(double unit, bool needs_metres, const std::string& path, Calibration& calibration);
 
 class DepthFiles {
  public:
-  DepthFiles(const Calibration& calibration, const MatchRequest& request)
-      : calibration_(calibration), request_(request) {}
+  explicit DepthFiles(const Calibration& calibration, const DepthOptions& options = {})
+      : calibration_(calibration), options_(options) {}
 
   // By the extension of the path: .png (16 bits, millimetres), .tif or .tiff (floats, metres); 0 = none.
   std::vector<std::byte> depths(const std::string& path, View<const float> disparity) const;
@@ -40,7 +45,7 @@ class DepthFiles {
   DepthLimits limits(const Calibration& calibration) const;
 
   const Calibration& calibration_;
-  const MatchRequest& request_;
+  DepthOptions options_;
 };
 
 }  // namespace parallax::tool

@@ -10,6 +10,7 @@
 #include <glob.h>
 
 #include "tools/command/command.h"
+#include "tools/command/command_files.h"
 #include "tools/command/number_pattern.h"
 #include "tools/files/video.h"
 
@@ -50,12 +51,12 @@ const char* kind_text(InputKind kind) {
   return "a picture";
 }
 
-InputKind common_kind(const MatchRequest& request) {
-  const InputKind left = kind_of(request.left);
-  if (request.side_by_side) return left;
-  const InputKind right = kind_of(request.right);
+InputKind common_kind(const Input& input) {
+  const InputKind left = kind_of(input.left);
+  if (input.side_by_side) return left;
+  const InputKind right = kind_of(input.right);
   if (left != right)
-    throw Error(ErrorCategory::file, request.left + " is " + kind_text(left) + ", " + request.right + " is " +
+    throw Error(ErrorCategory::file, input.left + " is " + kind_text(left) + ", " + input.right + " is " +
                                          kind_text(right) + ": give two of the same kind");
   return left;
 }
@@ -65,8 +66,7 @@ struct PairForm {
   bool side_by_side, one_format;
 
   // The cameras of a rig may have pictures of different sizes.
-  explicit PairForm(const MatchRequest& request)
-      : side_by_side(request.side_by_side), one_format(request.rig.empty()) {}
+  explicit PairForm(const Input& input) : side_by_side(input.side_by_side), one_format(input.rig.empty()) {}
 };
 
 PicturePair read_pictures(const std::string& left, const std::string& right, const PairForm& form) {
@@ -94,7 +94,8 @@ class PictureFrames : public FrameSource {
   PairForm form_;
 };
 
-// The files of one side, and by what they are paired: in a folder their names, with wildcards what these stand for.
+// The files of one side, and by what they are paired: in a folder their names, with wildcards what these
+// stand for.
 struct Side {
   struct File {
     std::string key;
@@ -136,8 +137,8 @@ struct Side {
   }
 };
 
-// Sides with the same keys are paired by key; sides with entirely different keys are paired in order. A partial overlap
-// means that pictures are missing on each side.
+// Sides with the same keys are paired by key; sides with entirely different keys are paired in order. A
+// partial overlap means that pictures are missing on each side.
 void check_keys(const Side& left, const Side& right) {
   if (left.files.size() != right.files.size())
     throw Error(ErrorCategory::file, left.name + " contains " + std::to_string(left.files.size()) +
@@ -155,10 +156,10 @@ void check_keys(const Side& left, const Side& right) {
            " with " + right.files.front().key + " first");
 }
 
-std::vector<Frame> listed_frames(const MatchRequest& request) {
-  const Side left(request.left);
+std::vector<Frame> listed_frames(const Input& input) {
+  const Side left(input.left);
   std::optional<Side> right;
-  if (!request.side_by_side) check_keys(left, right.emplace(request.right));
+  if (!input.side_by_side) check_keys(left, right.emplace(input.right));
   std::vector<Frame> frames;
   for (std::size_t i = 0; i < left.files.size(); ++i) {
     const fs::path& path = left.files[i].path;
@@ -187,13 +188,13 @@ std::set<std::uint64_t> list_numbers(const std::string& text) {
 }
 
 // All numbers found on either side: a number that one side lacks is a broken frame.
-std::vector<Frame> pattern_frames(const MatchRequest& request) {
-  std::set<std::uint64_t> numbers = list_numbers(request.left);
-  if (!request.side_by_side) numbers.merge(list_numbers(request.right));
-  const NumberPattern left = *NumberPattern::parse(request.left);
+std::vector<Frame> pattern_frames(const Input& input) {
+  std::set<std::uint64_t> numbers = list_numbers(input.left);
+  if (!input.side_by_side) numbers.merge(list_numbers(input.right));
+  const NumberPattern left = *NumberPattern::parse(input.left);
   std::vector<Frame> frames;
   for (const std::uint64_t number : numbers) {
-    const std::string right = request.side_by_side ? "" : NumberPattern::parse(request.right)->name(number);
+    const std::string right = input.side_by_side ? "" : NumberPattern::parse(input.right)->name(number);
     const fs::path path = left.name(number);
     frames.push_back({number, path, right, path.stem(), {}, {}});
   }
@@ -202,8 +203,8 @@ std::vector<Frame> pattern_frames(const MatchRequest& request) {
 
 class VideoFrames : public FrameSource {
  public:
-  explicit VideoFrames(const MatchRequest& request)
-      : left_path_(request.left), right_path_(request.right), form_(request), left_(left_path_) {
+  explicit VideoFrames(const Input& input)
+      : left_path_(input.left), right_path_(input.right), form_(input), left_(left_path_) {
     if (!right_path_.empty()) right_ = std::make_unique<VideoReader>(right_path_);
   }
 
@@ -264,15 +265,15 @@ class VideoFrames : public FrameSource {
 
 }  // namespace
 
-std::unique_ptr<FrameSource> open_sequence(const MatchRequest& request) {
-  switch (common_kind(request)) {
+std::unique_ptr<FrameSource> open_sequence(const Input& input) {
+  switch (common_kind(input)) {
     case InputKind::folder:
     case InputKind::glob:
-      return std::make_unique<PictureFrames>(listed_frames(request), PairForm(request));
+      return std::make_unique<PictureFrames>(listed_frames(input), PairForm(input));
     case InputKind::pattern:
-      return std::make_unique<PictureFrames>(pattern_frames(request), PairForm(request));
+      return std::make_unique<PictureFrames>(pattern_frames(input), PairForm(input));
     case InputKind::video:
-      return std::make_unique<VideoFrames>(request);
+      return std::make_unique<VideoFrames>(input);
     case InputKind::picture:
       break;
   }
@@ -297,8 +298,8 @@ std::string OutputNames::of(const Frame& frame) const {
   return text_.empty() ? "" : (fs::path(text_) / (frame.stem + extension_)).string();
 }
 
-PicturePair read_one_pair(const MatchRequest& request) {
-  return read_pictures(request.left, request.right, PairForm(request));
+PicturePair read_one_pair(const Input& input) {
+  return read_pictures(input.left, input.right, PairForm(input));
 }
 
 }  // namespace parallax::tool

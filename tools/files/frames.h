@@ -10,8 +10,8 @@
 
 #include "tools/command/file_errors.h"
 #include "tools/command/number_pattern.h"
+#include "tools/files/input.h"
 #include "tools/files/pictures.h"
-#include "tools/match/match.h"
 
 namespace parallax::tool {
 
@@ -39,12 +39,9 @@ class FrameSource {
   virtual double frames_per_second() const { return 0; }
 };
 
-// The frames of a request; null if it is for a single pair.
+// The frames of an input; null if it is a single pair.
 // \throws Error (file) when LEFT and RIGHT differ in kind or number of frames, or are empty; UsageError
-std::unique_ptr<FrameSource> open_sequence(const MatchRequest& request);
-
-// Of a video that does not say.
-inline constexpr double usual_frames_per_second = 30;
+std::unique_ptr<FrameSource> open_sequence(const Input& input);
 
 // The names of one kind of output file, for every frame.
 class OutputNames {
@@ -61,7 +58,7 @@ class OutputNames {
   std::optional<NumberPattern> pattern_;
 };
 
-// The pictures of a request for one pair. \throws Error (file)
-PicturePair read_one_pair(const MatchRequest& request);
+// The pictures of a single pair. \throws Error (file)
+PicturePair read_one_pair(const Input& input);
 
 }  // namespace parallax::tool

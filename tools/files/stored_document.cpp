@@ -6,11 +6,12 @@
 #include <new>
 #include <stdexcept>
 
-#include <nlohmann/json.hpp>
 #include <tinyxml2.h>
 #include <yaml-cpp/yaml.h>
 
 #include "parallax/error.h"
+
+#include "tools/command/json.h"
 
 namespace parallax::tool {
 namespace {

@@ -3,11 +3,10 @@
 
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "parallax/error.h"
 
 #include "tools/command/command.h"
+#include "tools/command/json.h"
 #include "tools/files/pictures.h"
 
 namespace parallax::tool {
@@ -48,6 +47,13 @@ ErrorMetrics Truth::compare(View<const float> disparity, View<const std::uint8_t
   } catch (const Error& nothing) {
     throw Error(ErrorCategory::file, path_ + ": " + nothing.what() + "; give another truth, or mask");
   }
+}
+
+std::optional<Truth> read_truth(const TruthFile& file, const std::string& left, Size size) {
+  if (file.path.empty()) return std::nullopt;
+  Truth truth(file.path, file.scale);
+  truth.check_size(left, size);
+  return truth;
 }
 
 nlohmann::ordered_json to_json(const ErrorMetrics& error) {

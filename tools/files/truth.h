@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,6 +13,11 @@
 #include "parallax/image.h"
 
 namespace parallax::tool {
+
+struct TruthFile {
+  std::string path;  // empty = none
+  double scale = 0;  // gray levels per pixel of disparity in an 8-bit picture; 0 = not given
+};
 
 class Truth {
  public:
@@ -38,6 +44,9 @@ class Truth {
   Plane<float> disparity_;
   Plane<std::uint8_t> mask_;  // empty = everywhere
 };
+
+// The truth of pictures of this size, whose file is `left`; nothing where none is given. \throws Error (file)
+std::optional<Truth> read_truth(const TruthFile& file, const std::string& left, Size size);
 
 nlohmann::ordered_json to_json(const ErrorMetrics& error);
 

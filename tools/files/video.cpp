@@ -7,12 +7,11 @@
 #include <cstring>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "parallax/error.h"
 
 #include "tools/command/child_process.h"
 #include "tools/command/command.h"
+#include "tools/command/json.h"
 #include "tools/files/pictures.h"
 
 namespace parallax::tool {
@@ -46,7 +45,7 @@ double ratio(const std::string& text) {
 }
 
 // 0 = not a number.
-double number_in(const nlohmann::json& object, const char* key) {
+double number_in(const nlohmann::ordered_json& object, const char* key) {
   const double number = std::strtod(object.value(key, std::string()).c_str(), nullptr);
   return std::isfinite(number) ? number : 0;
 }
@@ -59,9 +58,9 @@ struct VideoDescription {
 };
 
 // Parses the JSON of ffprobe. \throws nlohmann::json::exception for anything else
-VideoDescription description_in(const nlohmann::json& json) {
-  const nlohmann::json& stream = json.at("streams").at(0);
-  const auto format = json.value("format", nlohmann::json::object());
+VideoDescription description_in(const nlohmann::ordered_json& json) {
+  const nlohmann::ordered_json& stream = json.at("streams").at(0);
+  const auto format = json.value("format", nlohmann::ordered_json::object());
   VideoDescription description;
   description.frames = static_cast<std::size_t>(std::clamp(number_in(stream, "nb_frames"), 0.0, 1e12));
   description.frames_per_second = ratio(stream.value("avg_frame_rate", ""));
@@ -80,7 +79,7 @@ VideoDescription probe(const std::string& path) {
   const std::string text = ffprobe.read_all(0);
   const bool has_succeeded = ffprobe.wait();
   try {
-    if (has_succeeded) return description_in(nlohmann::json::parse(text));
+    if (has_succeeded) return description_in(nlohmann::ordered_json::parse(text));
   } catch (const nlohmann::json::exception&) {
   }
   throw Error(ErrorCategory::file, path + " is neither a picture nor a video that ffmpeg can read" +

@@ -7,29 +7,30 @@
 
 #include "tools/jobs/pair_list.h"
 #include "tools/match/match.h"
-#include "tools/match/match_report.h"
 
 namespace parallax::tool {
 
 struct BatchRequest {
-  // What all pairs share; its files are those of none.
-  MatchRequest match;
-  std::string list, right;                          // or LEFT and RIGHT
-  std::string output, image, confidence, rows_off;  // patterns
-  std::string results;                              // the table
+  Search search;            // common to all pairs
+  std::string list, right;  // or LEFT and RIGHT
+  Outputs outputs;          // patterns
+  double truth_scale = 0;   // of the truth that the list names
+  std::string results;      // the table
+  bool resume = false;
   bool stop_on_error = false;
+  bool json = false;
 };
 
 struct BatchOutputs {
   OutputPattern disparity, image, confidence, rows_off;
 
-  explicit BatchOutputs(const BatchRequest& request)
-      : disparity("--output", request.output, ".pfm"),
-        image("--image", request.image, ".png"),
-        confidence("--confidence", request.confidence, ".pfm"),
-        rows_off("--rows-off", request.rows_off, ".pfm") {}
+  explicit BatchOutputs(const Outputs& patterns)
+      : disparity("--output", patterns.disparity, ".pfm"),
+        image("--image", patterns.image, ".png"),
+        confidence("--confidence", patterns.confidence, ".pfm"),
+        rows_off("--rows-off", patterns.rows_off, ".pfm") {}
 
-  OutputPaths of(const ListedPair& pair) const {
+  Outputs of(const ListedPair& pair) const {
     return {disparity.of(pair), confidence.of(pair), rows_off.of(pair), image.of(pair), "", "", ""};
   }
   std::vector<OutputPattern> all() const { return {disparity, image, confidence, rows_off}; }

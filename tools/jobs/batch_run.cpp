@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several threads take pairs from the list, one at a time, and read, match and write each: while a matcher has a pair,
-// others are read and written. Results are told in the order of the list.
+// Several threads take pairs from the list, one at a time, and read, match and write each: while a matcher
+// has a pair, others are read and written. Results are told in the order of the list.
 
 #include <algorithm>
 #include <array>
@@ -18,30 +18,24 @@
 #include <sstream>
 #include <thread>
 
-#include <nlohmann/json.hpp>
-
 #include "parallax/matcher_pool.h"
 #include "parallax/version.h"
 
 #include "tools/command/command_files.h"
+#include "tools/command/json.h"
 #include "tools/command/memory.h"
 #include "tools/command/output_files.h"
 #include "tools/command/pipeline.h"
 #include "tools/files/content_hash.h"
 #include "tools/jobs/batch.h"
 #include "tools/jobs/results_table.h"
-#include "tools/jobs/tiles/plan.h"
+#include "tools/match/match_pair.h"
 #include "tools/match/several_devices.h"
 
 namespace parallax::tool {
 namespace {
 
 using nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
-
-double elapsed_milliseconds(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
 
 // Bytes that the pairs in work may take together. They are admitted in the order in which they ask.
 class MemoryShare {
@@ -89,8 +83,8 @@ double rounded(double milliseconds) {
 
 constexpr const char* alone = "raise --max-memory, or match this pair in tiles with 'parallax match'";
 
-std::array<std::string, 6> files_of(const MatchRequest& one) {
-  return {one.left, one.right, one.left_mask, one.right_mask, one.calibration, one.truth};
+std::array<std::string, 6> files_of(const ListedPair& pair) {
+  return {pair.left, pair.right, pair.left_mask, pair.right_mask, pair.calibration, pair.truth};
 }
 
 enum class PairStatus {
@@ -146,8 +140,8 @@ class Batch {
         pairs_(pairs),
         // A quarter for pairs, the rest for matchers.
         share_(free_memory() / 4),
-        pool_(request.match.parameters, request.match.devices, limits()),
-        table_(request.results, columns_of_results(), request.match.resume) {}
+        pool_(request.search.parameters, request.search.devices, limits()),
+        table_(request.results, columns_of_results(), request.resume) {}
 
   int run();
 
@@ -163,11 +157,11 @@ class Batch {
   void work();
   Outcome outcome_of(const ListedPair& pair);
   MatchRequest request_of(const ListedPair& pair) const;
-  std::string inputs_hash(const MatchRequest& one) const;
-  bool reuse(const OutputPaths& paths, const std::string& inputs, Outcome& outcome) const;
-  void read(const MatchRequest& one, Work& work, ResultsRow& row);
+  std::string inputs_hash(const ListedPair& pair, const Search& search) const;
+  bool reuse(const Outputs& paths, const std::string& inputs, Outcome& outcome) const;
+  void read(const MatchRequest& one, const std::string& truth, Work& work, ResultsRow& row);
   void match(Work& work, ResultsRow& row);
-  void write(const OutputPaths& paths, const Work& work, ResultsRow& row) const;
+  void write(const Outputs& paths, const Work& work, ResultsRow& row) const;
   void finish(std::size_t position, Outcome outcome);
   void tell(const ListedPair& pair, Outcome& outcome);
   void tell_failure(const ListedPair& pair, const CommandFailure& failure);
@@ -208,9 +202,9 @@ class Batch {
 };
 
 std::size_t Batch::free_memory() const {
-  const std::size_t limit = memory_limit(request_.match);
+  const std::size_t limit = memory_limit(request_.search.max_memory);
   std::size_t program = 0;
-  for (const Device& device : request_.match.devices) program = std::max(program, program_bytes(device));
+  for (const Device& device : request_.search.devices) program = std::max(program, program_bytes(device));
   if (limit <= program)
     throw Error(ErrorCategory::memory, "the program itself needs " + memory_text(program) + ", and " +
                                            memory_text(limit) + " are allowed: raise --max-memory");
@@ -220,13 +214,13 @@ std::size_t Batch::free_memory() const {
 // The memory of GPUs is their own, unless the user limits it.
 PoolLimits Batch::limits() const {
   PoolLimits limits;
-  limits.configuration = request_.match.configuration;
+  limits.configuration = request_.search.configuration;
   const auto on_host =
-      std::count_if(request_.match.devices.begin(), request_.match.devices.end(), [](const Device& device) {
+      std::count_if(request_.search.devices.begin(), request_.search.devices.end(), [](const Device& device) {
         return device.kind == DeviceKind::cpu || device.kind == DeviceKind::reference;
       });
   const auto sharing =
-      request_.match.max_memory > 0 ? request_.match.devices.size() : static_cast<std::size_t>(on_host);
+      request_.search.max_memory > 0 ? request_.search.devices.size() : static_cast<std::size_t>(on_host);
   if (sharing > 0) limits.max_memory_bytes = free_memory() / 4 * 3 / sharing;
   return limits;
 }
@@ -234,7 +228,7 @@ PoolLimits Batch::limits() const {
 // Those that wait for a matcher cost nothing; as many as there are cores read and write.
 std::size_t Batch::thread_count() const {
   std::size_t count = pipeline_slots();
-  for (const Device& device : request_.match.devices)
+  for (const Device& device : request_.search.devices)
     if (device.kind == DeviceKind::cuda || device.kind == DeviceKind::opencl) count += most_in_flight_of_gpu;
   return std::min(count, pairs_.size());
 }
@@ -266,35 +260,22 @@ void Batch::stop_with(std::exception_ptr error) {
 }
 
 MatchRequest Batch::request_of(const ListedPair& pair) const {
-  MatchRequest one = request_.match;
-  one.left = pair.left;
-  one.right = pair.right;
-  one.truth = pair.truth;
-  one.calibration = pair.calibration;
-  one.left_mask = pair.left_mask;
-  one.right_mask = pair.right_mask;
-  if (pair.min_disparity) one.parameters.min_disparity() = *pair.min_disparity;
-  if (pair.disparities) one.parameters.disparities() = *pair.disparities;
-  one.range_given = one.range_given || pair.disparities;
-  const OutputPaths paths = outputs_.of(pair);
-  one.output = paths.disparity;
-  one.image = paths.image;
-  one.confidence = paths.confidence;
-  one.rows_off = paths.rows_off;
+  MatchRequest one{{}, request_.search, outputs_.of(pair)};
+  take_listed(pair, one.input, one.search);
   return one;
 }
 
-// Of all that decides the results.
-std::string Batch::inputs_hash(const MatchRequest& one) const {
+// Hash of all that decides the results.
+std::string Batch::inputs_hash(const ListedPair& pair, const Search& search) const {
   ordered_json json{{"program", PARALLAX_VERSION},
-                    {"parameters", describe_parameters(one.parameters)},
-                    {"range_given", one.range_given},
-                    {"truth_scale", one.truth_scale}};
-  for (const std::string& path : files_of(one)) json["files"].push_back(path.empty() ? "" : file_hash(path));
+                    {"parameters", describe_parameters(search.parameters)},
+                    {"range_given", search.range_given},
+                    {"truth_scale", request_.truth_scale}};
+  for (const std::string& path : files_of(pair)) json["files"].push_back(path.empty() ? "" : file_hash(path));
   return content_hash(json.dump());
 }
 
-bool Batch::reuse(const OutputPaths& paths, const std::string& inputs, Outcome& outcome) const {
+bool Batch::reuse(const Outputs& paths, const std::string& inputs, Outcome& outcome) const {
   const ResultsRow row = table_.earlier(paths.disparity);
   if (row.is_null() || !row.contains("inputs") || row["inputs"] != inputs || !row.contains("result"))
     return false;
@@ -315,7 +296,7 @@ bool Batch::reuse(const OutputPaths& paths, const std::string& inputs, Outcome& 
 
 // \throws Error for what ends the batch
 Outcome Batch::outcome_of(const ListedPair& pair) {
-  const OutputPaths paths = outputs_.of(pair);
+  const Outputs paths = outputs_.of(pair);
   Outcome outcome;
   outcome.row = {{"number", pair.number},
                  {"status", ""},
@@ -325,10 +306,10 @@ Outcome Batch::outcome_of(const ListedPair& pair) {
   Work work;
   try {
     const MatchRequest one = request_of(pair);
-    for (const std::string& path : files_of(one)) check_readable_twice(path);
-    const std::string inputs = table_.empty() ? "" : inputs_hash(one);
-    if (request_.match.resume && reuse(paths, inputs, outcome)) return outcome;
-    read(one, work, outcome.row);
+    for (const std::string& path : files_of(pair)) check_readable_twice(path);
+    const std::string inputs = table_.empty() ? "" : inputs_hash(pair, one.search);
+    if (request_.resume && reuse(paths, inputs, outcome)) return outcome;
+    read(one, pair.truth, work, outcome.row);
     if (ends()) return outcome;
     match(work, outcome.row);
     if (!table_.empty()) outcome.row["inputs"] = inputs;
@@ -350,9 +331,12 @@ Outcome Batch::outcome_of(const ListedPair& pair) {
   return outcome;
 }
 
-void Batch::read(const MatchRequest& one, Work& work, ResultsRow& row) {
-  const ImageFormat left = read_picture_format(one.left), right = read_picture_format(one.right);
-  const std::size_t bytes = std::max(pair_bytes(one, left), pair_bytes(one, right));
+void Batch::read(const MatchRequest& one, const std::string& truth, Work& work, ResultsRow& row) {
+  const std::string& left = one.input.left;
+  const std::string& right = one.input.right;
+  const bool has_truth = !truth.empty();
+  const std::size_t bytes = std::max(pair_bytes(one, has_truth, read_picture_format(left)),
+                                     pair_bytes(one, has_truth, read_picture_format(right)));
   if (bytes > share_.limit())
     throw Error(ErrorCategory::memory, "its pictures and results need " + memory_text(bytes) + ", and " +
                                            memory_text(share_.limit()) +
@@ -360,19 +344,19 @@ void Batch::read(const MatchRequest& one, Work& work, ResultsRow& row) {
   work.admission.emplace(share_, bytes);
   const auto begin = Clock::now();
   work.plan.emplace(one);
-  work.pictures = read_pair(one.left, one.right);
+  work.pictures = read_pair(left, right);
   const Size size = work.pictures.left.size();
   row["width"] = size.width;
   row["height"] = size.height;
   work.plan->settle(work.pictures.left.view().format);
-  work.truth = read_truth(one, size);
+  work.truth = read_truth({truth, request_.truth_scale}, left, size);
   work.result = work.plan->make_result();
-  row["read_ms"] = rounded(elapsed_milliseconds(begin));
+  row["read_ms"] = rounded(milliseconds_since(begin));
 }
 
 void Batch::match(Work& work, ResultsRow& row) {
-  const std::uint64_t number = pool_.submit(work.plan->pair(work.pictures), work.plan->map(work.result),
-                                            work.plan->request().parameters);
+  const std::uint64_t number =
+      pool_.submit(work.plan->pair(work.pictures), work.result.map(), work.plan->parameters());
   const MatchedPair matched = pool_.wait(number);
   double milliseconds = 0;
   for (const StageTime& stage : matched.stage_times) milliseconds += stage.milliseconds;
@@ -385,13 +369,13 @@ void Batch::match(Work& work, ResultsRow& row) {
   row.update(tool::to_json(error));
 }
 
-void Batch::write(const OutputPaths& paths, const Work& work, ResultsRow& row) const {
+void Batch::write(const Outputs& paths, const Work& work, ResultsRow& row) const {
   const auto begin = Clock::now();
   const std::vector<FileBytes> files = encode_outputs(paths, *work.plan, work.pictures, work.result);
   // A disk may take longer than the match; after a crash, --resume finds what is not whole.
   constexpr bool on_disk = false;
   write_files(files, on_disk);
-  row["write_ms"] = rounded(elapsed_milliseconds(begin));
+  row["write_ms"] = rounded(milliseconds_since(begin));
   if (table_.empty() || files.empty()) return;
   std::vector<std::string> hashes;
   for (const auto& [path, bytes] : files) hashes.push_back(content_hash(bytes));
@@ -442,9 +426,9 @@ void Batch::tell_failure(const ListedPair& pair, const CommandFailure& failure) 
 }
 
 void Batch::show() {
-  if (elapsed_milliseconds(shown_) < 100) return;
+  if (milliseconds_since(shown_) < 100) return;
   shown_ = Clock::now();
-  const double seconds = elapsed_milliseconds(start_) / 1000;
+  const double seconds = milliseconds_since(start_) / 1000;
   // Those that were reused take hardly any time.
   const auto done_now = static_cast<double>(told_ - counts_[PairStatus::reused]);
   std::ostringstream line;
@@ -464,7 +448,7 @@ int Batch::run() {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < thread_count(); ++i) threads.emplace_back([this] { work(); });
   }
-  seconds_ = elapsed_milliseconds(start_) / 1000;
+  seconds_ = milliseconds_since(start_) / 1000;
   show_progress("");
   tell_rest();
   if (error_) rethrow();
@@ -496,7 +480,7 @@ void Batch::rethrow() const {
 }
 
 std::string Batch::advice() const {
-  return table_.empty() || request_.output.empty()
+  return table_.empty() || request_.outputs.disparity.empty()
              ? ""
              : "; what is done is in " + request_.results + ": continue with --resume";
 }
@@ -511,13 +495,13 @@ double Batch::pairs_per_second() const {
 }
 
 void Batch::report() const {
-  if (request_.match.json) {
+  if (request_.json) {
     std::cout << to_json().dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
     return;
   }
   std::ostringstream line;
   line << std::fixed << std::setprecision(1) << "matched " << count(PairStatus::matched) << " of "
-       << pairs_.size() << " pairs by " << request_.match.method << " on " << text(request_.match.devices);
+       << pairs_.size() << " pairs by " << request_.search.method << " on " << text(request_.search.devices);
   if (count(PairStatus::reused) > 0) line << ", " << count(PairStatus::reused) << " done before";
   if (count(PairStatus::failed) > 0) line << ", " << count(PairStatus::failed) << " failed";
   line << ": " << pairs_per_second() << " pairs/s\n";
@@ -525,9 +509,9 @@ void Batch::report() const {
 }
 
 ordered_json Batch::to_json() const {
-  ordered_json json{{"method", request_.match.method},
-                    {"device", text(request_.match.devices)},
-                    {"parameters", describe_parameters(request_.match.parameters)},
+  ordered_json json{{"method", request_.search.method},
+                    {"device", text(request_.search.devices)},
+                    {"parameters", describe_parameters(request_.search.parameters)},
                     {"pairs", pairs_.size()},
                     {"matched", count(PairStatus::matched)},
                     {"reused", count(PairStatus::reused)},

@@ -9,22 +9,20 @@
 #include <sstream>
 #include <unordered_map>
 
-#include <nlohmann/json.hpp>
-
 #include "parallax/error.h"
 
 #include "tools/command/command.h"
 #include "tools/command/file_errors.h"
+#include "tools/command/json.h"
 #include "tools/files/frames.h"
 #include "tools/files/pictures.h"
 #include "tools/files/video.h"
-#include "tools/match/match.h"
 
 namespace parallax::tool {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 // A line of a list, with what its messages need.
 class ListLine {
@@ -148,10 +146,10 @@ std::vector<ListedPair> list_pairs(const std::string& left, const std::string& r
     if (fs::is_regular_file(side, unknown) && is_video(side))
       throw UsageError(side + " is not a picture: give videos to 'parallax match', and a list alone");
   }
-  MatchRequest request;
-  request.left = left;
-  request.right = right;
-  const std::unique_ptr<FrameSource> frames = open_sequence(request);
+  Input input;
+  input.left = left;
+  input.right = right;
+  const std::unique_ptr<FrameSource> frames = open_sequence(input);
   std::vector<ListedPair> pairs;
   if (!frames) {
     pairs.emplace_back();
@@ -167,6 +165,18 @@ std::vector<ListedPair> list_pairs(const std::string& left, const std::string& r
     pairs.push_back(std::move(pair));
   }
   return pairs;
+}
+
+void take_listed(const ListedPair& listed, Input& input, Search& search) {
+  input.left = listed.left;
+  input.right = listed.right;
+  if (!listed.calibration.empty()) input.calibration = listed.calibration;
+  if (!listed.left_mask.empty()) input.left_mask = listed.left_mask;
+  if (!listed.right_mask.empty()) input.right_mask = listed.right_mask;
+  if (listed.min_disparity) search.parameters.min_disparity() = *listed.min_disparity;
+  if (listed.disparities) search.parameters.disparities() = *listed.disparities;
+  search.parameters.validate();
+  search.range_given = search.range_given || listed.disparities.has_value();
 }
 
 std::string name_of(const ListedPair& pair) {

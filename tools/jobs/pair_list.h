@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many pairs of any size, as 'parallax batch' and 'parallax plan' take them: a list, or two folders or patterns; and the
-// names of their outputs.
+// Many pairs of any size, as 'parallax batch' and 'parallax plan' take them: a list, or two folders or
+// patterns; and the names of their outputs.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "tools/command/command_files.h"
+#include "tools/command/method_options.h"
+#include "tools/files/input.h"
 
 namespace parallax::tool {
 
@@ -20,10 +22,15 @@ struct ListedPair {
   std::optional<int> min_disparity, disparities;
 };
 
-// The pairs of a list: lines of "LEFT RIGHT", or of JSON objects; "-" is standard input. Names are relative to the folder
-// of the list. With `right`, both are folders, patterns, or pictures, as 'parallax match' takes them. No picture is opened.
+// The pairs of a list: lines of "LEFT RIGHT", or of JSON objects; "-" is standard input. Names are relative
+// to the folder of the list. With `right`, both are folders, patterns, or pictures, as 'parallax match' takes
+// them. No picture is opened.
 // \throws Error (file) for a list that cannot be read, naming the line; UsageError
 std::vector<ListedPair> list_pairs(const std::string& left, const std::string& right);
+
+// Takes the pictures of a listed pair, and what its entry says of others. \throws Error (argument) for a
+// range that is wrong
+void take_listed(const ListedPair& listed, Input& input, Search& search);
 
 // "pair 3 (a/left.png)"
 std::string name_of(const ListedPair& pair);
@@ -31,8 +38,9 @@ std::string name_of(const ListedPair& pair);
 // A pattern of the names of outputs, such as out/{folder}/{name}.pfm, or a folder.
 class OutputPattern {
  public:
-  // {name} is the name of the left file without its extension, {folder} that of its folder, {number} that of the pair, with
-  // six digits or more. A folder stands for folder/{name}EXTENSION. An empty text names nothing.
+  // {name} is the name of the left file without its extension, {folder} that of its folder, {number} that of
+  // the pair, with six digits or more. A folder stands for folder/{name}EXTENSION. An empty text names
+  // nothing.
   // \throws UsageError, naming this option, for other words in braces
   OutputPattern(const std::string& option, const std::string& text, const std::string& extension);
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include "tools/command/json.h"
 
 namespace parallax::tool {
 
@@ -18,7 +18,8 @@ void check_results_path(const std::string& path);
 
 class ResultsTable {
  public:
-  // Begins a new table, or, to resume, continues the one that is there. An empty path makes a table of nothing.
+  // Begins a new table, or, to resume, continues the one that is there. An empty path makes a table of
+  // nothing.
   // \throws Error (file), also for a file that is no table of this version
   ResultsTable(const std::string& path, std::vector<std::string> columns, bool resume);
   ResultsTable(const ResultsTable&) = delete;
@@ -33,8 +34,8 @@ class ResultsTable {
   void add(const ResultsRow& row);
   // A row of the resumed table that stays.
   void keep(const ResultsRow& row);
-  // Puts the rows of a resumed table in the order of add() and keep(), without those of other outputs. Without this call
-  // they are in the order in which they were written, the newest last. \throws Error (file)
+  // Puts the rows of a resumed table in the order of add() and keep(), without those of other outputs.
+  // Without this call they are in the order in which they were written, the newest last. \throws Error (file)
   void finish();
 
  private:

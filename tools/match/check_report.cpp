@@ -5,9 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/command/command.h"
+#include "tools/command/json.h"
 
 namespace parallax::tool {
 namespace {
@@ -33,14 +32,10 @@ std::string pixels(double value, int decimals = 2) {
   return rounded(value, decimals) + " px";
 }
 
-std::string line(const std::string& what, const std::string& text) {
-  return what + std::string(what.size() < 14 ? 14 - what.size() : 1, ' ') + text + "\n";
-}
-
 std::string rows_lines(const PairReport& report) {
-  return line("rows off", "median " + pixels(report.rows_off) + ", 95 % " + pixels(report.rows_off_95) +
-                              " (" + std::to_string(report.rows_points) + " points), by the model 95 % " +
-                              pixels(report.rows_off_model));
+  return table_line("rows off", "median " + pixels(report.rows_off) + ", 95 % " + pixels(report.rows_off_95) +
+                                    " (" + std::to_string(report.rows_points) +
+                                    " points), by the model 95 % " + pixels(report.rows_off_model));
 }
 
 std::string model_lines(const RowModel& model) {
@@ -53,10 +48,10 @@ std::string model_lines(const RowModel& model) {
     if (coefficient.estimate == &RowModel::scale) value += ", ratio " + with_decimals(model.scale_ratio(), 5);
     if (coefficient.estimate == &RowModel::shear) value += ", " + rounded(model.shear_degrees(), 3) + "°";
     if (!estimate.held) value += " (these points do not determine it)";
-    text += line(std::string("  ") + coefficient.name, value);
+    text += table_line(std::string("  ") + coefficient.name, value);
   }
-  return line("model", "of the row differences; pixels at the edge of the picture") + text +
-         line("  residual", "median " + pixels(model.residual) + ", 95 % " + pixels(model.residual_95));
+  return table_line("model", "of the row differences; pixels at the edge of the picture") + text +
+         table_line("  residual", "median " + pixels(model.residual) + ", 95 % " + pixels(model.residual_95));
 }
 
 std::string histogram_bars(const DisparityRange& range) {
@@ -74,12 +69,12 @@ std::string range_lines(const DisparityRange& range) {
   std::string quantiles;
   for (const double value : range.quantiles)
     quantiles += (quantiles.empty() ? "" : ", ") + with_decimals(value, 1);
-  return line("disparities", with_decimals(range.lowest, 1) + " to " + pixels(range.highest, 1) + " (" +
-                                 std::to_string(range.points) +
-                                 " points); 1, 5, 50, 95, 99 %: " + quantiles) +
-         line("", with_decimals(range.histogram_start, 0) + " [" + histogram_bars(range) + "] " +
-                      with_decimals(end, 0)) +
-         line("search", range_options(range));
+  return table_line("disparities", with_decimals(range.lowest, 1) + " to " + pixels(range.highest, 1) + " (" +
+                                       std::to_string(range.points) +
+                                       " points); 1, 5, 50, 95, 99 %: " + quantiles) +
+         table_line("", with_decimals(range.histogram_start, 0) + " [" + histogram_bars(range) + "] " +
+                            with_decimals(end, 0)) +
+         table_line("search", range_options(range));
 }
 
 // In the unit of the baseline; infinite for points at infinity and beyond.
@@ -103,11 +98,11 @@ std::string appearance_lines(const PairReport& report) {
   std::string gains;
   for (const Exposure& channel : report.colour)
     gains += (gains.empty() ? "" : ", ") + with_decimals(channel.gain, 2);
-  return line("exposure", "right = " + with_decimals(report.exposure.gain, 2) + " · left " +
-                              (report.exposure.offset < 0 ? "− " : "+ ") +
-                              with_decimals(std::abs(report.exposure.offset), 1) + "; gains of R, G, B " +
-                              gains) +
-         line("sharpness", with_decimals(report.sharpness, 2) + " (right over left)");
+  return table_line("exposure", "right = " + with_decimals(report.exposure.gain, 2) + " · left " +
+                                    (report.exposure.offset < 0 ? "− " : "+ ") +
+                                    with_decimals(std::abs(report.exposure.offset), 1) +
+                                    "; gains of R, G, B " + gains) +
+         table_line("sharpness", with_decimals(report.sharpness, 2) + " (right over left)");
 }
 
 std::string dense_lines(const DenseCheck& dense) {
@@ -118,21 +113,25 @@ std::string dense_lines(const DenseCheck& dense) {
   range.min_disparity = dense.parameters.min_disparity();
   range.disparities = dense.parameters.disparities();
   const std::string text =
-      line("dense match", method_name(dense.parameters) + " on " + dense.device + ", --row-tolerance " +
-                              tolerance + " " + range_options(range)) +
-      line("  rows off", "median " + pixels(rows.rows_off) + ", 95 % " + pixels(rows.rows_off_95) + " (" +
-                             std::to_string(rows.pixels) +
-                             " pixels); 5, 50, 95 %: " + rounded(rows.percentile_5, 2) + ", " +
-                             rounded(rows.median, 2) + ", " + pixels(rows.percentile_95)) +
-      line("  model", "shift " + pixels(rows.shift) + ", rotation " + pixels(rows.rotation) + ", scale " +
-                          pixels(rows.scale));
+      table_line("dense match", method_name(dense.parameters) + " on " + dense.device + ", --row-tolerance " +
+                                    tolerance + " " + range_options(range)) +
+      table_line("  rows off", "median " + pixels(rows.rows_off) + ", 95 % " + pixels(rows.rows_off_95) +
+                                   " (" + std::to_string(rows.pixels) +
+                                   " pixels); 5, 50, 95 %: " + rounded(rows.percentile_5, 2) + ", " +
+                                   rounded(rows.median, 2) + ", " + pixels(rows.percentile_95)) +
+      table_line("  model", "shift " + pixels(rows.shift) + ", rotation " + pixels(rows.rotation) +
+                                ", scale " + pixels(rows.scale));
   if (!dense.is_compared()) return text;
-  return text +
-         line("  difference", "from the model of the corners: median " + pixels(dense.difference.rows_off) +
-                                  ", 95 % " + pixels(dense.difference.rows_off_95));
+  return text + table_line("  difference", "from the model of the corners: median " +
+                                               pixels(dense.difference.rows_off) + ", 95 % " +
+                                               pixels(dense.difference.rows_off_95));
 }
 
 }  // namespace
+
+std::string table_line(const std::string& what, const std::string& text, std::size_t column) {
+  return what + std::string(what.size() < column ? column - what.size() : 1, ' ') + text + "\n";
+}
 
 std::string range_options(const DisparityRange& range) {
   return "--min-disparity " + std::to_string(range.min_disparity) + " --disparities " +
@@ -144,13 +143,13 @@ std::string depth_lines(const Calibration* calibration, const DisparityRange& ra
   const char* const unit = is_in_metres(*calibration) ? " m" : " in the unit of the rig";
   const auto depth = [&](double disparity) { return length_text(depth_at(*calibration, disparity)); };
   const std::string rectified =
-      line("rectified", "by the rig: focal length " + pixels(calibration->focal, 1) + ", baseline " +
-                            length_text(calibration->baseline) + unit);
+      table_line("rectified", "by the rig: focal length " + pixels(calibration->focal, 1) + ", baseline " +
+                                  length_text(calibration->baseline) + unit);
   if (range.disparities == 0 || range.highest + calibration->doffs <= 0) return rectified;
   return rectified +
-         line("depth", depth(range.highest) + " to " + depth(range.lowest) + unit + "; the search covers " +
-                           depth(range.min_disparity + range.disparities - 1) + " to " +
-                           depth(range.min_disparity));
+         table_line("depth", depth(range.highest) + " to " + depth(range.lowest) + unit +
+                                 "; the search covers " + depth(range.min_disparity + range.disparities - 1) +
+                                 " to " + depth(range.min_disparity));
 }
 
 void add_depths(const Calibration* calibration, const DisparityRange& range, ordered_json& json) {
@@ -180,9 +179,10 @@ std::string describe_check(const PairReport& report, const Calibration* calibrat
             appearance_lines(report);
   if (dense) text += dense_lines(*dense);
   return text + depth_lines(calibration, report.range) +
-         line("corners", std::to_string(report.left_corners) + " and " +
-                             std::to_string(report.right_corners) + ", " + std::to_string(report.matched) +
-                             " matched, " + std::to_string(report.points.size()) + " agree");
+         table_line("corners", std::to_string(report.left_corners) + " and " +
+                                   std::to_string(report.right_corners) + ", " +
+                                   std::to_string(report.matched) + " matched, " +
+                                   std::to_string(report.points.size()) + " agree");
 }
 
 ordered_json check_json(const PairReport& report, const Calibration* calibration,

@@ -5,10 +5,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include <nlohmann/json.hpp>
-
+#include "tools/command/json.h"
+#include "tools/command/memory.h"
 #include "tools/command/method_options.h"
-#include "tools/jobs/tiles/plan.h"
 #include "tools/match/match_plan.h"
 
 namespace parallax::tool {
@@ -16,8 +15,8 @@ namespace {
 
 constexpr int least_rows = 2, most_rows = 16;
 
-// The opinions agree if this share of the row offsets is this close to the corners' model, in pixels. Row offsets
-// between two rows are drawn to the nearer one, by up to some 0.25 px.
+// The opinions agree if this share of the row offsets is this close to the corners' model, in pixels. Row
+// offsets between two rows are drawn to the nearer one, by up to some 0.25 px.
 constexpr double near_model = 0.5, agreeing_share = 0.8;
 
 // Fewer pixels say nothing about a picture.
@@ -107,18 +106,17 @@ void match_rows(const StereoPair& pair, const PairReport& report, const DenseReq
   device.threads = threads;
   dense.device = device.text();
   const Size size = report.size;
-  Plane<float> disparity(size), row_offset(size);
-  Plane<std::uint8_t> status(size);
-  DisparityMap map{disparity.view(), status.view()};
-  map.row_offset = row_offset.view();
-  Matcher(dense.parameters, device, pair.left.format, {.max_memory_bytes = memory_limit({})}).run(pair, map);
+  MatchResult result(size, false, true);
+  Matcher(dense.parameters, device, pair.left.format, {.max_memory_bytes = memory_limit(0)})
+      .run(pair, result.map());
 
-  dense.rows = summarise_row_offsets(disparity.view(), row_offset.view());
+  const View<const float> disparity = result.disparity.view(), row_offset = result.row_offset.view();
+  dense.rows = summarise_row_offsets(disparity, row_offset);
   if (static_cast<double>(dense.rows.pixels) < least_share * static_cast<double>(size.pixels()))
     fail("only " + std::to_string(dense.rows.pixels) + " of " + std::to_string(size.pixels()) +
          " pixels have a row offset");
-  if (report.has_range()) compare_with(report.model, disparity.view(), row_offset.view(), dense);
-  dense.row_offset = std::move(row_offset);
+  if (report.has_range()) compare_with(report.model, disparity, row_offset, dense);
+  dense.row_offset = std::move(result.row_offset);
 }
 
 }  // namespace

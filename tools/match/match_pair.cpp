@@ -1,126 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/match/match_pair.h"
+
 #include <iomanip>
 #include <iostream>
-#include <optional>
 
-#include <nlohmann/json.hpp>
-
+#include "tools/command/forced.h"
+#include "tools/command/json.h"
 #include "tools/command/memory.h"
 #include "tools/files/frames.h"
-#include "tools/jobs/tiles/plan.h"
-#include "tools/match/match.h"
-#include "tools/match/match_report.h"
 #include "tools/match/row_offsets.h"
 
 namespace parallax::tool {
 namespace {
 
-void check_outputs(const MatchRequest& request) {
-  for (const std::string& path : output_paths(request).all())
-    if (names_folder(path))
-      throw UsageError(path + " is a directory: give a file name, as for any single pair");
-  if (!request.video.empty())
-    throw UsageError("--video is for a sequence: give two folders, patterns or videos");
+PicturePair read_rectified(const Input& input, MatchPlan& plan) {
+  return plan.rectified(read_one_pair(input), input.left, input.right);
 }
 
-// \throws Error (memory) if a match that does not fit cannot be matched in tiles either
-void check_tiles_are_possible(const MatchRequest& request, std::size_t needed) {
-  const std::string obstacle = obstacle_to_tiles(request);
-  if (!obstacle.empty())
-    throw Error(ErrorCategory::memory,
-                "the match needs " + memory_text(needed) + ", and " + memory_text(memory_limit(request)) +
-                    " are allowed: raise the limit, or, to match in tiles, " + obstacle);
-}
-
-// Whether a pair of this format must be matched in tiles: on request, or because it does not fit.
-// \throws Error (memory) if it neither fits nor can be matched in tiles
-bool goes_in_tiles(MatchRequest request, const ImageFormat& format) {
-  if (request.resume || request.largest_tile != Size{}) return true;
-  settle_range(request, format.size);
-  const std::size_t needed = whole_match_bytes(request, format);
-  if (needed <= memory_limit(request)) return false;
-  // The machine's own limit is an estimate: without tiles, the match is tried anyway.
-  if (request.max_memory == 0 && !obstacle_to_tiles(request).empty()) return false;
-  check_tiles_are_possible(request, needed);
-  return true;
-}
-
-// Whether the format of the pictures is needed before they are read.
-bool looks_first(const MatchRequest& request) {
-  return request.max_memory > 0 || request.resume || request.largest_tile != Size{} ||
-         open_picture_tiff(request.left).has_value();
-}
-
-// Whether the untiled match fits its device. \throws Error if it neither fits nor can be matched in tiles
-bool plan_whole(MatchPlan& plan, const ImageFormat& format) {
-  try {
-    plan.make(format);
-    return true;
-  } catch (const Error& error) {
-    if (error.category() != ErrorCategory::memory || !obstacle_to_tiles(plan.request()).empty()) throw;
-    return false;
-  }
-}
-
-// Empty if the pair does not fit untiled. `fits`: it is known to fit.
-std::optional<int> match_whole(const MatchRequest& request, bool fits) {
-  MatchPlan plan(request);
-  const PicturePair pictures = plan.rectified(read_one_pair(request), request.left, request.right);
-  const ImageFormat format = pictures.left.view().format;
-  const std::optional<Truth> truth = read_truth(request, format.size);
-  if ((!fits && goes_in_tiles(request, format)) || !plan_whole(plan, format)) return std::nullopt;
-  MatchResult result = plan.make_result();
-  Stopwatch stopwatch;
-  for (int i = 0; i < request.repeat; ++i) {
-    if (request.repeat > 1)
-      show_progress("run " + std::to_string(i + 1) + " of " + std::to_string(request.repeat),
-                    static_cast<double>(i) / request.repeat);
-    plan.run(pictures, result);
-    stopwatch.add(plan.matcher().stage_times());
-  }
-  if (request.repeat > 1) show_progress("");
-  write_outputs(output_paths(request), plan, pictures, result);
-
-  const PixelShares shares = pixel_shares(result);
-  std::optional<RowOffsetSummary> rows;
-  if (result.row_offset.width() > 0)
-    rows = summarise_row_offsets(result.disparity.view(), result.row_offset.view());
-  if (request.json) {
-    nlohmann::ordered_json report = describe(plan, stopwatch, shares);
-    if (request.energy)
-      report["energy"] = energy(plan.request().parameters, plan.pair(pictures), result.disparity.view());
-    if (rows) report["rows_off"] = row_offsets_json(*rows);
-    if (truth) add_errors(*truth, result.disparity.view(), report);
-    std::cout << report.dump(2) << "\n";
-  } else {
-    const Size size = plan.format().size;
-    std::cerr << std::fixed << std::setprecision(1) << "matched " << size.width << "×" << size.height
-              << " by " << request.method << " on " << plan.device().text() << " in " << stopwatch.total()
-              << " ms, " << 100 * shares.valid << " % of pixels have a disparity\n";
-    if (rows) std::cerr << describe_row_offsets(*rows);
-  }
-  return done;
-}
-
-// With the range that the pair shows.
-MatchRequest with_automatic_range(const MatchRequest& request) {
-  if (!request.automatic_range) return request;
-  MatchPlan plan(request);
-  plan.find_range(plan.rectified(read_one_pair(request), request.left, request.right), "the pair");
-  return plan.request();
+RowOffsetSummary rows_of(const MatchResult& result) {
+  return summarise_row_offsets(result.disparity.view(), result.row_offset.view());
 }
 
 }  // namespace
 
-int match_pair(const MatchRequest& requested) {
-  check_outputs(requested);
-  MatchRequest repaired = requested;
-  if (repaired.repair) repair(repaired, nullptr);
-  const MatchRequest request = with_automatic_range(repaired);
-  const bool first = looks_first(request) && !request.side_by_side;
-  if (first && goes_in_tiles(request, PictureParts(request.left).format())) return match_by_tiles(request);
-  const std::optional<int> status = match_whole(request, first);
-  return status ? *status : match_by_tiles(request);
+PairMatch::PairMatch(const MatchRequest& request, const ReportOptions& report)
+    : report_(report),
+      plan_(request),
+      pictures_(read_rectified(request.input, plan_)),
+      truth_(read_truth(report.truth, request.input.left, format().size)) {}
+
+void PairMatch::run() {
+  MatchResult result = plan_.make_result();
+  Stopwatch stopwatch;
+  const bool repeats = report_.repeat > 1;
+  for (int i = 0; i < report_.repeat; ++i) {
+    if (repeats)
+      show_progress("run " + std::to_string(i + 1) + " of " + std::to_string(report_.repeat),
+                    static_cast<double>(i) / report_.repeat);
+    plan_.run(pictures_, result);
+    stopwatch.add(plan_.matcher().stage_times());
+  }
+  if (repeats) show_progress("");
+  write_outputs(plan_.request().outputs, plan_, pictures_, result);
+  if (report_.json)
+    report_json(stopwatch, result);
+  else
+    tell(stopwatch, result);
+}
+
+void PairMatch::report_json(const Stopwatch& stopwatch, const MatchResult& result) const {
+  const View<const float> disparity = result.disparity.view();
+  nlohmann::ordered_json json = describe(plan_, stopwatch, pixel_shares(result));
+  if (report_.energy) json["energy"] = energy(plan_.parameters(), plan_.pair(pictures_), disparity);
+  if (result.row_offset.width() > 0) json["rows_off"] = row_offsets_json(rows_of(result));
+  if (truth_) add_errors(*truth_, disparity, json);
+  std::cout << json.dump(2) << "\n";
+}
+
+void PairMatch::tell(const Stopwatch& stopwatch, const MatchResult& result) const {
+  std::cerr << std::fixed << std::setprecision(1) << "matched " << text(format().size) << " by "
+            << plan_.request().search.method << " on " << plan_.device().text() << " in " << stopwatch.total()
+            << " ms, " << 100 * pixel_shares(result).valid << " % of pixels have a disparity\n";
+  if (result.row_offset.width() > 0) std::cerr << describe_row_offsets(rows_of(result));
+}
+
+void find_range(MatchRequest& request) {
+  if (!request.search.automatic_range) return;
+  MatchPlan plan(request);
+  plan.find_range(read_rectified(request.input, plan), "the pair");
+  request = plan.request();
+}
+
+std::size_t bytes_of_pictures(const ImageFormat& format) {
+  return 3 * 3 * static_cast<std::size_t>(format.depth) / 8 + 5;
+}
+
+std::size_t pair_bytes(const MatchRequest& request, bool has_truth, const ImageFormat& format) {
+  std::size_t bytes_of_pixel = bytes_of_pictures(format);
+  const auto add = [&](bool wanted, std::size_t bytes) {
+    if (wanted) bytes_of_pixel += bytes;
+  };
+  add(!request.input.left_mask.empty(), 2);
+  add(!request.input.right_mask.empty(), 2);
+  add(!request.outputs.disparity.empty(), 8);
+  add(!request.outputs.confidence.empty(), 12);
+  add(!request.outputs.rows_off.empty(), 12);
+  add(!request.outputs.image.empty(), 12);
+  add(has_truth, 12);
+  add(!request.outputs.depth.empty(), 16);
+  add(!request.outputs.cloud.empty(), 48);
+  add(!request.outputs.mesh.empty(), 128);
+  return bytes_of_pixel * format.size.pixels();
+}
+
+std::size_t whole_match_bytes(const MatchRequest& request, bool has_truth, const ImageFormat& format) {
+  const Search& search = request.search;
+  const Device device = search.first_device();
+  // Tuning must not decide whether a pair is matched in tiles.
+  const ForcedTuning untuned(false);
+  return program_bytes(device) + pair_bytes(request, has_truth, format) +
+         estimate_memory_bytes(search.parameters, device, format, search.configuration);
 }
 
 }  // namespace parallax::tool

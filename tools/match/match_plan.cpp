@@ -6,7 +6,6 @@
 #include "parallax/check.h"
 
 #include "tools/files/calibration.h"
-#include "tools/files/depth_files.h"
 #include "tools/match/check_report.h"
 
 namespace parallax::tool {
@@ -28,26 +27,25 @@ Plane<std::uint8_t> read_mask_of(const std::string& path, Size size) {
   return mask;
 }
 
-CostArray read_costs_of(const MatchRequest& request, Size size) {
-  if (request.cost_file.empty()) return {};
-  CostArray costs = read_costs(request.cost_file, request.parameters.disparities());
+CostArray read_costs_of(const std::string& path, int labels, Size size) {
+  if (path.empty()) return {};
+  CostArray costs = read_costs(path, labels);
   if (costs.size != size)
-    throw Error(ErrorCategory::file, request.cost_file + " has costs of " + text(costs.size) +
-                                         " pixels, the pair is " + text(size) +
-                                         ": give costs of the size of the pair");
+    throw Error(ErrorCategory::file, path + " has costs of " + text(costs.size) + " pixels, the pair is " +
+                                         text(size) + ": give costs of the size of the pair");
   return costs;
 }
 
-void settle_range(MatchRequest& request, const Calibration& calibration, Size size) {
-  if (!request.range_given) {
-    if (calibration.disparities > 0) request.parameters.disparities() = calibration.disparities;
-    const int reachable = size.width - request.parameters.min_disparity();
-    const int fewest = static_cast<int>(describe_parameter(request.method, "disparities").least);
-    request.parameters.disparities() =
-        std::min(request.parameters.disparities(), std::max(reachable, fewest));
+void settle_range(const Input& input, const Calibration& calibration, Size size, Search& search) {
+  MatcherParameters& parameters = search.parameters;
+  if (!search.range_given) {
+    if (calibration.disparities > 0) parameters.disparities() = calibration.disparities;
+    const int reachable = size.width - parameters.min_disparity();
+    const int fewest = static_cast<int>(describe_parameter(search.method, "disparities").least);
+    parameters.disparities() = std::min(parameters.disparities(), std::max(reachable, fewest));
   }
   // Labels of a cost file may mean anything.
-  if (request.cost_file.empty()) check_range_fits(request.parameters, size);
+  if (input.cost_file.empty()) check_range_fits(parameters, size);
 }
 
 }  // namespace
@@ -61,31 +59,28 @@ void check_range_fits(const MatcherParameters& parameters, Size size) {
                    std::to_string(1 - size.width) + " and " + std::to_string(size.width - 1));
 }
 
-void settle_range(MatchRequest& request, Size size) {
+void settle_range(const Input& input, Search& search, Size size) {
   Calibration calibration;
-  if (!request.calibration.empty()) {
-    calibration = read_calibration(request.calibration);
-    check_calibration_fits(calibration, request.calibration, size);
+  if (!input.calibration.empty()) {
+    calibration = read_calibration(input.calibration);
+    check_calibration_fits(calibration, input.calibration, size);
   }
-  settle_range(request, calibration, size);
+  settle_range(input, calibration, size, search);
 }
 
 MatchPlan::MatchPlan(const MatchRequest& request)
-    : request_(request), device_(Device::parse(request.device)) {
-  device_.threads = request.threads;
+    : request_(request), device_(request.search.first_device()) {
+  const Input& input = request.input;
   if (request.repaired)
     rectifier_.emplace(request.repaired->cameras.rig, request.repaired->cameras.rectification,
-                       request.repaired->left_kept ? Interpolation::lanczos3 : request.rectify.interpolation,
+                       request.repaired->left_kept ? Interpolation::lanczos3 : input.rectify.interpolation,
                        device_);
-  else if (!request.rig.empty())
-    rectifier_.emplace(request.rig, RigChoices{}, request.rectify, device_);
-  if (!has_geometry(request)) return;
-  if (!request.rig.empty()) {
-    calibration_ = rectifier_->calibration();
-  } else {
-    calibration_ = read_calibration(request.calibration);
-  }
-  settle_unit(request, calibration_);
+  else if (!input.rig.empty())
+    rectifier_.emplace(input.rig, RigChoices{}, input.rectify, device_);
+  if (!input.has_geometry()) return;
+  calibration_ = input.rig.empty() ? read_calibration(input.calibration) : rectifier_->calibration();
+  settle_unit(request.depth.unit, !request.outputs.depth.empty() || request.depth.has_limits(),
+              input.rig.empty() ? input.calibration : input.rig.front(), calibration_);
 }
 
 PicturePair MatchPlan::rectified(PicturePair pictures, const std::string& left, const std::string& right) {
@@ -93,65 +88,55 @@ PicturePair MatchPlan::rectified(PicturePair pictures, const std::string& left, 
 }
 
 void MatchPlan::read_masks(Size size) {
-  left_mask_ = read_mask_of(request_.left_mask, size);
-  right_mask_ = read_mask_of(request_.right_mask, size);
+  left_mask_ = read_mask_of(request_.input.left_mask, size);
+  right_mask_ = read_mask_of(request_.input.right_mask, size);
 }
 
 void MatchPlan::find_range(const PicturePair& pictures, const std::string& name) {
-  if (!request_.automatic_range) return;
+  Search& search = request_.search;
+  if (!search.automatic_range) return;
   read_masks(pictures.left.size());
-  const PairReport report = check_pair(pair(pictures), {.threads = request_.threads});
+  const PairReport report = check_pair(pair(pictures), {.threads = search.threads});
   if (!report.has_range())
     throw Error(ErrorCategory::file, "no range of disparities was found: " + report.sentence);
   if (!report.fit()) complain(report.sentence);
-  request_.parameters.min_disparity() = report.range.min_disparity;
-  request_.parameters.disparities() = report.range.disparities;
-  request_.parameters.validate();
-  request_.range_given = true;
+  search.parameters.min_disparity() = report.range.min_disparity;
+  search.parameters.disparities() = report.range.disparities;
+  search.parameters.validate();
+  search.range_given = true;
   write_message("searching the range of " + name + ": " + range_options(report.range) + "\n");
 }
 
 void MatchPlan::settle(const ImageFormat& format) {
   format_ = format;
   read_masks(format.size);
-  if (!request_.calibration.empty()) check_calibration_fits(calibration_, request_.calibration, format.size);
-  settle_range(request_, calibration_, format.size);
-  costs_ = read_costs_of(request_, format.size);
+  const Input& input = request_.input;
+  if (!input.calibration.empty()) check_calibration_fits(calibration_, input.calibration, format.size);
+  settle_range(input, calibration_, format.size, request_.search);
+  costs_ = read_costs_of(input.cost_file, parameters().disparities(), format.size);
 }
 
 void MatchPlan::make(const ImageFormat& format) {
   settle(format);
   const CompilationNotice notice;
-  matcher_.emplace(request_.parameters, device_, format,
-                   PlanOptions{request_.max_memory, request_.configuration});
+  matcher_.emplace(parameters(), device_, format,
+                   PlanOptions{request_.search.max_memory, request_.search.configuration});
 }
 
 int MatchPlan::lowest_disparity() const {
-  return searches_full_rows(request_.parameters) ? 1 - format_.size.width
-                                                 : request_.parameters.min_disparity();
+  return searches_full_rows(parameters()) ? 1 - format_.size.width : parameters().min_disparity();
 }
 
 int MatchPlan::disparities() const {
-  return searches_full_rows(request_.parameters) ? 2 * format_.size.width - 1
-                                                 : request_.parameters.disparities();
+  return searches_full_rows(parameters()) ? 2 * format_.size.width - 1 : parameters().disparities();
 }
 
 MatchResult MatchPlan::make_result() const {
-  const Size size = format_.size;
-  return {Plane<float>(size), Plane<std::uint8_t>(size),
-          Plane<float>(request_.confidence.empty() ? Size{} : size),
-          Plane<float>(searches_rows(request_.parameters) ? size : Size{})};
+  return MatchResult(format_.size, !request_.outputs.confidence.empty(), searches_rows(parameters()));
 }
 
 void MatchPlan::run(const PicturePair& pictures, MatchResult& result) {
-  matcher_->run(pair(pictures), map(result));
-}
-
-DisparityMap MatchPlan::map(MatchResult& result) const {
-  DisparityMap map{result.disparity.view(), result.status.view()};
-  if (!request_.confidence.empty()) map.confidence = result.confidence.view();
-  if (result.row_offset.width() > 0) map.row_offset = result.row_offset.view();
-  return map;
+  matcher_->run(pair(pictures), result.map());
 }
 
 StereoPair MatchPlan::pair(const PicturePair& pictures) const {

@@ -14,11 +14,19 @@
 
 namespace parallax::tool {
 
+// A map that owns its planes.
 struct MatchResult {
   Plane<float> disparity;
   Plane<std::uint8_t> status;
   Plane<float> confidence;  // empty unless requested
   Plane<float> row_offset;  // empty unless the matcher searches rows
+
+  explicit MatchResult(Size size = {}, bool has_confidence = false, bool has_row_offset = false)
+      : disparity(size),
+        status(size),
+        confidence(has_confidence ? size : Size{}),
+        row_offset(has_row_offset ? size : Size{}) {}
+  DisparityMap map() { return {disparity.view(), status.view(), confidence.view(), row_offset.view()}; }
 };
 
 // Every label must be usable at some pixel; otherwise the range is probably a mistake. \throws UsageError
@@ -26,7 +34,7 @@ void check_range_fits(const MatcherParameters& parameters, Size size);
 
 // Without a search range from the user, takes that of the calibration, clipped to images of this size.
 // \throws UsageError for a range beyond the image, Error (file)
-void settle_range(MatchRequest& request, Size size);
+void settle_range(const Input& input, Search& search, Size size);
 
 class MatchPlan {
  public:
@@ -50,11 +58,11 @@ class MatchPlan {
 
   MatchResult make_result() const;
   void run(const PicturePair& pictures, MatchResult& result);
-  DisparityMap map(MatchResult& result) const;
 
   // The pictures, with the masks that the request or its rig gives.
   StereoPair pair(const PicturePair& pictures) const;
   const MatchRequest& request() const { return request_; }
+  const MatcherParameters& parameters() const { return request_.search.parameters; }
   const Calibration& calibration() const { return calibration_; }
   // What rectified() shows; null where it rectifies nothing.
   const Calibration* rectified_calibration() const { return rectifier_ ? &calibration_ : nullptr; }

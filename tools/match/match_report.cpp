@@ -3,10 +3,9 @@
 
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "parallax/formats.h"
 
+#include "tools/command/json.h"
 #include "tools/command/method_options.h"
 #include "tools/files/depth_files.h"
 #include "tools/files/pictures/colour.h"
@@ -76,11 +75,11 @@ ordered_json to_json(const PixelShares& shares) {
 ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const PixelShares& shares) {
   const MatchRequest& request = plan.request();
   const Size size = plan.format().size;
-  ordered_json json{{"method", request.method},
+  ordered_json json{{"method", request.search.method},
                     {"device", plan.device().text()},
                     {"size", {{"width", size.width}, {"height", size.height}}},
                     {"disparities", plan.disparities()},
-                    {"parameters", describe_parameters(request.parameters)},
+                    {"parameters", describe_parameters(plan.parameters())},
                     {"milliseconds", stopwatch.to_json()},
                     {"memory_bytes", plan.matcher().memory_bytes()},
                     {"valid", shares.valid},
@@ -92,25 +91,13 @@ ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const P
   return json;
 }
 
-std::optional<Truth> read_truth(const MatchRequest& request, Size size) {
-  if (request.truth.empty()) return std::nullopt;
-  Truth truth(request.truth, request.truth_scale);
-  truth.check_size(request.left, size);
-  return truth;
-}
-
 void add_errors(const Truth& truth, View<const float> disparity, ordered_json& json) {
   const ErrorMetrics error = truth.compare(disparity);
   json["mismatches"] = error.mismatches;
   json["error"] = to_json(error);
 }
 
-OutputPaths output_paths(const MatchRequest& request) {
-  return {request.output, request.confidence, request.rows_off, request.image,
-          request.depth,  request.cloud,      request.mesh};
-}
-
-std::vector<FileBytes> encode_outputs(const OutputPaths& paths, const MatchPlan& plan,
+std::vector<FileBytes> encode_outputs(const Outputs& paths, const MatchPlan& plan,
                                       const PicturePair& pictures, const MatchResult& result) {
   const View<const float> disparity = result.disparity.view();
   std::vector<FileBytes> files;
@@ -121,7 +108,7 @@ std::vector<FileBytes> encode_outputs(const OutputPaths& paths, const MatchPlan&
   if (!paths.rows_off.empty())
     files.emplace_back(paths.rows_off, encode_disparity(paths.rows_off, result.row_offset.view()));
   if (!paths.image.empty()) files.emplace_back(paths.image, encode_coloured(disparity));
-  const DepthFiles depth(plan.calibration(), plan.request());
+  const DepthFiles depth(plan.calibration(), plan.request().depth);
   if (!paths.depth.empty()) files.emplace_back(paths.depth, depth.depths(paths.depth, disparity));
   if (!paths.cloud.empty())
     files.emplace_back(paths.cloud, depth.cloud(paths.cloud, disparity, pictures.left.view()));
@@ -129,7 +116,7 @@ std::vector<FileBytes> encode_outputs(const OutputPaths& paths, const MatchPlan&
   return files;
 }
 
-void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,
+void write_outputs(const Outputs& paths, const MatchPlan& plan, const PicturePair& pictures,
                    const MatchResult& result, bool on_disk) {
   write_files(encode_outputs(paths, plan, pictures, result), on_disk);
 }

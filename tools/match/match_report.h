@@ -54,28 +54,14 @@ nlohmann::ordered_json to_json(const PixelShares& shares);
 // The part of the --json report that all matches share.
 nlohmann::ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const PixelShares& shares);
 
-// The ground truth for pictures of this size, if one was given.
-// \throws Error (file)
-std::optional<Truth> read_truth(const MatchRequest& request, Size size);
 // Adds the errors of a map to the --json report. \throws Error (file)
 void add_errors(const Truth& truth, View<const float> disparity, nlohmann::ordered_json& json);
 
-// Output files of one pair; empty = not wanted.
-struct OutputPaths {
-  std::string disparity, confidence, rows_off, image, depth, cloud, mesh;
-
-  std::array<std::string, 7> all() const {
-    return {disparity, confidence, rows_off, image, depth, cloud, mesh};
-  }
-};
-// Those of a single pair.
-OutputPaths output_paths(const MatchRequest& request);
-
 // The files of one pair, for write_files().
-std::vector<FileBytes> encode_outputs(const OutputPaths& paths, const MatchPlan& plan,
+std::vector<FileBytes> encode_outputs(const Outputs& paths, const MatchPlan& plan,
                                       const PicturePair& pictures, const MatchResult& result);
 // As write_files() does.
-void write_outputs(const OutputPaths& paths, const MatchPlan& plan, const PicturePair& pictures,
+void write_outputs(const Outputs& paths, const MatchPlan& plan, const PicturePair& pictures,
                    const MatchResult& result, bool on_disk = true);
 
 }  // namespace parallax::tool

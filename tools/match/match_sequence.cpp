@@ -7,10 +7,9 @@
 #include <iostream>
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/command/command_files.h"
 #include "tools/command/file_errors.h"
+#include "tools/command/json.h"
 #include "tools/command/number_pattern.h"
 #include "tools/command/pipeline.h"
 #include "tools/files/frames.h"
@@ -25,25 +24,20 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-struct Outputs {
+struct SequenceOutputs {
   OutputNames disparity, confidence, rows_off, image, depth, cloud, mesh;
 
-  explicit Outputs(const MatchRequest& request)
-      : disparity("--output", request.output, ".pfm"),
-        confidence("--confidence", request.confidence, ".pfm"),
-        rows_off("--rows-off", request.rows_off, ".pfm"),
-        image("--image", request.image, ".png"),
-        depth("--depth", request.depth, ".png"),
-        cloud("--cloud", request.cloud, ".ply"),
-        mesh("--mesh", request.mesh, ".ply") {}
+  explicit SequenceOutputs(const Outputs& texts)
+      : disparity("--output", texts.disparity, ".pfm"),
+        confidence("--confidence", texts.confidence, ".pfm"),
+        rows_off("--rows-off", texts.rows_off, ".pfm"),
+        image("--image", texts.image, ".png"),
+        depth("--depth", texts.depth, ".png"),
+        cloud("--cloud", texts.cloud, ".ply"),
+        mesh("--mesh", texts.mesh, ".ply") {}
 
-  OutputPaths of(const Frame& frame) const {
+  Outputs of(const Frame& frame) const {
     return {disparity.of(frame), confidence.of(frame), rows_off.of(frame), image.of(frame),
             depth.of(frame),     cloud.of(frame),      mesh.of(frame)};
   }
@@ -56,18 +50,19 @@ struct Outputs {
 // No file may be written twice, and no input may be overwritten.
 class Names {
  public:
-  Names(const MatchRequest& request, const Outputs& outputs) : request_(request), outputs_(outputs) {}
+  Names(const Input& input, const std::string& video, const SequenceOutputs& outputs)
+      : input_(input), video_(video), outputs_(outputs) {}
 
   // \throws UsageError
   void check(const std::vector<Frame>& frames) {
-    for (const std::string& path : {request_.left_mask, request_.right_mask, request_.calibration})
+    for (const std::string& path : {input_.left_mask, input_.right_mask, input_.calibration})
       files_.reads(path);
-    for (const std::string& path : request_.rig) files_.reads(path);
+    for (const std::string& path : input_.rig) files_.reads(path);
     for (const Frame& frame : frames) {
       files_.reads(frame.left);
       files_.reads(frame.right);
     }
-    files_.writes(request_.video);
+    files_.writes(video_);
     for (const Frame& frame : frames) add(frame);
     checked_ = frames.size();
   }
@@ -81,19 +76,12 @@ class Names {
     for (const std::string& path : outputs_.of(frame).all()) files_.writes(path);
   }
 
-  const MatchRequest& request_;
-  const Outputs& outputs_;
+  const Input& input_;
+  const std::string& video_;
+  const SequenceOutputs& outputs_;
   CommandFiles files_;
   std::size_t checked_ = 0, taken_ = 0;
 };
-
-void check_options(const MatchRequest& request) {
-  if (request.energy) throw UsageError("--energy is for one pair: leave it out for a sequence");
-  if (!request.truth.empty()) throw UsageError("--truth is for one pair: leave it out for a sequence");
-  if (!request.cost_file.empty())
-    throw UsageError("--cost-file is for one pair: leave it out for a sequence");
-  if (request.repeat > 1) throw UsageError("--repeat is for one pair: leave it out for a sequence");
-}
 
 struct Failure {
   std::uint64_t number;
@@ -106,7 +94,7 @@ class Summary {
   void begin() { start_ = Clock::now(); }
   void add(const std::vector<StageTime>& stages, const PixelShares& shares) {
     ++done_;
-    seconds_ = seconds_since(start_);
+    seconds_ = milliseconds_since(start_) / 1000;
     stopwatch_.add(stages);
     sum_.valid += shares.valid;
     for (std::size_t i = 0; i < sum_.status.size(); ++i) sum_.status[i] += shares.status[i];
@@ -136,24 +124,25 @@ class Summary {
 };
 
 // Frames that are matched at once where there are several devices, beside those that are read or written.
-std::size_t frames_in_pool(const MatchRequest& request) {
+std::size_t frames_in_pool(const std::vector<Device>& devices) {
   std::size_t count = 0;
-  if (request.devices.size() > 1)
-    for (const Device& device : request.devices)
-      count += device.kind == DeviceKind::cuda ? most_in_flight_of_gpu : 1;
+  if (devices.size() > 1)
+    for (const Device& device : devices) count += device.kind == DeviceKind::cuda ? most_in_flight_of_gpu : 1;
   return count;
 }
 
 // Frames go through a pipeline; the single plan matches one at a time, and the pool of several devices many.
 class Sequence {
  public:
-  Sequence(const MatchRequest& request, FrameSource& source)
-      : request_(request),
+  Sequence(const MatchRequest& request, const VideoOptions& video, bool json, FrameSource& source)
+      : search_(request.search),
+        video_options_(video),
+        json_(json),
         source_(source),
-        outputs_(request),
-        names_(request, outputs_),
+        outputs_(request.outputs),
+        names_(request.input, video.path, outputs_),
         plan_(request),
-        items_(pipeline_slots() + frames_in_pool(request)) {}
+        items_(pipeline_slots() + frames_in_pool(request.search.devices)) {}
 
   int run();
 
@@ -179,11 +168,13 @@ class Sequence {
   void show();
   void report();
   ordered_json to_json();
-  std::string device_names() const { return text(request_.devices); }
+  std::string device_names() const { return text(search_.devices); }
 
-  const MatchRequest& request_;
+  const Search& search_;
+  const VideoOptions& video_options_;
+  bool json_;
   FrameSource& source_;
-  Outputs outputs_;
+  SequenceOutputs outputs_;
   Names names_;
   MatchPlan plan_;
   std::vector<Item> items_;
@@ -237,11 +228,11 @@ bool Sequence::plan(Frame& frame) {
     return false;
   }
   plan_.make(frame.pictures.left.view().format);
-  if (request_.devices.size() > 1)
-    pool_.emplace(plan_.request().parameters, request_.devices,
-                  PoolLimits{.max_memory_bytes = request_.max_memory,
+  if (search_.devices.size() > 1)
+    pool_.emplace(plan_.parameters(), search_.devices,
+                  PoolLimits{.max_memory_bytes = search_.max_memory,
                              .waiting = static_cast<int>(items_.size()),
-                             .configuration = request_.configuration});
+                             .configuration = search_.configuration});
   summary_.begin();
   return true;
 }
@@ -257,7 +248,7 @@ void Sequence::match(Item& item) {
   }
   if (item.result.disparity.size() != format.size) item.result = plan_.make_result();
   if (pool_) {
-    item.in_pool = pool_->submit(plan_.pair(item.frame.pictures), plan_.map(item.result));
+    item.in_pool = pool_->submit(plan_.pair(item.frame.pictures), item.result.map());
     return;
   }
   plan_.run(item.frame.pictures, item.result);
@@ -280,8 +271,8 @@ void Sequence::write(Item& item) const {
   if (!item.frame.error.empty()) return;
   constexpr bool on_disk = false;  // a disk may take longer than the match
   write_outputs(outputs_.of(item.frame), plan_, item.frame.pictures, item.result, on_disk);
-  if (request_.json) item.shares = pixel_shares(item.result);
-  if (request_.video.empty()) return;
+  if (json_) item.shares = pixel_shares(item.result);
+  if (video_options_.path.empty()) return;
   const int lowest = plan_.lowest_disparity();
   item.coloured = colour(item.result.disparity.view(), lowest, lowest + plan_.disparities() - 1);
 }
@@ -294,23 +285,20 @@ void Sequence::finish(Item& item) {
     summary_.add(Failure{frame.number, frame.left, frame.error});
     return;
   }
-  if (!request_.video.empty()) write_video(item);
+  if (!video_options_.path.empty()) write_video(item);
   summary_.add(item.stages, item.shares);
   show();
 }
 
 void Sequence::write_video(const Item& item) {
-  if (!video_) {
-    double rate = request_.frames_per_second;
-    if (!(rate > 0)) rate = source_.frames_per_second();
-    if (!(rate > 0)) rate = usual_frames_per_second;
-    video_ = std::make_unique<VideoWriter>(request_.video, rate, item.coloured.size());
-  }
+  if (!video_)
+    video_ = std::make_unique<VideoWriter>(video_options_.path, video_rate(video_options_, source_),
+                                           item.coloured.size());
   video_->write(item.coloured);
 }
 
 void Sequence::show() {
-  if (seconds_since(shown_) < 0.1) return;
+  if (milliseconds_since(shown_) < 100) return;
   shown_ = Clock::now();
   std::ostringstream text;
   text << "frame " << summary_.frames();
@@ -323,7 +311,6 @@ void Sequence::show() {
 }
 
 int Sequence::run() {
-  check_options(request_);
   names_.check(source_.names());
   outputs_.make_folders(folders_);
   const auto stage = [&](bool one_at_a_time, auto body) {
@@ -339,21 +326,21 @@ int Sequence::run() {
 }
 
 void Sequence::report() {
-  if (request_.json) {
+  if (json_) {
     std::cout << to_json().dump(2) << "\n";
     return;
   }
   std::cerr << std::fixed << std::setprecision(1) << "matched " << summary_.done() << " of "
             << summary_.frames() << " frames";
   if (summary_.done() > 0)
-    std::cerr << " of " << text(plan_.format().size) << " by " << request_.method << " on " << device_names()
+    std::cerr << " of " << text(plan_.format().size) << " by " << search_.method << " on " << device_names()
               << ": " << summary_.frames_per_second() << " frames/s, " << summary_.stopwatch().total()
               << " ms per match (median)";
   std::cerr << "\n";
 }
 
 ordered_json Sequence::to_json() {
-  ordered_json json{{"method", request_.method}, {"device", device_names()}};
+  ordered_json json{{"method", search_.method}, {"device", device_names()}};
   if (summary_.done() > 0) json = describe(plan_, summary_.stopwatch(), summary_.mean_shares());
   json["device"] = device_names();
   json["frames"] = summary_.frames();
@@ -366,8 +353,14 @@ ordered_json Sequence::to_json() {
 
 }  // namespace
 
-int match_sequence(const MatchRequest& request, FrameSource& source) {
-  return Sequence(request, source).run();
+double video_rate(const VideoOptions& video, const FrameSource& source) {
+  if (video.frames_per_second > 0) return video.frames_per_second;
+  constexpr double usual = 30;
+  return source.frames_per_second() > 0 ? source.frames_per_second() : usual;
+}
+
+int match_sequence(const MatchRequest& request, const VideoOptions& video, bool json, FrameSource& source) {
+  return Sequence(request, video, json, source).run();
 }
 
 }  // namespace parallax::tool

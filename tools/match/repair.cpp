@@ -6,10 +6,10 @@
 #include <functional>
 #include <iostream>
 
-#include <nlohmann/json.hpp>
-
+#include "tools/command/json.h"
 #include "tools/command/output_files.h"
 #include "tools/files/calibration.h"
+#include "tools/match/check_report.h"
 
 namespace parallax::tool {
 namespace {
@@ -30,7 +30,7 @@ struct Shot {
 
 class Shots {
  public:
-  Shots(const MatchRequest& pair, FrameSource* frames) : pair_(pair), frames_(frames) {}
+  Shots(const Input& pair, FrameSource* frames) : pair_(pair), frames_(frames) {}
 
   bool next(Shot& shot) {
     shot = {};
@@ -60,7 +60,7 @@ class Shots {
   }
 
  private:
-  const MatchRequest& pair_;
+  const Input& pair_;
   FrameSource* frames_;
   std::size_t taken_ = 0;
 };
@@ -111,8 +111,8 @@ std::optional<Rig> rig_of(const std::vector<std::string>& files, const RigChoice
   return read_rig(files, choices);
 }
 
-std::string report_line(const std::string& what, const std::string& text) {
-  return what + std::string(what.size() < 16 ? 16 - what.size() : 1, ' ') + text + "\n";
+std::string line(const std::string& what, const std::string& text) {
+  return table_line(what, text, 16);
 }
 
 std::string value_text(const RepairedValue& value, int decimals, const std::string& unit) {
@@ -212,7 +212,7 @@ void check_repair_request(const RepairRequest& request) {
   for (const std::string& path : request.output) check_output(path);
 }
 
-int repair_and_report(const RepairRequest& request, const MatchRequest& pair, FrameSource* frames) {
+int repair_and_report(const RepairRequest& request, const Input& pair, FrameSource* frames) {
   const std::optional<Rig> rig = rig_of(request.rig, request.choices);
   LazyRepairer repairer([&](Size size) { return start_repair(rig, size, request.focal, request.check); });
   Shots shots(pair, frames);
@@ -238,16 +238,18 @@ int repair_and_report(const RepairRequest& request, const MatchRequest& pair, Fr
   return repair.repaired() ? done : failed;
 }
 
-// Without a rig, the left picture is kept if moving the right one is nearly as good as moving both: then the map is in the
-// frame of the left picture as it is, and a calibration still holds.
-RepairedPair repair_for_match(const MatchRequest& request, FrameSource* frames) {
+namespace {
+
+// Without a rig, the left picture is kept if moving the right one is nearly as good as moving both: then the
+// map is in the frame of the left picture as it is, and a calibration still holds.
+RepairedPair repair_for_match(const Input& input, int threads, FrameSource* frames) {
   constexpr double nearly = 1.5;
-  const std::optional<Rig> rig = rig_of(request.rig, {});
-  const CheckParameters check{.threads = request.threads};
-  const double focal = request.calibration.empty() ? 0 : read_calibration(request.calibration).focal;
+  const std::optional<Rig> rig = rig_of(input.rig, {});
+  const CheckParameters check{.threads = threads};
+  const double focal = input.calibration.empty() ? 0 : read_calibration(input.calibration).focal;
   LazyRepairer of_both([&](Size size) { return start_repair(rig, size, focal, check); }),
       of_right([&](Size size) { return start_repair(rig, size, focal, check, true); });
-  Shots shots(request, frames);
+  Shots shots(input, frames);
   std::size_t count = 0;
   for (Shot shot; count < most_frames_for_match && shots.next(shot); ++count) {
     if (!shot.error.empty() && frames == nullptr) throw Error(ErrorCategory::file, shot.error);
@@ -260,12 +262,23 @@ RepairedPair repair_for_match(const MatchRequest& request, FrameSource* frames) 
   const double enough = std::max(check.max_rows_off, both.repaired() ? nearly * both.rows_after : 1e9);
   if (right.repaired() && right.rows_after <= enough) return {right, keep_left(right.rig), true};
   if (!both.repaired()) throw Error(ErrorCategory::file, both.sentence);
-  if (!request.calibration.empty())
+  if (!input.calibration.empty())
     throw Error(ErrorCategory::file,
-                request.calibration +
+                input.calibration +
                     " does not hold once both pictures are moved, which they need: give --rig, or "
                     "leave it out");
-  return {both, {both.rig, rectify(both.rig, request.rectify)}, false};
+  return {both, {both.rig, rectify(both.rig, input.rectify)}, false};
+}
+
+}  // namespace
+
+void repair(MatchRequest& request, FrameSource* frames) {
+  const RepairedPair& repaired =
+      request.repaired.emplace(repair_for_match(request.input, request.search.threads, frames));
+  std::string text = repaired.report.sentence;
+  if (request.input.rig.empty())
+    text += repaired.left_kept ? " The left picture stays as it is." : " Both pictures were moved.";
+  write_message(text + "\n");
 }
 
 }  // namespace parallax::tool

@@ -12,6 +12,7 @@
 
 #include "tools/files/frames.h"
 #include "tools/files/rigs/rig_files.h"
+#include "tools/match/match.h"
 
 namespace parallax::tool {
 
@@ -28,11 +29,11 @@ struct RepairRequest {
 void check_repair_request(const RepairRequest& request);
 
 // The exit status. `frames` is null for a single pair.
-int repair_and_report(const RepairRequest& request, const MatchRequest& pair, FrameSource* frames);
+int repair_and_report(const RepairRequest& request, const Input& pair, FrameSource* frames);
 
-// For 'match --repair': the repair of a pair, or of the first frames of a sequence until it converges.
-// \throws Error (file) if it is refused
-RepairedPair repair_for_match(const MatchRequest& request, FrameSource* frames);
+// For 'match --repair': repairs a pair, or the first frames of a sequence until the repair converges, and
+// reports the result. `frames` is null for a single pair. \throws Error (file) if it is refused
+void repair(MatchRequest& request, FrameSource* frames);
 
 nlohmann::ordered_json repair_json(const RigRepair& repair);
 

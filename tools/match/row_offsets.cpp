@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include "tools/command/json.h"
 
 namespace parallax::tool {
 namespace {

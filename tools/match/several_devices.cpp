@@ -11,12 +11,6 @@ std::string text(const std::vector<Device>& devices) {
   return join(names);
 }
 
-void settle_devices(MatchRequest& request) {
-  request.devices = parse_devices(request.device);
-  for (Device& device : request.devices) device.threads = request.threads;
-  request.device = request.devices.front().text();
-}
-
 void LostDeviceNotice::tell(const std::vector<LostDevice>& lost) {
   for (; told_ < lost.size(); ++told_) {
     show_progress("");

@@ -8,16 +8,10 @@
 
 #include "parallax/matcher_pool.h"
 
-#include "tools/match/match.h"
-
 namespace parallax::tool {
 
 // "cuda:0, cuda:1"
 std::string text(const std::vector<Device>& devices);
-
-// Parses --device, which may name several.
-// \throws Error (argument), or Error (device) as parse_devices() does
-void settle_devices(MatchRequest& request);
 
 // As many pairs as a MatcherPool matches at once on a GPU, at most, unless it is told otherwise.
 inline constexpr std::size_t most_in_flight_of_gpu = 16;

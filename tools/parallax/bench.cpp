@@ -11,7 +11,6 @@
 #include <functional>
 #include <iostream>
 
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "parallax/evaluate.h"
@@ -21,6 +20,7 @@
 #include "parallax/version.h"
 
 #include "tools/command/command_files.h"
+#include "tools/command/json.h"
 #include "tools/command/method_options.h"
 #include "tools/command/output_files.h"
 #include "tools/files/pictures.h"
@@ -125,9 +125,9 @@ std::vector<Trial> standard_trials(const Device& device) {
 // takes many seconds is run only once more.
 double measure(Matcher& matcher, const StereoPair& pair, const DisparityMap& map) {
   const auto run = [&] {
-    const auto start = std::chrono::steady_clock::now();
+    const Clock::time_point start = Clock::now();
     matcher.run(pair, map);
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return milliseconds_since(start);
   };
   const double warm_up = run();
   constexpr double patience = 5000;

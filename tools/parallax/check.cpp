@@ -3,21 +3,21 @@
 #include <cmath>
 #include <iostream>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/command/command_files.h"
+#include "tools/command/json.h"
 #include "tools/command/options.h"
 #include "tools/command/output_files.h"
 #include "tools/match/check_report.h"
 #include "tools/match/match_plan.h"
 #include "tools/match/repair.h"
 #include "tools/parallax/check_sequence.h"
+#include "tools/parallax/pair_options.h"
 
 namespace parallax::tool {
 namespace {
 
 struct CheckRequest {
-  MatchRequest pair;  // only its pictures and its rig count
+  Input pair;
   CheckParameters parameters;
   std::string image;
   bool json = false;
@@ -92,8 +92,6 @@ CheckRequest parse_check(const Arguments& arguments) {
   options.footer("Exit status: 0 = fit to be matched, 1 = not.");
   options.read(arguments);
   check_rectify_options(options, request.pair);
-  request.pair.device = "cpu";
-  request.pair.threads = parameters.threads;
   if (request.pair.side_by_side != request.pair.right.empty())
     throw UsageError(request.pair.side_by_side ? "--side-by-side takes both views from LEFT: leave out RIGHT"
                                                : "RIGHT is required; see 'parallax check --help'");
@@ -117,9 +115,17 @@ double full_scale(const CheckRequest& request, const PairReport& report,
   return std::max(2 * request.parameters.max_rows_off, std::ceil(2 * most) / 2);
 }
 
+// Rectifies what is checked.
+MatchPlan plan_of(const CheckRequest& request) {
+  Search search;
+  search.device = "cpu";
+  search.threads = request.parameters.threads;
+  return MatchPlan({request.pair, search, {}});
+}
+
 int check_one_pair(const CheckRequest& request) {
   check_output(request.image);
-  MatchPlan plan(request.pair);
+  MatchPlan plan = plan_of(request);
   const PicturePair pictures =
       plan.rectified(read_one_pair(request.pair), request.pair.left, request.pair.right);
   const StereoPair pair = plan.pair(pictures);
@@ -144,7 +150,7 @@ int check_command(const Arguments& arguments) {
   if (!request.repair.output.empty()) return repair_and_report(request.repair, request.pair, frames.get());
   if (!frames) return check_one_pair(request);
   if (!request.image.empty()) throw UsageError("--image is for a single pair: give two pictures");
-  MatchPlan plan(request.pair);
+  MatchPlan plan = plan_of(request);
   return check_sequence(*frames, plan, request.parameters, request.dense, request.json);
 }
 

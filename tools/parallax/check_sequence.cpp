@@ -5,8 +5,7 @@
 #include <cmath>
 #include <iostream>
 
-#include <nlohmann/json.hpp>
-
+#include "tools/command/json.h"
 #include "tools/match/check_report.h"
 
 namespace parallax::tool {
@@ -46,7 +45,7 @@ class SequenceReport {
     std::string text = sentence() + "\n" + dense_sentence() + "\n";
     for (const CheckedFrame& frame : frames_) text += line_of(frame) + "\n";
     if (const DisparityRange range = common_range(); range.disparities > 0)
-      text += "\nsearch        " + range_options(range) + "\n" + depth_lines(calibration_, range);
+      text += "\n" + table_line("search", range_options(range)) + depth_lines(calibration_, range);
     return text;
   }
 

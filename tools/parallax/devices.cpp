@@ -2,11 +2,10 @@
 #include <iomanip>
 #include <iostream>
 
-#include <nlohmann/json.hpp>
-
 #include "parallax/device.h"
 #include "parallax/matcher.h"
 
+#include "tools/command/json.h"
 #include "tools/command/options.h"
 
 namespace parallax::tool {

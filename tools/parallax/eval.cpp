@@ -2,9 +2,8 @@
 #include <iomanip>
 #include <iostream>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/command/command_files.h"
+#include "tools/command/json.h"
 #include "tools/command/options.h"
 #include "tools/files/flow_files.h"
 #include "tools/files/pictures.h"

@@ -5,12 +5,11 @@
 #include <iostream>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include "parallax/motion.h"
 
 #include "tools/command/command_files.h"
 #include "tools/command/file_errors.h"
+#include "tools/command/json.h"
 #include "tools/command/method_options.h"
 #include "tools/command/number_pattern.h"
 #include "tools/command/pipeline.h"
@@ -20,6 +19,7 @@
 #include "tools/files/pictures/codecs.h"
 #include "tools/files/video.h"
 #include "tools/match/match_report.h"
+#include "tools/parallax/pair_options.h"
 
 namespace parallax::tool {
 namespace {
@@ -29,8 +29,9 @@ using nlohmann::ordered_json;
 struct FlowRequest {
   std::string first, second;  // `first` alone: a sequence
   std::string first_mask, second_mask;
-  std::string output, image, video;
-  double longest = 0, frames_per_second = 0;
+  std::string output, image;
+  VideoOptions video;
+  double longest = 0;
   Size range;
   std::string least;  // "U,V", of --min
   std::string preset = "default", device = "auto";
@@ -76,11 +77,10 @@ void check_motions(int least, int count) {
                      " to " + std::to_string(farthest - (count - 1)));
 }
 
-// The parameters name disparities, which are motions to the left.
+// Parameters that --range and --min set. They name disparities, which are motions to the left.
+constexpr std::string_view ranges[] = {"disparities", "min_disparity", "row_offsets", "min_row_offset"};
+
 void settle_range(const Options& options, FlowRequest& request) {
-  for (const char* other : {"--disparities", "--min-disparity", "--row-offsets", "--min-row-offset"})
-    if (options.given(other))
-      throw UsageError(std::string(other) + " is for 'parallax match': give --range and --min");
   if (!options.given("--range")) {
     if (options.given("--min")) throw UsageError("--min needs --range: give both");
     return;
@@ -103,11 +103,8 @@ void settle_range(const Options& options, FlowRequest& request) {
 
 void check_request(const FlowRequest& request) {
   if (!request.output.empty() && !names_folder(request.output)) check_flow_path(request.output);
-  if (!request.image.empty() && !names_folder(request.image) && !has_extension(request.image, {".png"}))
-    throw UsageError("--image is " + request.image + ": name it .png");
-  if (!request.video.empty()) check_video_path(request.video);
-  if (request.frames_per_second > 0 && request.video.empty())
-    throw UsageError("--fps needs --video: give both");
+  check_image_path(request.image);
+  check_video(request.video);
   request.parameters.validate();
 }
 
@@ -132,14 +129,10 @@ FlowRequest parse(const Arguments& arguments) {
       "Motions: .flo, or .png (16 bits, as KITTI); for a sequence: a pattern such as flow_%04d.flo, or a "
       "folder");
   options.add("--image FILE", request.image, "Coloured picture of the motions (.png): hue = direction");
-  options.add("--video FILE", request.video, "Coloured video of a sequence (.avi or .mp4)");
   options
       .add("--longest X", request.longest, "Motion of full colour, in pixels; 0 = the longest one of a frame")
       .range(0, 1e6);
-  options
-      .add("--fps X", request.frames_per_second,
-           "Frames per second of --video; 0 = as the input, or 30 if that is unknown")
-      .range(0, 1000);
+  add_video_options(options, request.video);
   options.add_flag("--json", request.json, "Report as JSON on standard output");
   options.add("--repeat N", request.repeat, "Match N times, report median times").range(1, 1'000'000);
   options.add_memory("--max-memory", request.max_memory,
@@ -163,8 +156,11 @@ FlowRequest parse(const Arguments& arguments) {
       .offer(device_kinds("motion"));
   options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one per core");
   add_configuration_option(options, request.configuration);
-  add_method_options(options, request.parameters);
-  options.hide({"--disparities", "--min-disparity", "--row-offsets", "--min-row-offset"});
+  add_method_options(options, request.parameters, ranges);
+  std::vector<Advice> advice;
+  for (const char* option : {"--disparities", "--min-disparity", "--row-offsets", "--min-row-offset"})
+    advice.push_back({option, "{} is for 'parallax match': give --range and --min"});
+  options.advise(advice);
   options.read(arguments);
   settle_method_options(options, request.parameters);
   settle_range(options, request);
@@ -172,19 +168,9 @@ FlowRequest parse(const Arguments& arguments) {
   return request;
 }
 
-struct FlowResult {
-  Plane<float> disparity, row_offset;
-  Plane<std::uint8_t> status;
-
-  explicit FlowResult(Size size = {}) : disparity(size), row_offset(size), status(size) {}
-  DisparityMap map() { return {disparity.view(), status.view(), {}, row_offset.view()}; }
-  Flow flow() const { return flow_of(disparity.view(), row_offset.view()); }
-  PixelShares shares() const {
-    PixelCounter counter;
-    counter.add(disparity.view(), status.view());
-    return counter.shares();
-  }
-};
+Flow motions_of(const MatchResult& result) {
+  return flow_of(result.disparity.view(), result.row_offset.view());
+}
 
 // A matcher for frames of one format, with the masks of the request.
 class FlowMatcher {
@@ -201,8 +187,8 @@ class FlowMatcher {
   const Device& device() const { return device_; }
   const Matcher& matcher() const { return matcher_; }
 
-  void run(const Picture& first, const Picture& second, FlowResult& result) {
-    if (result.disparity.size() != format_.size) result = FlowResult(format_.size);
+  void run(const Picture& first, const Picture& second, MatchResult& result) {
+    if (result.disparity.size() != format_.size) result = MatchResult(format_.size, false, true);
     matcher_.run({first.view(), second.view(), first_mask_.view(), second_mask_.view()}, result.map());
   }
 
@@ -244,8 +230,8 @@ ordered_json report_of(const FlowRequest& request, const FlowMatcher& matcher, c
 }
 
 std::vector<FileBytes> encode_outputs(const std::string& output, const std::string& image, double longest,
-                                      const FlowResult& result) {
-  const Flow flow = result.flow();
+                                      const MatchResult& result) {
+  const Flow flow = motions_of(result);
   std::vector<FileBytes> files;
   if (!output.empty()) files.emplace_back(output, encode_flow(output, flow.view()));
   if (!image.empty()) files.emplace_back(image, encode_png(coloured_flow(flow.view(), longest).view()));
@@ -262,23 +248,24 @@ int match_frames(const FlowRequest& request) {
     files.writes(path);
     check_output(path);
   }
-  if (!request.video.empty())
+  if (!request.video.path.empty())
     throw UsageError("--video is for a sequence: leave it out, or leave out FRAME2");
   const PicturePair frames = read_pair(request.first, request.second);
   FlowMatcher matcher(request, frames.left.view().format);
-  FlowResult result;
+  MatchResult result;
   Stopwatch stopwatch;
   for (int i = 0; i < request.repeat; ++i) {
     matcher.run(frames.left, frames.right, result);
     stopwatch.add(matcher.matcher().stage_times());
   }
   write_files(encode_outputs(request.output, request.image, request.longest, result));
+  const PixelShares shares = pixel_shares(result);
   if (request.json)
-    std::cout << report_of(request, matcher, stopwatch, result.shares()).dump(2) << "\n";
+    std::cout << report_of(request, matcher, stopwatch, shares).dump(2) << "\n";
   else
     std::cerr << std::fixed << std::setprecision(1) << "matched " << text(matcher.format().size)
               << " by motion on " << matcher.device().text() << " in " << stopwatch.total() << " ms, "
-              << 100 * result.shares().valid << " % of pixels have a motion\n";
+              << 100 * shares.valid << " % of pixels have a motion\n";
   return done;
 }
 
@@ -316,7 +303,7 @@ class FlowSequence {
     Frame frame;   // the second one
     Frame before;  // what the files are named after
     bool has_result = false;
-    FlowResult result;
+    MatchResult result;
     std::vector<StageTime> stages;
     PixelShares shares;
     Picture coloured;
@@ -326,7 +313,7 @@ class FlowSequence {
     for (const std::string& path : {request_.first_mask, request_.second_mask}) files_.reads(path);
     std::vector<Frame> frames = source_.names();
     for (const Frame& frame : frames) files_.reads(frame.left);
-    files_.writes(request_.video);
+    files_.writes(request_.video.path);
     if (!frames.empty()) frames.pop_back();
     for (const Frame& frame : frames) check_names_of(frame);
     checked_ = frames.size();
@@ -383,8 +370,9 @@ class FlowSequence {
     write_files(
         encode_outputs(outputs_.of(item.before), images_.of(item.before), request_.longest, item.result),
         on_disk);
-    item.shares = item.result.shares();
-    if (!request_.video.empty()) item.coloured = coloured_flow(item.result.flow().view(), request_.longest);
+    item.shares = pixel_shares(item.result);
+    if (!request_.video.path.empty())
+      item.coloured = coloured_flow(motions_of(item.result).view(), request_.longest);
   }
 
   void finish(Item& item) {
@@ -395,7 +383,7 @@ class FlowSequence {
     }
     item.frame.pictures = {};
     if (!item.has_result) return;
-    if (!request_.video.empty()) write_video(item.coloured);
+    if (!request_.video.path.empty()) write_video(item.coloured);
     stopwatch_.add(item.stages);
     valid_ += item.shares.valid;
     ++matched_;
@@ -403,12 +391,9 @@ class FlowSequence {
   }
 
   void write_video(const Picture& picture) {
-    if (!video_) {
-      double rate = request_.frames_per_second;
-      if (!(rate > 0)) rate = source_.frames_per_second();
-      if (!(rate > 0)) rate = usual_frames_per_second;
-      video_ = std::make_unique<VideoWriter>(request_.video, rate, picture.size());
-    }
+    if (!video_)
+      video_ = std::make_unique<VideoWriter>(request_.video.path, video_rate(request_.video, source_),
+                                             picture.size());
     video_->write(picture);
   }
 
@@ -449,20 +434,15 @@ class FlowSequence {
   std::vector<std::pair<std::uint64_t, std::string>> failures_;
 };
 
-// The pictures of one side only.
-std::unique_ptr<FrameSource> open_frames(const FlowRequest& request) {
-  MatchRequest one_side;
-  one_side.left = request.first;
-  one_side.side_by_side = true;
-  return open_sequence(one_side);
-}
-
 }  // namespace
 
 int flow_command(const Arguments& arguments) {
   const FlowRequest request = parse(arguments);
   if (!request.second.empty()) return match_frames(request);
-  const std::unique_ptr<FrameSource> source = open_frames(request);
+  Input one_side;
+  one_side.left = request.first;
+  one_side.side_by_side = true;
+  const std::unique_ptr<FrameSource> source = open_sequence(one_side);
   if (source == nullptr)
     throw UsageError("FRAME2 is required, because " + request.first +
                      " is a single picture; see 'parallax flow --help'");

@@ -34,12 +34,6 @@ std::vector<std::string> kinds_of_devices() {
   return names;
 }
 
-std::string listed(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 void check_two(const char* option, const std::vector<std::string>& paths) {
   if (paths.size() == 2) return;
   throw UsageError(std::string(option) + " has " + std::to_string(paths.size()) +
@@ -85,7 +79,7 @@ RectifyRequest read_rectify_request(const Arguments& arguments) {
       {{"bilinear", Interpolation::bilinear}, {"lanczos3", Interpolation::lanczos3}},
       "How values between pixels are computed");
   const std::vector<std::string> kinds = kinds_of_devices();
-  options.add("--device", request.device, listed(kinds) + "; see 'parallax devices'").offer(kinds);
+  options.add("--device", request.device, join(kinds) + "; see 'parallax devices'").offer(kinds);
   options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one per core").range(0, 4096);
   options.group("What the file of the rig does not say");
   add_rig_options(options, request.choices);

@@ -4,9 +4,8 @@
 #include <iostream>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/command/command_files.h"
+#include "tools/command/json.h"
 #include "tools/command/options.h"
 #include "tools/command/output_files.h"
 #include "tools/files/rigs/format.h"
@@ -18,8 +17,8 @@ namespace {
 
 constexpr double degrees = 180 / 3.14159265358979323846;
 
-// The angle between the rays of the first and the last column, or row, without the lens's distortion: pixels reach from −1/2 to
-// length − 1/2.
+// The angle between the rays of the first and the last column, or row, without the lens's distortion: pixels
+// reach from −1/2 to length − 1/2.
 double field_of_view(int length, double centre, double focal, LensModel model) {
   const double before = (centre + 0.5) / focal, after = (length - 0.5 - centre) / focal;
   if (model == LensModel::equidistant) return degrees * (before + after);

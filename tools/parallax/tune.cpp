@@ -8,8 +8,6 @@
 #include <filesystem>
 #include <iostream>
 
-#include <nlohmann/json.hpp>
-
 #include "parallax/belief_propagation.h"
 #include "parallax/formats.h"
 #include "parallax/synth.h"
@@ -17,6 +15,7 @@
 
 #include "tools/command/command_files.h"
 #include "tools/command/forced.h"
+#include "tools/command/json.h"
 #include "tools/command/method_options.h"
 #include "tools/command/output_files.h"
 #include "tools/files/pictures.h"
@@ -30,23 +29,13 @@ namespace fs = std::filesystem;
 
 struct TuneRequest {
   std::string left, right;
-  std::string method = default_method, preset;  // empty = default
-  std::string device = "auto";
-  int threads = 0;
+  Search search;
   Size size{640, 480};
   TuningOptions options;
-  TunedValues configuration;
   bool lists = false, shows = false, forgets = false;
   bool method_given = false, device_given = false, disparities_given = false;
   std::string suite, data;
   std::string json_path;
-  MatcherParameters parameters;
-
-  Device where() const {
-    Device chosen = Device::parse(device);
-    chosen.threads = threads;
-    return chosen;
-  }
 };
 
 void add_tune_options(Options& options, TuneRequest& request) {
@@ -54,7 +43,7 @@ void add_tune_options(Options& options, TuneRequest& request) {
   options.add("LEFT", request.left, "Left picture; without pictures, a synthetic pair is used");
   options.add("RIGHT", request.right, "Right picture, rectified with the left one");
   options.add("--size", request.size, "Width x height of the synthetic pair");
-  add_search_options(options, request);
+  add_search_options(options, request.search);
   options.add_memory("--max-memory", request.options.limits.max_memory_bytes,
                      "Memory limit, such as 2G; 0 = all of the machine's memory");
   options.group("Tuning");
@@ -104,18 +93,21 @@ TuneRequest parse_tune(const Arguments& arguments) {
   // The suite measures belief propagation as published.
   const bool suite = std::any_of(arguments.begin(), arguments.end(),
                                  [](const std::string& a) { return a.starts_with("--suite"); });
-  if (suite) request.method = "bp";
-  read_method_and_preset(arguments, "tune", request.method, request.preset);
-  if (suite && request.method != "bp")
-    throw UsageError("--suite papers is for --method bp: leave out --method " + request.method);
-  if (request.preset.empty()) request.preset = suite ? "grauer-gray-2019" : "default";
-  request.parameters = method_preset(request.method, request.preset);
+  Search& search = request.search;
+  if (suite) {
+    search.method = "bp";
+    search.preset = "grauer-gray-2019";
+  }
+  read_method_and_preset(arguments, "tune", search.method, search.preset);
+  if (suite && search.method != "bp")
+    throw UsageError("--suite papers is for --method bp: leave out --method " + search.method);
+  search.parameters = method_preset(search.method, search.preset);
   Options options("tune", "Find the fastest configuration for this machine, and remember it.");
   add_tune_options(options, request);
-  options.footer(footer_of("tune", request.method));
+  options.footer(footer_of("tune", search.method));
   options.read(arguments);
-  settle_method_options(options, request.parameters);
-  request.options.limits.configuration = request.configuration;
+  settle_search(options, search);
+  request.options.limits.configuration = search.configuration;
   request.method_given = options.given("--method");
   request.device_given = options.given("--device");
   request.disparities_given = options.given("--disparities");
@@ -194,19 +186,19 @@ Pair pair_of(const TuneRequest& request) {
   parameters.scene = Scene::layers;
   parameters.size = request.size;
   // A scene needs fewer disparities than columns.
-  parameters.disparities = std::min(request.parameters.disparities(), std::max(1, parameters.size.width / 2));
+  parameters.disparities =
+      std::min(request.search.parameters.disparities(), std::max(1, parameters.size.width / 2));
   pair.synthetic = synthesize(parameters);
   return pair;
 }
 
 TuningResult tune_pair(const TuneRequest& request, const StereoPair& pair, const std::string& what) {
   TuningOptions options = request.options;
-  const auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   options.progress = [&](const std::string& progress) {
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    show_progress(what + ": " + progress, elapsed.count() / options.budget_seconds);
+    show_progress(what + ": " + progress, milliseconds_since(start) / 1000 / options.budget_seconds);
   };
-  const TuningResult result = tune(request.parameters, request.where(), pair, options);
+  const TuningResult result = tune(request.search.parameters, request.search.first_device(), pair, options);
   show_progress("");
   return result;
 }
@@ -252,7 +244,7 @@ int tune_one(const TuneRequest& request) {
   const Pair pair = pair_of(request);
   check_output(request.json_path);
   check_tuning_file();
-  const TuningResult result = tune_pair(request, pair.views(), request.method);
+  const TuningResult result = tune_pair(request, pair.views(), request.search.method);
   print(result, pair.views().left.format.size);
   // The result is printed even if it cannot be remembered.
   std::cout.flush();
@@ -265,7 +257,8 @@ int tune_one(const TuneRequest& request) {
 
 int list(const TuneRequest& request) {
   ordered_json entries = ordered_json::array();
-  for (const TunableInfo& tunable : list_tunables(request.parameters, request.where(), {request.size})) {
+  for (const TunableInfo& tunable :
+       list_tunables(request.search.parameters, request.search.first_device(), {request.size})) {
     entries.push_back({{"name", tunable.name},
                        {"help", tunable.help},
                        {"searched", tunable.searched},
@@ -281,10 +274,10 @@ int list(const TuneRequest& request) {
 // The name of --device in entries; empty = any.
 std::string wanted_device(const TuneRequest& request) {
   if (!request.device_given) return "";
-  const std::string name = tuned_device_name(request.where());
+  const std::string name = tuned_device_name(request.search.first_device());
   if (name.empty())
     throw Error(ErrorCategory::device,
-                "device " + request.device + " is not tunable here: see 'parallax devices'");
+                "device " + request.search.device + " is not tunable here: see 'parallax devices'");
   return name;
 }
 
@@ -292,7 +285,7 @@ int show(const TuneRequest& request) {
   const std::string device = wanted_device(request);
   ordered_json list = ordered_json::array();
   for (const TunedConfiguration& entry : remembered_tuning()) {
-    if (request.method_given && entry.method != request.method) continue;
+    if (request.method_given && entry.method != request.search.method) continue;
     if (!device.empty() && entry.device != device) continue;
     list.push_back(to_json(entry));
     std::cout << entry.method << " (" << entry.variant << ") on " << entry.device
@@ -307,7 +300,8 @@ int show(const TuneRequest& request) {
 }
 
 int forget(const TuneRequest& request) {
-  const std::size_t count = forget_tuning(request.method_given ? request.method : "", wanted_device(request));
+  const std::size_t count =
+      forget_tuning(request.method_given ? request.search.method : "", wanted_device(request));
   std::cout << "forgot " << count << (count == 1 ? " entry" : " entries") << "\n";
   return done;
 }
@@ -333,13 +327,13 @@ double run_milliseconds(Matcher& matcher, const StereoPair& pair, const Disparit
 }
 
 double time_plain(const TuneRequest& request, const StereoPair& pair) {
-  Device device = request.where();
+  Device device = request.search.first_device();
   const bool on_processor = device.kind == DeviceKind::cpu;
   if (on_processor) device.threads = 1;
   const ForcedTuning untuned(false);
   const ForcedTarget target(on_processor ? cpu_targets().back() : "");
   const Size size = pair.left.format.size;
-  auto parameters = *request.parameters.get_if<BeliefPropagationParameters>();
+  auto parameters = *request.search.parameters.get_if<BeliefPropagationParameters>();
   parameters.arithmetic = Arithmetic::float32;
   Matcher matcher(parameters, device, pair.left.format, {0, plain_configuration(device.kind)});
   Plane<float> disparity(size);
@@ -393,7 +387,7 @@ int tune_papers(TuneRequest request) {
     const PicturePair pictures =
         read_pair((folder / entry.name / "left.png").string(), (folder / entry.name / "right.png").string());
     const StereoPair pair{pictures.left.view(), pictures.right.view()};
-    if (!request.disparities_given) request.parameters.disparities() = entry.disparities;
+    if (!request.disparities_given) request.search.parameters.disparities() = entry.disparities;
     const double plain_milliseconds = time_plain(request, pair);
     TuningResult best;
     for (const TuningSearch search : {TuningSearch::occupancy, TuningSearch::exhaustive}) {

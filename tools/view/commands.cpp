@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/view/commands.h"
 
-#include <nlohmann/json.hpp>
-
+#include "tools/command/json.h"
 #include "tools/command/method_options.h"
 
 namespace parallax::view {
@@ -48,26 +47,27 @@ std::string text_of(double number) {
 }
 
 // Pictures of a camera have to be saved before another program can match them.
-std::vector<std::string> inputs(const tool::MatchRequest& request) {
-  const bool is_camera = !request.cameras.empty();
-  if (request.side_by_side) return {is_camera ? "both.png" : request.left, "--side-by-side"};
+std::vector<std::string> inputs(const Scene& scene) {
+  const tool::Input& input = scene.request().input;
+  const bool is_camera = scene.is_live();
+  if (input.side_by_side) return {is_camera ? "both.png" : input.left, "--side-by-side"};
   if (is_camera) return {"left.png", "right.png"};
-  return {request.left, request.right};
+  return {input.left, input.right};
 }
 
 std::string command_line(const Scene& scene, const Settings& settings, const Nearest& nearest) {
-  const tool::MatchRequest& request = scene.request();
+  const tool::Input& input = scene.request().input;
   std::vector<std::string> words{"parallax", "match"};
-  for (const std::string& word : inputs(request)) words.push_back(word);
+  for (const std::string& word : inputs(scene)) words.push_back(word);
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
-  for (const std::string& file : request.rig) add("--rig", file);
-  if (request.rectify.alpha != 0) add("--alpha", text_of(request.rectify.alpha));
-  if (request.rectify.zoom != 1) add("--zoom", text_of(request.rectify.zoom));
-  add("--calib", request.calibration);
-  add("--left-mask", request.left_mask);
-  add("--right-mask", request.right_mask);
+  for (const std::string& file : input.rig) add("--rig", file);
+  if (input.rectify.alpha != 0) add("--alpha", text_of(input.rectify.alpha));
+  if (input.rectify.zoom != 1) add("--zoom", text_of(input.rectify.zoom));
+  add("--calib", input.calibration);
+  add("--left-mask", input.left_mask);
+  add("--right-mask", input.right_mask);
   add("--method", method_name(*settings.parameters));
   if (nearest.preset != "default") add("--preset", nearest.preset);
   add("--device", settings.device.text());
@@ -93,30 +93,30 @@ std::string python_read(const std::string& file) {
 
 // Lines that make `left` and `right`.
 std::string python_pictures(const Scene& scene) {
-  const tool::MatchRequest& request = scene.request();
+  const tool::Input& input = scene.request().input;
   if (scene.is_sequence()) return "# left, right: the pictures of one frame, as NumPy arrays\n";
-  if (request.side_by_side)
-    return "both = " + python_read(request.left) +
+  if (input.side_by_side)
+    return "both = " + python_read(input.left) +
            "\nleft, right = both[:, : both.shape[1] // 2], both[:, both.shape[1] // 2 :]\n";
-  return "left, right = " + python_read(request.left) + ", " + python_read(request.right) + "\n";
+  return "left, right = " + python_read(input.left) + ", " + python_read(input.right) + "\n";
 }
 
-std::string python_rectified(const tool::MatchRequest& request) {
-  if (request.rig.empty()) return "";
-  const bool is_own_format = request.rig.size() == 1 && request.rig.front().ends_with(".json");
-  const std::string rig = is_own_format ? request.rig.front() : "rig.json";
+std::string python_rectified(const tool::Input& input) {
+  if (input.rig.empty()) return "";
+  const bool is_own_format = input.rig.size() == 1 && input.rig.front().ends_with(".json");
+  const std::string rig = is_own_format ? input.rig.front() : "rig.json";
   std::string text;
-  if (!is_own_format) text = "# parallax rig convert " + tool::join(request.rig, " ") + " -o rig.json\n";
+  if (!is_own_format) text = "# parallax rig convert " + tool::join(input.rig, " ") + " -o rig.json\n";
   text += "rectifier = px.Rectifier(px.Rig.read(" + quoted(rig) + "), dtype=left.dtype";
-  if (request.rectify.alpha != 0) text += ", alpha=" + text_of(request.rectify.alpha);
-  if (request.rectify.zoom != 1) text += ", zoom=" + text_of(request.rectify.zoom);
+  if (input.rectify.alpha != 0) text += ", alpha=" + text_of(input.rectify.alpha);
+  if (input.rectify.zoom != 1) text += ", zoom=" + text_of(input.rectify.zoom);
   return text + ")\nleft, right, left_mask, right_mask = rectifier(left, right)\n";
 }
 
 std::string python(const Scene& scene, const Settings& settings, const Nearest& nearest) {
-  const tool::MatchRequest& request = scene.request();
+  const tool::Input& input = scene.request().input;
   const std::string method = method_name(*settings.parameters);
-  std::string text = "import parallax_stereo as px\n\n" + python_pictures(scene) + python_rectified(request) +
+  std::string text = "import parallax_stereo as px\n\n" + python_pictures(scene) + python_rectified(input) +
                      "result = px.match(\n    left,\n    right,\n";
   const auto add = [&](const std::string& name, const std::string& value) {
     text += "    " + name + "=" + value + ",\n";
@@ -126,20 +126,21 @@ std::string python(const Scene& scene, const Settings& settings, const Nearest& 
   add("device", quoted(settings.device.text()));
   if (settings.device.threads > 0) add("threads", std::to_string(settings.device.threads));
   const auto add_mask = [&](const char* name, const std::string& file) {
-    if (!request.rig.empty())
+    if (!input.rig.empty())
       add(name, name);
     else if (!file.empty())
       add(name, python_read(file));
   };
-  add_mask("left_mask", request.left_mask);
-  add_mask("right_mask", request.right_mask);
+  add_mask("left_mask", input.left_mask);
+  add_mask("right_mask", input.right_mask);
   for (const auto& [name, value] : nearest.changes)
     add(name, python_value(describe_parameter(method, name), value));
   return text + ")\n";
 }
 
-// Uses what the program has: the views left, right, disparity, status, and masks or a rig where the match has them.
-std::string cpp(const tool::MatchRequest& request, const Settings& settings, const Nearest& nearest) {
+// Uses what the program has: the views left, right, disparity, status, and masks or a rig where the match has
+// them.
+std::string cpp(const tool::Input& input, const Settings& settings, const Nearest& nearest) {
   std::string text = "parallax::MatcherParameters parameters = parallax::preset(" +
                      quoted(method_name(*settings.parameters)) + ", " + quoted(nearest.preset) + ");\n";
   for (const auto& [name, value] : nearest.changes)
@@ -147,15 +148,15 @@ std::string cpp(const tool::MatchRequest& request, const Settings& settings, con
   text += "parallax::Device device = parallax::Device::parse(" + quoted(settings.device.text()) + ");\n";
   if (settings.device.threads > 0)
     text += "device.threads = " + std::to_string(settings.device.threads) + ";\n";
-  if (!request.rig.empty())
-    return text + "const parallax::RectifyParameters rectify{.alpha = " + text_of(request.rectify.alpha) +
-           ", .zoom = " + text_of(request.rectify.zoom) +
+  if (!input.rig.empty())
+    return text + "const parallax::RectifyParameters rectify{.alpha = " + text_of(input.rectify.alpha) +
+           ", .zoom = " + text_of(input.rectify.zoom) +
            "};\nparallax::RectifiedMatcher matcher(parameters, device, rig, rectify, left.format.depth);\n"
            "matcher.run(left, right, {disparity, status});\n";
   text += "parallax::Matcher matcher(parameters, device, left.format);\nmatcher.run({left, right";
-  if (!request.left_mask.empty() || !request.right_mask.empty())
-    text += request.left_mask.empty() ? ", {}" : ", left_mask";
-  if (!request.right_mask.empty()) text += ", right_mask";
+  if (!input.left_mask.empty() || !input.right_mask.empty())
+    text += input.left_mask.empty() ? ", {}" : ", left_mask";
+  if (!input.right_mask.empty()) text += ", right_mask";
   return text + "}, {disparity, status});\n";
 }
 
@@ -165,7 +166,7 @@ Json describe_commands(const Scene& scene, const Settings& settings) {
   const Nearest nearest = nearest_preset(*settings.parameters);
   return {{"command_line", command_line(scene, settings, nearest)},
           {"python", python(scene, settings, nearest)},
-          {"cpp", cpp(scene.request(), settings, nearest)}};
+          {"cpp", cpp(scene.request().input, settings, nearest)}};
 }
 
 }  // namespace parallax::view

@@ -28,7 +28,7 @@ std::vector<std::byte> export_map(const Scene& scene, const ViewedMap& map, cons
   if (!calibration)
     throw Error(ErrorCategory::argument,
                 "depths need the geometry of the cameras: start with --calib or --rig");
-  const tool::DepthFiles files(*calibration, scene.request());
+  const tool::DepthFiles files(*calibration);
   if (name.starts_with("depth")) return files.depths(name, disparity);
   if (name.starts_with("cloud")) return files.cloud(name, disparity, map.frame->pictures.left.view());
   return files.mesh(disparity, map.frame->pictures.left.view());

@@ -30,7 +30,7 @@ bool open_browser(const std::string& address) {
 
 int view(const tool::Arguments& arguments) {
   const ViewRequest request = parse_view(arguments);
-  Scene scene(request.match, request.map);
+  Scene scene(request.scene);
   Server server(scene, request.server);
   std::cout << server.address() << std::endl;
   if (!request.no_open && !open_browser(server.address()))

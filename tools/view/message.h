@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "parallax/image.h"
+
+#include "tools/command/json.h"
 
 namespace parallax::view {
 

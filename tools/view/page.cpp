@@ -323,13 +323,8 @@ std::shared_ptr<const ViewedMap> Page::match(Slot& slot, const Settings& setting
   map->settings = settings;
   map->frame = frame;
   tool::MatchResult& result = map->result;
-  result = {Plane<float>(size), Plane<std::uint8_t>(size),
-            Plane<float>(slot.matcher->has_confidence() ? size : Size{}),
-            Plane<float>(slot.matcher->has_row_offsets() ? size : Size{})};
-  DisparityMap views{result.disparity.view(), result.status.view()};
-  if (result.confidence.width() > 0) views.confidence = result.confidence.view();
-  if (result.row_offset.width() > 0) views.row_offset = result.row_offset.view();
-  slot.matcher->run(scene_.pair(*frame), views);
+  result = tool::MatchResult(size, slot.matcher->has_confidence(), slot.matcher->has_row_offsets());
+  slot.matcher->run(scene_.pair(*frame), result.map());
   map->stages = slot.matcher->stage_times();
   map->memory_bytes = slot.matcher->memory_bytes();
   return map;
@@ -343,7 +338,7 @@ std::shared_ptr<const ViewedMap> Page::copy_stored_map(
   auto map = std::make_shared<ViewedMap>();
   map->settings = settings;
   map->frame = frame;
-  map->result = {Plane<float>(stored.size()), Plane<std::uint8_t>(stored.size()), {}, {}};
+  map->result = tool::MatchResult(stored.size());
   for (int y = 0; y < stored.height(); ++y)
     for (int x = 0; x < stored.width(); ++x) {
       const float disparity = stored.at(x, y);
@@ -358,7 +353,7 @@ void Page::plan(Slot& slot, const Settings& settings, const ImageFormat& format)
   if (slot.matcher && slot.format == format && plans_alike(slot.planned, settings)) return;
   slot.matcher.reset();
   slot.matcher.emplace(*settings.parameters, settings.device, format,
-                       PlanOptions{scene_.request().max_memory, {}});
+                       PlanOptions{scene_.request().search.max_memory, {}});
   slot.planned = settings;
   slot.format = format;
 }

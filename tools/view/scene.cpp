@@ -13,12 +13,12 @@ namespace {
 
 using tool::Frame;
 
-Frame only_frame(const tool::MatchRequest& request) {
+Frame only_frame(const tool::Input& input) {
   Frame frame;
-  frame.left = request.left;
-  frame.right = request.right;
-  frame.stem = std::filesystem::path(request.left).filename();
-  frame.pictures = tool::read_one_pair(request);
+  frame.left = input.left;
+  frame.right = input.right;
+  frame.stem = std::filesystem::path(input.left).filename();
+  frame.pictures = tool::read_one_pair(input);
   return frame;
 }
 
@@ -37,7 +37,8 @@ void take_range_seen(MatcherParameters& parameters, const tool::PicturePair& pic
 
 }  // namespace
 
-Scene::Scene(const tool::MatchRequest& request, const std::string& map) : plan_(request) {
+Scene::Scene(const SceneRequest& request) : plan_(request.match) {
+  const tool::Input& input = request.match.input;
   Frame frame;
   if (!request.cameras.empty()) {
     cameras_.emplace(request.cameras);
@@ -45,18 +46,18 @@ Scene::Scene(const tool::MatchRequest& request, const std::string& map) : plan_(
     frame_count_ = 0;
     frame = cameras_->newest(0);
     frame.number = 0;
-  } else if (const std::unique_ptr<tool::FrameSource> source = tool::open_sequence(request)) {
+  } else if (const std::unique_ptr<tool::FrameSource> source = tool::open_sequence(input)) {
     is_sequence_ = true;
     frame_count_ = source->count();
     frames_per_second_ = source->frames_per_second();
-    if (!source->next(frame)) throw Error(ErrorCategory::file, request.left + " has no frames: give another");
+    if (!source->next(frame)) throw Error(ErrorCategory::file, input.left + " has no frames: give another");
     decode(*source, frame);
   } else {
-    frame = only_frame(request);
-    if (!request.truth.empty()) truth_.emplace(request.truth, request.truth_scale);
+    frame = only_frame(input);
+    if (!request.truth.path.empty()) truth_.emplace(request.truth.path, request.truth.scale);
   }
   first_ = view(std::move(frame));
-  if (!map.empty()) read_map(map);
+  if (!request.map.empty()) read_map(request.map);
   plan_.read_masks(first_->format().size);
   settle_range();
 }
@@ -70,7 +71,7 @@ void Scene::read_map(const std::string& path) {
 }
 
 std::optional<Calibration> Scene::calibration() const {
-  if (!tool::has_geometry(request())) return std::nullopt;
+  if (!request().input.has_geometry()) return std::nullopt;
   return in_metres(plan_.calibration());
 }
 
@@ -111,10 +112,10 @@ std::string Scene::pictures_message(const ViewedFrame& frame, const PlaneChoice&
 }
 
 void Scene::settle_range() {
-  tool::MatchRequest settled = request();
-  tool::settle_range(settled, first_->format().size);
+  tool::Search settled = request().search;
+  tool::settle_range(request().input, settled, first_->format().size);
   parameters_ = settled.parameters;
-  if (!settled.range_given && settled.calibration.empty())
+  if (!settled.range_given && request().input.calibration.empty())
     take_range_seen(parameters_, first_->pictures, settled.threads);
 }
 
@@ -137,7 +138,7 @@ std::shared_ptr<const ViewedFrame> FrameReader::read(std::size_t number) {
 
 std::shared_ptr<const ViewedFrame> FrameReader::read_now(std::size_t number) {
   if (!source_ || number < next_) {
-    source_ = tool::open_sequence(scene_.request());
+    source_ = tool::open_sequence(scene_.request().input);
     next_ = 0;
   }
   Frame frame;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tools/files/frames.h"
 #include "tools/files/truth.h"
@@ -36,11 +37,19 @@ struct ViewedFrame {
   const ImageFormat& format() const { return pictures.left.view().format; }
 };
 
+struct SceneRequest {
+  tool::MatchRequest match;
+  std::vector<std::string> cameras;  // in place of files
+  tool::TruthFile truth;
+  std::string map;  // a file of disparities that was made elsewhere; may be empty
+};
+
 class Scene {
  public:
-  // `map`: a file of disparities to show beside others; may be empty. Reads the first frame. Settles the range of disparities: as given, as the calibration says, or as the pair shows.
+  // Reads the first frame. Settles the range of disparities: as given, as the calibration says, or as the
+  // pair shows.
   // \throws UsageError, Error
-  Scene(const tool::MatchRequest& request, const std::string& map);
+  explicit Scene(const SceneRequest& request);
 
   const tool::MatchRequest& request() const { return plan_.request(); }
   const MatcherParameters& parameters() const { return parameters_; }  // to begin with

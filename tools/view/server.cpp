@@ -12,12 +12,12 @@
 #include <span>
 
 #include <httplib.h>
-#include <nlohmann/json.hpp>
 #include <sys/socket.h>
 
 #include "parallax/check.h"
 #include "parallax/cost_curve.h"
 
+#include "tools/command/json.h"
 #include "tools/match/check_report.h"
 #include "tools/view/assets.h"
 #include "tools/view/connection_threads.h"
@@ -103,7 +103,8 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// httplib would compress content of these types so well that it takes a tenth of a second, to send it to this machine.
+// httplib would compress content of these types so well that it takes a tenth of a second, to send it to this
+// machine.
 void send_uncompressed(Response& response, std::string content, const std::string& type) {
   const auto shared = std::make_shared<const std::string>(std::move(content));
   response.set_content_provider(shared->size(), type,
@@ -325,8 +326,8 @@ class Server::Routes {
                                            ": give --port or --host");
   }
 
-  // A page of another site may send requests here: its browser says so in Origin, and a name that it had resolved to
-  // this machine is in Host.
+  // A page of another site may send requests here: its browser says so in Origin, and a name that it had
+  // resolved to this machine is in Host.
   std::optional<Refusal> refusal_of(const Request& request) const {
     const std::string host = request.get_header_value("Host");
     if (!is_own_host(host)) return Refusal{421, "this server has another name"};

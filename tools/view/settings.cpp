@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "parallax/version.h"
 
+#include "tools/command/json.h"
 #include "tools/command/method_options.h"
 
 namespace parallax::view {
@@ -150,8 +149,8 @@ Json describe_scene(const Scene& scene) {
            {{"kind", scene.is_live()       ? "camera"
                      : scene.is_sequence() ? "sequence"
                                            : "pair"},
-            {"left", request.left},
-            {"right", request.right},
+            {"left", request.input.left},
+            {"right", request.input.right},
             {"frames", scene.frame_count()},
             {"frames_per_second", scene.frames_per_second()}}},
           {"calibration", describe_calibration(scene.calibration())},
@@ -161,10 +160,10 @@ Json describe_scene(const Scene& scene) {
           {"methods", methods},
           {"statuses", statuses},
           {"start",
-           {{"method", request.method},
-            {"preset", request.preset},
-            {"device", request.device},
-            {"threads", request.threads},
+           {{"method", request.search.method},
+            {"preset", request.search.preset},
+            {"device", request.search.device},
+            {"threads", request.search.threads},
             {"values", values_of(scene.parameters())}}}};
 }
 

@@ -7,21 +7,74 @@
 
 #include <unistd.h>
 
+#include "tools/parallax/pair_options.h"
+
 namespace parallax {
 namespace view {
 
-ViewRequest parse_view(const tool::Arguments& arguments) {
+namespace {
+
+void add_options(tool::Options& options, ViewRequest& request) {
+  auto& [input, search, outputs, depth, repaired] = request.scene.match;
+  tool::add_picture_options(options, input);
+  tool::add_calibration_options(options, input);
+  tool::add_cost_file_option(options, input);
+  options.add("--camera N[,N]", request.scene.cameras,
+              "Camera with both views, by number or path, or two cameras; leave out LEFT and RIGHT");
+  tool::add_truth_options(options, request.scene.truth, "Ground truth: shows the errors of the map");
+  tool::add_unit_option(options, depth.unit);
+  tool::add_rectify_options(options, input);
+  tool::add_search_options(options, search);
+  options.group("Page");
+  options.add("--map FILE", request.scene.map, "Disparity map made elsewhere, to compare with");
+  options.add("--port N", request.server.port, "Port of the page; 0 = 8730, or the next one that is free")
+      .range(0, 65535);
+  options.add("--host NAME", request.server.host,
+              "Address to listen at; other machines need the token in the address that is printed");
+  options.add_flag("--no-open", request.no_open, "Print the address without opening a browser");
+  options.add_flag("--once", request.server.once, "End when the last page is closed");
+  options.footer(tool::footer_of("view", search.method));
+}
+
+// \throws UsageError unless the cameras are enough for two views
+void check_cameras(const SceneRequest& scene) {
+  const tool::Input& input = scene.match.input;
+  if (!input.left.empty())
+    throw tool::UsageError("--camera takes both views from cameras: leave out " + input.left);
+  if (scene.cameras.size() != (input.side_by_side ? 1 : 2))
+    throw tool::UsageError("--camera has " + std::to_string(scene.cameras.size()) +
+                           " names: give two cameras, or one that has both views, with --side-by-side");
+}
+
+}  // namespace
+
+ViewRequest parse_view(const tool::Arguments& given) {
+  tool::Arguments arguments = given;
+  const bool automatic_range = tool::take_automatic_range(arguments);
   ViewRequest request;
-  request.match = tool::parse_match(arguments, "view", [&](tool::Options& options) {
-    options.group("Page");
-    options.add("--map FILE", request.map, "Disparity map made elsewhere, to compare with");
-    options.add("--port N", request.server.port, "Port of the page; 0 = 8730, or the next one that is free")
-        .range(0, 65535);
-    options.add("--host NAME", request.server.host,
-                "Address to listen at; other machines need the token in the address that is printed");
-    options.add_flag("--no-open", request.no_open, "Print the address without opening a browser");
-    options.add_flag("--once", request.server.once, "End when the last page is closed");
-  });
+  auto& [input, search, outputs, depth, repaired] = request.scene.match;
+  search = tool::read_search(arguments, "view");
+  search.automatic_range = automatic_range;
+  tool::Options options(
+      "view", "Show a stereo pair and its disparity map in a browser, and match again as parameters change.");
+  add_options(options, request);
+  options.read(arguments);
+  tool::settle_search(options, search);
+  tool::settle_cost_file(options, input, search);
+  tool::check_automatic_range(options, search);
+  tool::check_rectify_options(options, input);
+  if (request.scene.cameras.empty())
+    tool::check_views(input, "view");
+  else
+    check_cameras(request.scene);
+  if (depth.unit > 0 && !input.has_geometry())
+    throw tool::UsageError("--unit needs --calib or --rig: give one of them");
+  tool::check_truth(request.scene.truth);
+  tool::CommandFiles files;
+  tool::register_inputs(input, files);
+  files.reads(request.scene.truth.path);
+  search.parameters.validate();
+  Device::parse(search.device);
   return request;
 }
 
@@ -29,7 +82,8 @@ ViewRequest parse_view(const tool::Arguments& arguments) {
 
 namespace tool {
 
-// The server is a program of its own, so that the libraries that it needs do not slow down every start of this one.
+// The server is a program of its own, so that the libraries that it needs do not slow down every start of
+// this one.
 int view_command(const Arguments& arguments) {
   view::parse_view(arguments);
   const std::string program =

@@ -2,15 +2,14 @@
 // The request of 'parallax view'.
 #pragma once
 
-#include "tools/match/match.h"
+#include "tools/command/command.h"
 #include "tools/view/server.h"
 
 namespace parallax::view {
 
 struct ViewRequest {
-  tool::MatchRequest match;
+  SceneRequest scene;
   ServerOptions server;
-  std::string map;       // made elsewhere
   bool no_open = false;  // print the address only
 };
 

@@ -9,9 +9,8 @@
 namespace parallax::tool {
 
 struct SubmitRequest {
-  std::string plan;   // with an absolute path
-  int processes = 0;  // at once on this machine; 0 = jobs of SLURM
-  int chunk = 0;      // tiles of a task; 0 = as many as take minutes
+  std::string plan;  // with an absolute path
+  int chunk = 0;     // tiles of a task; 0 = as many as take minutes
   int retries = 3;
   bool only_lost = false;  // not the tiles that would fail again
   bool verify = false;     // reads all results
@@ -25,7 +24,6 @@ struct SubmitRequest {
 
 // What is to be done.
 struct SubmittedWork {
-  int pairs = 0, tiles = 0;  // of the plan
   std::vector<int> missing;  // tiles to match, in order
   bool later = false;        // gives the reason for which tiles failed some time to pass
   std::optional<double> milliseconds_per_tile;

@@ -6,11 +6,10 @@
 #include <filesystem>
 #include <iostream>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/command/child_process.h"
 #include "tools/command/command.h"
 #include "tools/command/file_errors.h"
+#include "tools/command/json.h"
 #include "tools/command/output_files.h"
 #include "tools/jobs/submit/chunks.h"
 
@@ -20,8 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const char* const no_slurm =
-    "run this where jobs are submitted, such as a login node, or use --local N (Debian: apt install "
-    "slurm-client)";
+    "run this where jobs are submitted, such as a login node (Debian: apt install slurm-client)";
 
 std::string quoted(Words words) {
   for (std::string& word : words) word = quoted_for_shell(word);
@@ -94,7 +92,7 @@ double measure_tile(const SubmitRequest& request, int tile) {
   const std::string answer = match.read_all(0);
   const bool has_succeeded = match.wait();
   show_progress("");
-  const nlohmann::json line = nlohmann::json::parse(answer, nullptr, false);
+  const nlohmann::ordered_json line = nlohmann::ordered_json::parse(answer, nullptr, false);
   if (has_succeeded && line.is_object() && line.contains("milliseconds")) return line["milliseconds"];
   throw Error(ErrorCategory::file, "cannot measure how long a tile takes here (" + match.complaint() +
                                        "): fix that, or give --chunk N");

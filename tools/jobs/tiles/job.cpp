@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 #include "parallax/formats.h"
@@ -16,6 +15,7 @@
 
 #include "tools/command/command_files.h"
 #include "tools/command/file_errors.h"
+#include "tools/command/json.h"
 #include "tools/command/method_options.h"
 #include "tools/command/output_files.h"
 #include "tools/files/content_hash.h"
@@ -145,29 +145,27 @@ std::vector<Tile> tiles_of(const std::vector<Span>& columns, const std::vector<S
   return tiles;
 }
 
-ordered_json json_of(const MatchRequest& request) {
-  return {{"parameters", describe_parameters(request.parameters)},
-          {"configuration", request.configuration},
-          {"device", request.device},
-          {"threads", request.threads},
-          {"max_memory_bytes", request.max_memory},
-          {"padding", request.padding},
-          {"tile_size", json_of(request.largest_tile)}};
+ordered_json json_of(const Search& search, const TileOptions& tiling) {
+  return {{"parameters", describe_parameters(search.parameters)},
+          {"configuration", search.configuration},
+          {"device", search.device},
+          {"threads", search.threads},
+          {"max_memory_bytes", search.max_memory},
+          {"padding", tiling.padding},
+          {"tile_size", json_of(tiling.largest)}};
 }
 
-MatchRequest read_request(const ordered_json& json) {
-  MatchRequest request;
-  request.parameters = parameters_from_json(json.at("parameters").dump());
-  request.parameters.validate();
-  request.method = method_name(request.parameters);
-  request.range_given = true;
-  request.configuration = json.at("configuration").get<TunedValues>();
-  request.device = json.at("device").get<std::string>();
-  request.threads = read_number<int>(json.at("threads"));
-  request.max_memory = read_number<std::size_t>(json.at("max_memory_bytes"));
-  request.padding = read_number<int>(json.at("padding"));
-  request.largest_tile = read_size(json.at("tile_size"));
-  return request;
+void read_request(const ordered_json& json, JobHead& head) {
+  Search& search = head.search;
+  search.parameters = parameters_from_json(json.at("parameters").dump());
+  search.parameters.validate();
+  search.method = method_name(search.parameters);
+  search.range_given = true;
+  search.configuration = json.at("configuration").get<TunedValues>();
+  search.device = json.at("device").get<std::string>();
+  search.threads = read_number<int>(json.at("threads"));
+  search.max_memory = read_number<std::size_t>(json.at("max_memory_bytes"));
+  head.tiling = {read_number<int>(json.at("padding")), read_size(json.at("tile_size"))};
 }
 
 ordered_json json_of(const PairCut& cut) {
@@ -199,11 +197,11 @@ PairCut read_cut(const ordered_json& json, const JobHead& head) {
   cut.held_bytes = read_number<std::size_t>(json.at("held_bytes"));
   cut.process_bytes = read_number<std::size_t>(json.at("process_memory_bytes"));
   TilePlan& plan = cut.plan;
-  plan.parameters = head.request.parameters;
+  plan.parameters = head.search.parameters;
   plan.parameters.min_disparity() = read_number<int>(json.at("min_disparity"));
   plan.parameters.disparities() = read_number<int>(json.at("disparities"));
   plan.parameters.validate();
-  plan.configuration = head.request.configuration;
+  plan.configuration = head.search.configuration;
   plan.device = Device::parse(json.at("device").get<std::string>());
   plan.device.threads = head.threads;
   const int bits = read_number<int>(json.at("bits"));
@@ -279,18 +277,18 @@ std::string fingerprint_of(const ordered_json& head, std::string_view rest) {
   return content_hash(content_hash(head.dump()) + content_hash(rest));
 }
 
-// What a match of one pair was asked for; the request has its pictures and range.
-ordered_json asked(const MatchRequest& request, const ImageFormat& format, bool row_offsets) {
-  ordered_json json = json_of(request);
-  json["device"] = Device::parse(request.device).text();
+// Description of a match of one pair, whose range is settled.
+ordered_json description_of(const TiledPair& pair, const ImageFormat& format) {
+  ordered_json json = json_of(pair.search, pair.tiles);
+  json["device"] = Device::parse(pair.search.device).text();
   json["size"] = json_of(format.size);
   json["bits"] = static_cast<int>(format.depth);
-  json["rows_off"] = row_offsets;
-  for (const auto& [key, path] : {std::pair{"left", &request.left},
-                                  {"right", &request.right},
-                                  {"left_mask", &request.left_mask},
-                                  {"right_mask", &request.right_mask},
-                                  {"output", &request.output}})
+  json["rows_off"] = pair.tiles.row_offsets;
+  for (const auto& [key, path] : {std::pair{"left", &pair.input.left},
+                                  {"right", &pair.input.right},
+                                  {"left_mask", &pair.input.left_mask},
+                                  {"right_mask", &pair.input.right_mask},
+                                  {"output", &pair.output}})
     json[key] = *path;
   return json;
 }
@@ -367,7 +365,7 @@ void write_job(const Job& job, const std::string& path) {
                     // A process holds the plan, too.
                     {"process_memory_bytes", job.process_bytes() + rest.size()},
                     {"folder", job.folder},
-                    {"request", json_of(job.request)}};
+                    {"request", json_of(job.search, job.tiling)}};
   head["fingerprint"] = fingerprint_of(head, rest);
   write_output(path, head.dump() + "\n" + rest);
 }
@@ -438,7 +436,7 @@ void JobFile::read_head(const std::string& path) {
       fail_plan(path, "was made by " + shown(json.at("made_by")) + ", this is " + made_by);
     JobHead head;
     head.path = path;
-    head.request = read_request(json.at("request"));
+    read_request(json.at("request"), head);
     head.threads = read_count(json.at("threads"));
     head.process_bytes = read_number<std::size_t>(json.at("process_memory_bytes"));
     head.pairs = read_count(json.at("pairs"));
@@ -531,17 +529,17 @@ int JobFile::pair_of(int tile) const {
   return first;
 }
 
-void check_same_job(const JobFile& file, const MatchRequest& request, const ImageFormat& format) {
+void check_same_job(const JobFile& file, const TiledPair& pair, const ImageFormat& format) {
   const PairJob there = file.pair(0);
-  MatchRequest before = file.head().request;
-  before.parameters = there.plan().parameters;
-  before.left = there.left.path;
-  before.right = there.right.path;
-  before.left_mask = there.left_mask.path;
-  before.right_mask = there.right_mask.path;
-  before.output = there.output;
-  const std::string what = difference(asked(before, there.plan().format, there.plan().row_offsets),
-                                      asked(request, format, !request.rows_off.empty()));
+  TiledPair before{{}, file.head().search, there.output, file.head().tiling};
+  before.search.parameters = there.plan().parameters;
+  before.input.left = there.left.path;
+  before.input.right = there.right.path;
+  before.input.left_mask = there.left_mask.path;
+  before.input.right_mask = there.right_mask.path;
+  before.tiles.row_offsets = there.plan().row_offsets;
+  const std::string what =
+      difference(description_of(before, there.plan().format), description_of(pair, format));
   if (!what.empty())
     throw Error(ErrorCategory::file, file.head().path + ": " + what +
                                          ": repeat the same command, or remove the folder " +

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job of many pairs and how each of them is cut into tiles, stored in a file. Any process, on any machine, can read it and
-// match tiles of it, or merge them.
+// A job of many pairs and how each of them is cut into tiles, stored in a file. Any process, on any machine,
+// can read it and match tiles of it, or merge them.
 //
-// The file is one of JSON lines: a head, the ways in which pairs are cut, and the pairs. Only the lines that are needed are
-// parsed. Tiles are numbered over all pairs; a pair that fits is one tile.
+// The file is one of JSON lines: a head, the ways in which pairs are cut, and the pairs. Only the lines that
+// are needed are parsed. Tiles are numbered over all pairs; a pair that fits is one tile.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@
 
 #include "parallax/tiles.h"
 
-#include "tools/match/match.h"
+#include "tools/command/method_options.h"
+#include "tools/files/input.h"
 
 namespace parallax::tool {
 
@@ -29,7 +30,8 @@ struct PlannedFile {
 
 // Size and time, and the hash if it is wanted. \throws Error (file)
 PlannedFile describe_file(const std::string& path, bool with_hash);
-// `plan`: the file of the job. A file of the same size and time is trusted, unless `verify`; otherwise its content counts.
+// `plan`: the file of the job. A file of the same size and time is trusted, unless `verify`; otherwise its
+// content counts.
 // \throws Error (file) naming a file that has changed
 void check_unchanged(const PlannedFile& file, const std::string& plan, bool verify);
 
@@ -51,9 +53,18 @@ struct PlannedPair {
   std::string output;
 };
 
+// A pair that is to be matched in tiles, or what many pairs share.
+struct TiledPair {
+  Input input;
+  Search search;
+  std::string output;
+  TileOptions tiles = {};
+};
+
 struct Job {
-  // Common to all pairs; pictures, masks, output and search range are those of the pairs and their cuts.
-  MatchRequest request;
+  // Common to all pairs; their ranges of disparities are those of their cuts.
+  Search search;
+  TileOptions tiling;
   int threads = 1;     // of the cpu device, as planned for
   std::string folder;  // of the results: a name beside the file of the job; "." = its own folder
   std::vector<PairCut> cuts;
@@ -66,7 +77,8 @@ struct Job {
 // Paths below the folder of the file are stored relative to it. \throws Error (file)
 void write_job(const Job& job, const std::string& path);
 
-// Where files of a plan are on this machine: of the paths that begin with the first, the first is replaced by the second.
+// Where files of a plan are on this machine: of the paths that begin with the first, the first is replaced by
+// the second.
 using PathMaps = std::vector<std::pair<std::string, std::string>>;
 // Of texts "FROM=TO". \throws UsageError
 PathMaps parse_path_maps(const std::vector<std::string>& texts);
@@ -74,7 +86,8 @@ PathMaps parse_path_maps(const std::vector<std::string>& texts);
 // What all pairs of a job that was read share.
 struct JobHead {
   std::string path;  // of the file
-  MatchRequest request;
+  Search search;
+  TileOptions tiling;
   int threads = 1;
   std::string folder;       // of the results, on this machine
   std::string fingerprint;  // marks results as belonging to this job
@@ -96,7 +109,8 @@ struct PairJob {
   int number_of(const Tile& tile) const { return first_tile + tile.number; }
   // As check_unchanged() does.
   void check_inputs(bool verify) const;
-  // Paths may have become the same file since the plan was made. \throws UsageError if the output is a file that is read
+  // Paths may have become the same file since the plan was made. \throws UsageError if the output is a file
+  // that is read
   void check_names() const;
 };
 
@@ -128,7 +142,7 @@ class JobFile {
   mutable std::vector<std::shared_ptr<const PairCut>> cuts_;
 };
 
-// For a job of one pair. \throws Error (file) naming the difference if a settled request is for something else
-void check_same_job(const JobFile& file, const MatchRequest& request, const ImageFormat& format);
+// For a job of one pair. \throws Error (file) naming the difference if a settled pair is another one
+void check_same_job(const JobFile& file, const TiledPair& pair, const ImageFormat& format);
 
 }  // namespace parallax::tool

@@ -15,19 +15,19 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "parallax/formats.h"
 
 #include "tools/command/command.h"
+#include "tools/command/json.h"
 #include "tools/jobs/tiles/folder.h"
 
 namespace parallax::tool {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 // Keeps the later of two.
 template <class Record>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches all tiles of a pair larger than memory, from plan to map.
+#include "tools/jobs/tiles/match.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,10 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/command/command_files.h"
 #include "tools/command/file_errors.h"
+#include "tools/command/json.h"
 #include "tools/command/memory.h"
 #include "tools/command/output_files.h"
 #include "tools/files/pictures/colour.h"
@@ -26,28 +25,23 @@ namespace parallax::tool {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 using nlohmann::ordered_json;
-
-double milliseconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
 
 std::string plan_path(const std::string& folder) {
   return (fs::path(folder) / "plan.json").string();
 }
 
 // The job of this match, stored in the folder of its tiles: a new one, or the one to resume.
-JobFile open_job(const PairRequest& request) {
+JobFile open_job(const PairRequest& request, bool resume) {
   const std::string folder = folder_of_tiles(request), path = plan_path(folder);
   std::error_code unknown;
   if (fs::exists(path, unknown)) {
-    if (!request.match.resume)
+    if (!resume)
       throw Error(ErrorCategory::file, folder +
                                            " is left over from an interrupted match: continue with --resume, "
                                            "or remove the folder");
     JobFile file(path);
-    check_same_job(file, request.match, request.inputs.format);
+    check_same_job(file, request.pair, request.inputs.format);
     remove_leftovers(folder);
     return file;
   }
@@ -119,12 +113,12 @@ TileReport match_and_stitch(const std::shared_ptr<const PairJob>& job, const std
 }
 
 // Makes the outputs that need the finished map, and their part of the --json report.
-ordered_json finish(const MatchRequest& request, const StitchedMap& map) {
+ordered_json finish(const TiledMatch& request, const StitchedMap& map) {
   ordered_json json = ordered_json::object();
-  if (request.image.empty() && request.truth.empty()) return json;
+  if (request.image.empty() && request.truth.path.empty()) return json;
   const Plane<float> disparity = read_disparity(map.path);
   if (!request.image.empty()) write_output(request.image, encode_coloured(disparity.view()));
-  if (const std::optional<Truth> truth = read_truth(request, disparity.size()))
+  if (const std::optional<Truth> truth = read_truth(request.truth, request.pair.input.left, disparity.size()))
     add_errors(*truth, disparity.view(), json);
   return json;
 }
@@ -132,7 +126,7 @@ ordered_json finish(const MatchRequest& request, const StitchedMap& map) {
 ordered_json job_json(const PairJob& job, const std::vector<Device>& devices, const TileReport& report) {
   const TilePlan& plan = job.plan();
   const Size size = plan.format.size, tile = plan.tiles.front().around.size;
-  return {{"method", job.head->request.method},
+  return {{"method", job.head->search.method},
           {"device", text(devices)},
           {"size", {{"width", size.width}, {"height", size.height}}},
           {"disparities", plan.parameters.disparities()},
@@ -149,7 +143,7 @@ ordered_json job_json(const PairJob& job, const std::vector<Device>& devices, co
             {"match", report.match_milliseconds},
             {"stitch", report.stitch_milliseconds}}},
           {"memory_bytes", plan.tile_memory_bytes},
-          {"max_memory_bytes", memory_limit(job.head->request)},
+          {"max_memory_bytes", memory_limit(job.head->search.max_memory)},
           {"peak_memory_bytes", peak_memory_bytes()},
           {"valid", report.map.shares.valid},
           {"status", to_json(report.map.shares)}};
@@ -157,7 +151,7 @@ ordered_json job_json(const PairJob& job, const std::vector<Device>& devices, co
 
 void tell(const PairJob& job, const std::vector<Device>& devices, const TileReport& report) {
   std::cerr << std::fixed << std::setprecision(1) << "matched " << text(job.plan().format.size) << " by "
-            << job.head->request.method << " on " << text(devices) << " in " << job.tiles() << " tiles, "
+            << job.head->search.method << " on " << text(devices) << " in " << job.tiles() << " tiles, "
             << (report.match_milliseconds + report.stitch_milliseconds) / 1000 << " s and "
             << memory_text(peak_memory_bytes()) << ", " << 100 * report.map.shares.valid
             << " % of pixels have a disparity\n";
@@ -166,34 +160,37 @@ void tell(const PairJob& job, const std::vector<Device>& devices, const TileRepo
 
 }  // namespace
 
-int match_by_tiles(const MatchRequest& request) {
-  const std::string obstacle = obstacle_to_tiles(request);
-  if (!obstacle.empty()) throw UsageError("cannot match in tiles: " + obstacle);
-  MatchRequest named = request;
+int match_in_tiles(const TiledMatch& request) {
+  TiledPair named = request.pair;
   // The target of a link is replaced, not the link; the tiles lie beside it.
-  named.output = behind_links(request.output);
-  const PairRequest settled = settle_request(named, false, true);
-  check_in_tiles(settled);
+  named.output = behind_links(named.output);
+  const PairRequest settled = settle_pair(named, false, true);
+  const std::string folder = folder_of_tiles(settled);
   // Errors are found now rather than at the end.
+  check_in_tiles(settled);
+  if (!request.image.empty()) check_whole_map_fits(settled, "--image", "leave it out");
+  if (!request.truth.path.empty()) check_whole_map_fits(settled, "--truth", "leave it out");
   check_output(request.image);
   check_output(request.rows_off);
-  read_truth(request, settled.inputs.format.size);
+  check_not_inside(request.truth.path, folder);
+  read_truth(request.truth, named.input.left, settled.inputs.format.size);
   OutputFolders folders;
-  folders.make(folder_of_tiles(settled));
-  const TileFolderLock lock(folder_of_tiles(settled), TileFolderLock::Use::alone);
-  check_nothing_foreign(folder_of_tiles(settled));
-  const JobFile file = open_job(settled);
+  folders.make(folder);
+  const TileFolderLock lock(folder, TileFolderLock::Use::alone);
+  check_nothing_foreign(folder);
+  const JobFile file = open_job(settled, request.resume);
   const auto job = std::make_shared<const PairJob>(file.pair(0));
-  const TileReport report = match_and_stitch(job, request.devices, request.rows_off);
-  const ordered_json finished = finish(settled.match, report.map);
-  remove_tile_folder(job->head->folder);
+  const std::vector<Device>& devices = request.pair.search.devices;
+  const TileReport report = match_and_stitch(job, devices, request.rows_off);
+  const ordered_json finished = finish(request, report.map);
+  remove_tile_folder(folder);
   if (request.json) {
-    ordered_json json = job_json(*job, request.devices, report);
+    ordered_json json = job_json(*job, devices, report);
     if (report.map.rows) json["rows_off"] = row_offsets_json(*report.map.rows);
     json.update(finished);
     std::cout << json.dump(2) << "\n";
   } else {
-    tell(*job, request.devices, report);
+    tell(*job, devices, report);
   }
   return done;
 }

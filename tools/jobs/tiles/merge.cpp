@@ -14,14 +14,13 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/command/command_files.h"
 #include "tools/command/file_errors.h"
+#include "tools/command/json.h"
 #include "tools/command/memory.h"
-#include "tools/command/options.h"
 #include "tools/command/output_files.h"
 #include "tools/files/content_hash.h"
 #include "tools/files/tiff.h"
@@ -110,6 +109,10 @@ class PfmMap : public MapWriter {
   int file_;
 };
 
+bool is_written_by_rows(const std::string& path) {
+  return has_extension(path, {".pfm", ".tif", ".tiff"});
+}
+
 // A writer for the format of the extension. \throws Error (file)
 std::unique_ptr<MapWriter> write_map(const std::string& path, Size size) {
   if (has_extension(path, {".pfm"})) return std::make_unique<PfmMap>(path, size);
@@ -119,7 +122,7 @@ std::unique_ptr<MapWriter> write_map(const std::string& path, Size size) {
 // As many rows as fit in memory beside the left picture: at least one, or there would be no plan. More than
 // this maximum do not make it faster.
 int rows_of_strips(const PairJob& job, std::size_t held_for_left) {
-  const std::size_t limit = memory_limit(job.head->request),
+  const std::size_t limit = memory_limit(job.head->search.max_memory),
                     taken = program_bytes(job.plan().device) + held_for_left;
   const int rows = most_rows_to_stitch(job.plan(), limit > taken ? limit - taken : 0);
   return std::clamp(rows, 1, 1024);
@@ -183,13 +186,6 @@ class MapStitcher {
   PixelCounter counter_;
 };
 
-// From a file that is replaced.
-void pass_permissions_on(const std::string& target, const std::string& path) {
-  struct stat about {};
-  const bool exists = ::stat(target.c_str(), &about) == 0;
-  if (exists && ::chmod(path.c_str(), about.st_mode & 07777) != 0) fail_file("write", path, errno);
-}
-
 class Merge {
  public:
   Merge(const JobFile& file, bool keep) : file_(file), results_(file.head()), log_(file.head()), keep_(keep) {
@@ -234,13 +230,9 @@ class Merge {
     check_all_done(job);
     make_folder_of(job.output);
     const std::string start = time_text();
-    const auto begin = std::chrono::steady_clock::now();
+    const Clock::time_point begin = Clock::now();
     const StitchedMap map = stitch_tiles(job);
-    ordered_json line{
-        {"milliseconds",
-         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count()},
-        {"host", host_name()},
-        {"start", start}};
+    ordered_json line{{"milliseconds", milliseconds_since(begin)}, {"host", host_name()}, {"start", start}};
     add_map(line, job.number, fs::file_size(job.output), file_hash(job.output));
     log_.add(line);
     if (map.path != job.output) remove_file(map.path);
@@ -276,34 +268,35 @@ class Merge {
   int status_ = done, undone_ = 0;
 };
 
-// Two processes may merge the same tiles: each writes its own file. In the folder of the tiles where that is the output's own;
-// other folders may lie on another disk, from which a file cannot be renamed. `target`: the output, or a map beside it.
-std::string temporary_map(const PairJob& job, const std::string& output, const std::string& target,
-                          const std::string& name) {
-  const fs::path folder(job.head->folder), there = fs::path(target).parent_path();
-  if (folder == output + ".tiles" && there == fs::path(output).parent_path())
-    return (folder / ("map." + name + process_name())).string();
-  return (there / (".parallax-" + name + process_name())).string();
-}
-
-// A map of row offsets that is written beside the disparities; nothing without a target.
-class RowsOffFile {
+// A map that takes the place of `target`, the output or a file beside it, once it is complete. Two processes
+// may merge the same tiles: each writes its own file, in the folder of the tiles where that is the output's
+// own; other folders may lie on another disk, from which a file cannot be renamed.
+class MapFile {
  public:
-  RowsOffFile(const PairJob& job, const std::string& output, const std::string& target) {
-    if (target.empty()) return;
-    target_ = behind_links(fs::absolute(target).lexically_normal().string());
-    temporary_.emplace(temporary_map(job, output, target_, "rows.") + fs::path(target_).extension().string());
+  MapFile(const PairJob& job, const std::string& output, const std::string& target, const std::string& name)
+      : target_(target), temporary_(temporary_path(job, output, target, name)) {}
+
+  const std::string& path() const { return temporary_.path(); }
+  void take_place() {
+    struct stat about {};
+    const bool exists = ::stat(target_.c_str(), &about) == 0;
+    if (exists && ::chmod(path().c_str(), about.st_mode & 07777) != 0) fail_file("write", path(), errno);
+    temporary_.rename_to(target_);
   }
-  std::string path() const { return temporary_ ? temporary_->path() : ""; }
-  void finish() {
-    if (!temporary_) return;
-    pass_permissions_on(target_, temporary_->path());
-    temporary_->rename_to(target_);
-  }
+  void stay() { temporary_.forget(); }
 
  private:
+  static std::string temporary_path(const PairJob& job, const std::string& output, const std::string& target,
+                                    const std::string& name) {
+    const fs::path folder(job.head->folder), there = fs::path(target).parent_path();
+    const std::string extension =
+        is_written_by_rows(target) ? fs::path(target).extension().string() : ".tiff";
+    const bool is_own = folder == output + ".tiles" && there == fs::path(output).parent_path();
+    return ((is_own ? folder / "map." : there / ".parallax-").string() + name + process_name()) + extension;
+  }
+
   std::string target_;
-  std::optional<TemporaryFile> temporary_;
+  TemporaryFile temporary_;
 };
 
 }  // namespace
@@ -311,42 +304,25 @@ class RowsOffFile {
 StitchedMap stitch_tiles(const PairJob& job, const std::string& rows_off) {
   // The target of a link is replaced, not the link.
   const std::string output = behind_links(job.output);
-  const bool is_written_by_rows = has_extension(output, {".pfm", ".tif", ".tiff"});
-  const std::string extension = is_written_by_rows ? fs::path(output).extension().string() : ".tiff";
-  const std::string map = temporary_map(job, output, output, "") + extension;
-  TemporaryFile temporary(map);
-  RowsOffFile rows(job, output, rows_off);
-  StitchedMap stitched = MapStitcher(job, map, rows.path()).run(map);
-  rows.finish();
-  if (!is_written_by_rows) {
-    write_output(output, encode_disparity(output, read_disparity(map).view()));
-    temporary.forget();
-    return stitched;
+  MapFile disparities(job, output, output, "");
+  std::optional<MapFile> rows;
+  if (!rows_off.empty())
+    rows.emplace(job, output, behind_links(fs::absolute(rows_off).lexically_normal().string()), "rows.");
+  const std::string path = disparities.path();
+  StitchedMap stitched = MapStitcher(job, path, rows ? rows->path() : "").run(path);
+  if (rows) rows->take_place();
+  if (is_written_by_rows(output)) {
+    disparities.take_place();
+    stitched.path = job.output;
+  } else {
+    write_output(output, encode_disparity(output, read_disparity(path).view()));
+    disparities.stay();
   }
-  pass_permissions_on(output, map);
-  temporary.rename_to(output);
-  stitched.path = job.output;
   return stitched;
 }
 
-int merge_command(const Arguments& arguments) {
-  std::string path;
-  bool keep = false;
-  int pair = -1;
-  std::vector<std::string> maps;
-  Options options("merge", "Merge the tiles of a plan into maps, for all pairs whose tiles are matched.");
-  options.add("PLAN", path, "Plan written by 'parallax plan'").required();
-  options.add("--pair K", pair, "Only this pair, counted from 0; by default, all").without_default();
-  options.add_flag("--keep", keep, "Keep the results of the tiles");
-  add_path_map_option(options, maps);
-  options.read(arguments);
-
-  const JobFile file(path, parse_path_maps(maps));
-  if (options.given("--pair") && (pair < 0 || pair >= file.head().pairs))
-    throw UsageError("--pair is " + std::to_string(pair) + ": this plan has pairs 0 to " +
-                     std::to_string(file.head().pairs - 1));
-  const bool all = !options.given("--pair");
-  return Merge(file, keep).run(all ? 0 : pair, all ? file.head().pairs - 1 : pair);
+int merge_pairs(const JobFile& file, int first, int last, bool keep) {
+  return Merge(file, keep).run(first, last);
 }
 
 }  // namespace parallax::tool

@@ -3,18 +3,15 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 #include <map>
 #include <optional>
 #include <tuple>
 
 #include "tools/command/command_files.h"
-#include "tools/command/forced.h"
 #include "tools/command/memory.h"
-#include "tools/command/output_files.h"
 #include "tools/command/pipeline.h"
 #include "tools/jobs/pair_list.h"
-#include "tools/match/match_plan.h"
+#include "tools/match/match_pair.h"
 
 namespace parallax::tool {
 namespace {
@@ -25,8 +22,11 @@ constexpr std::size_t mebibyte = 1 << 20;
 
 class Budget {
  public:
-  Budget(const MatchRequest& request, const Device& device, const Inputs& inputs, int at_once)
-      : request_(request), device_(device), inputs_(inputs), at_once_(static_cast<std::size_t>(at_once)) {}
+  Budget(const PairRequest& request, const Device& device, int at_once)
+      : pair_(request.pair),
+        device_(device),
+        inputs_(request.inputs),
+        at_once_(static_cast<std::size_t>(at_once)) {}
 
   // Memory of a process that matches tiles.
   std::size_t total(std::size_t tile_bytes) const {
@@ -35,7 +35,8 @@ class Budget {
   }
 
   TilePlan plan() const {
-    const std::size_t limit = memory_limit(request_), fixed = program_bytes(device_) + inputs_.held_bytes;
+    const std::size_t limit = memory_limit(pair_.search.max_memory),
+                      fixed = program_bytes(device_) + inputs_.held_bytes;
     if (fixed + at_once_ < limit && total(0) <= limit)
       if (const std::optional<TilePlan> plan = plan_within((limit - fixed) / at_once_)) return *plan;
     refuse(limit);
@@ -43,8 +44,8 @@ class Budget {
 
  private:
   TilePlan plan(std::size_t tile_bytes) const {
-    return plan_tiles(request_.parameters, device_, inputs_.format, {tile_bytes, request_.configuration},
-                      {request_.padding, request_.largest_tile, !request_.rows_off.empty()});
+    return plan_tiles(pair_.search.parameters, device_, inputs_.format,
+                      {tile_bytes, pair_.search.configuration}, pair_.tiles);
   }
 
   std::optional<TilePlan> plan_within(std::size_t tile_bytes) const {
@@ -81,39 +82,19 @@ class Budget {
     throw Error(ErrorCategory::memory, message);
   }
 
-  const MatchRequest& request_;
+  const TiledPair& pair_;
   const Device& device_;
   const Inputs& inputs_;
   std::size_t at_once_;
 };
 
-// Outputs that need the complete map.
-void check_finishing_fits(const MatchRequest& request, Size size) {
-  const bool png = has_extension(request.output, {".png"});
-  if (!png && request.image.empty() && request.truth.empty()) return;
-  constexpr std::size_t bytes_of_pixel = 20;
-  const std::size_t needed = program_bytes(Device::parse(request.device)) + bytes_of_pixel * size.pixels();
-  const std::size_t limit = memory_limit(request);
-  if (needed <= limit) return;
-  const std::string what = png ? request.output : !request.image.empty() ? "--image" : "--truth";
-  throw Error(ErrorCategory::memory, what + " needs the whole map, " + memory_text(needed) + ", and " +
-                                         memory_text(limit) +
-                                         " are allowed: " + (png ? "name it .tiff or .pfm" : "leave it out") +
-                                         ", or raise the limit");
-}
-
 std::string absolute(const std::string& path) {
   return path.empty() ? path : fs::absolute(path).lexically_normal().string();
 }
 
-// A picture with the name of a tile would be overwritten by it.
-void check_no_input_inside(const MatchRequest& match, const std::string& folder) {
-  std::error_code missing;
-  if (!fs::exists(folder, missing)) return;
-  const std::string tiles = behind_links(folder);
-  for (const std::string& path : {match.left, match.right, match.left_mask, match.right_mask, match.truth})
-    if (!path.empty() && fs::path(behind_links(path)).parent_path() == tiles)
-      throw UsageError(path + " is in the folder of the tiles: move it, or give another -o");
+void check_nothing_inside(const Input& input, const std::string& folder) {
+  for (const std::string& path : {input.left, input.right, input.left_mask, input.right_mask})
+    check_not_inside(path, folder);
 }
 
 void check_is_file(const std::string& output) {
@@ -126,12 +107,12 @@ void check_is_file(const std::string& output) {
 }
 
 // Whether two tiles at once may be faster than one: one is matched while the other is read or written, which
-// is a third of the time of block and census matching on a processor. Tiles of a plan share a matcher; others have one each,
-// and so not a given number of threads in all.
-bool two_may_pay(const MatchRequest& request, const Device& device) {
-  if (!request.plan.empty()) return true;
-  return device.kind == DeviceKind::cpu && !capabilities(request.method).approximate_tiles &&
-         request.threads == 0;
+// is a third of the time of block and census matching on a processor. Tiles of a plan share a matcher; others
+// have one each, and so not a given number of threads in all.
+bool two_may_pay(const Search& search, const Device& device, bool one_matcher) {
+  if (one_matcher) return true;
+  return device.kind == DeviceKind::cpu && !capabilities(search.method).approximate_tiles &&
+         search.threads == 0;
 }
 
 // Margins included.
@@ -141,12 +122,10 @@ double matched_pixels(const TilePlan& plan) {
 }
 
 // Tiles are then half as large.
-void take_two_where_they_pay(const MatchRequest& request, const Device& device, const Inputs& inputs,
-                             PairCut& job) {
-  if (!two_may_pay(request, device)) return;
+void take_two_where_they_pay(const PairRequest& request, const Device& device, PairCut& job) {
   constexpr double most_pixels = 1.1;
   try {
-    TilePlan plan = Budget(request, device, inputs, 2).plan();
+    TilePlan plan = Budget(request, device, 2).plan();
     if (plan.tiles.size() < 2 || matched_pixels(plan) > most_pixels * matched_pixels(job.plan)) return;
     job.plan = std::move(plan);
     job.at_once = 2;
@@ -163,15 +142,11 @@ void check_mask(const PictureParts& mask, const std::string& path, Size size) {
                                          text(size) + ": give a mask of the size of the pair");
 }
 
-// Of a pixel: both pictures, the map, and one further copy while decoding or encoding.
-std::size_t bytes_of_pictures(const ImageFormat& format) {
-  return 3 * 3 * static_cast<std::size_t>(format.depth) / 8 + 5;
-}
-
-Inputs examine_inputs(const MatchRequest& request, bool decode) {
+Inputs examine_inputs(const Input& input, const Search& search, bool decode) {
   std::size_t room = 0;  // for decoding
   if (decode) {
-    const std::size_t limit = memory_limit(request), program = program_bytes(Device::parse(request.device));
+    const std::size_t limit = memory_limit(search.max_memory),
+                      program = program_bytes(Device::parse(search.device));
     room = limit > program ? limit - program : 0;
   }
   Inputs inputs;
@@ -185,11 +160,11 @@ Inputs examine_inputs(const MatchRequest& request, bool decode) {
     inputs.opening_bytes = std::max(inputs.opening_bytes, inputs.held_bytes + memory.opening);
     inputs.held_bytes += memory.held;
   };
-  look_at(request.left, [&](const PictureParts& left) { inputs.format = left.format(); });
-  look_at(request.right, [&](const PictureParts& right) {
-    check_formats(inputs.format, right.format(), request.left, request.right);
+  look_at(input.left, [&](const PictureParts& left) { inputs.format = left.format(); });
+  look_at(input.right, [&](const PictureParts& right) {
+    check_formats(inputs.format, right.format(), input.left, input.right);
   });
-  for (const std::string& path : {request.left_mask, request.right_mask})
+  for (const std::string& path : {input.left_mask, input.right_mask})
     if (!path.empty())
       look_at(path, [&](const PictureParts& mask) { check_mask(mask, path, inputs.format.size); });
   return inputs;
@@ -197,108 +172,84 @@ Inputs examine_inputs(const MatchRequest& request, bool decode) {
 
 }  // namespace
 
-std::size_t memory_limit(const MatchRequest& request) {
-  // Leaves an eighth to the system and other programs.
-  return request.max_memory > 0 ? request.max_memory : whole_memory() / 8 * 7;
+std::string obstacle_to_tiles(const Search& search, const std::string& output) {
+  if (output.empty()) return "give -o, beside which tiles are kept";
+  return searches_full_rows(search.parameters) ? "leave out a search of full rows, which tiles do not support"
+                                               : "";
 }
 
-std::size_t pair_bytes(const MatchRequest& request, const ImageFormat& format) {
-  std::size_t bytes_of_pixel = bytes_of_pictures(format);
-  const auto add = [&](const std::string& file, std::size_t bytes) {
-    if (!file.empty()) bytes_of_pixel += bytes;
-  };
-  add(request.left_mask, 2);
-  add(request.right_mask, 2);
-  add(request.output, 8);
-  add(request.confidence, 12);
-  add(request.rows_off, 12);
-  add(request.image, 12);
-  add(request.truth, 12);
-  add(request.depth, 16);
-  add(request.cloud, 48);
-  add(request.mesh, 128);
-  return bytes_of_pixel * format.size.pixels();
-}
-
-std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& format) {
-  Device device = Device::parse(request.device);
-  device.threads = request.threads;
-  // Tuning must not decide whether a pair is matched in tiles.
-  const ForcedTuning untuned(false);
-  return program_bytes(device) + pair_bytes(request, format) +
-         estimate_memory_bytes(request.parameters, device, format, request.configuration);
-}
-
-std::string obstacle_to_jobs(const MatchRequest& request) {
-  if (request.output.empty()) return "give -o, beside which tiles are kept";
-  const std::pair<bool, const char*> options[] = {{request.side_by_side, "--side-by-side"},
-                                                  {!request.rig.empty(), "--rig"},
-                                                  {request.repair, "--repair"},
-                                                  {!request.confidence.empty(), "--confidence"},
-                                                  {request.energy, "--energy"},
-                                                  {!request.cost_file.empty(), "--cost-file"},
-                                                  {!request.depth.empty(), "--depth"},
-                                                  {!request.cloud.empty(), "--cloud"},
-                                                  {!request.mesh.empty(), "--mesh"},
-                                                  {request.repeat > 1, "--repeat"}};
-  for (const auto& [given, name] : options)
-    if (given) return std::string("leave out ") + name + ", which tiles do not support";
-  return "";
-}
-
-std::string obstacle_to_tiles(const MatchRequest& request) {
-  const std::string obstacle = obstacle_to_jobs(request);
-  if (!obstacle.empty() || !searches_full_rows(request.parameters)) return obstacle;
-  return "leave out a search of full rows, which tiles do not support";
+void check_whole_map_fits(const PairRequest& request, const std::string& what, const std::string& remedy) {
+  constexpr std::size_t bytes_of_pixel = 20;
+  const Search& search = request.pair.search;
+  const std::size_t needed =
+      program_bytes(Device::parse(search.device)) + bytes_of_pixel * request.inputs.format.size.pixels();
+  const std::size_t limit = memory_limit(search.max_memory);
+  if (needed > limit)
+    throw Error(ErrorCategory::memory, what + " needs the whole map, " + memory_text(needed) + ", and " +
+                                           memory_text(limit) + " are allowed: " + remedy +
+                                           ", or raise the limit");
 }
 
 void check_in_tiles(const PairRequest& request) {
-  const std::string obstacle = obstacle_to_tiles(request.match);
+  const std::string& output = request.pair.output;
+  const std::string obstacle = obstacle_to_tiles(request.pair.search, output);
   if (!obstacle.empty()) throw UsageError("cannot match in tiles: " + obstacle);
-  check_finishing_fits(request.match, request.inputs.format.size);
+  if (has_extension(output, {".png"})) check_whole_map_fits(request, output, "name it .tiff or .pfm");
 }
 
-PairRequest settle_request(const MatchRequest& request, bool with_hash, bool decode) {
-  PairRequest settled{request, {}, {}, {}, {}, {}};
-  MatchRequest& match = settled.match;
+void check_not_inside(const std::string& path, const std::string& folder) {
+  std::error_code missing;
+  if (path.empty() || !fs::exists(folder, missing)) return;
+  if (fs::path(behind_links(path)).parent_path() == behind_links(folder))
+    throw UsageError(path + " is in the folder of the tiles: move it, or give another -o");
+}
+
+PairRequest settle_pair(const TiledPair& pair, bool with_hash, bool decode) {
+  PairRequest settled{pair, {}, {}, {}, {}, {}};
+  auto& [input, search, output, tiles] = settled.pair;
   for (std::string* path :
-       {&match.left, &match.right, &match.left_mask, &match.right_mask, &match.calibration, &match.truth})
+       {&input.left, &input.right, &input.left_mask, &input.right_mask, &input.calibration})
     *path = absolute(*path);
-  check_is_file(match.output);
-  match.output = absolute(match.output);
-  settled.inputs = examine_inputs(match, decode);
-  settle_range(match, settled.inputs.format.size);
-  for (const auto& [path, file] : {std::pair{&match.left, &settled.left},
-                                   {&match.right, &settled.right},
-                                   {&match.left_mask, &settled.left_mask},
-                                   {&match.right_mask, &settled.right_mask}})
-    *file = describe_file(*path, with_hash);
+  check_is_file(output);
+  output = absolute(output);
+  settled.inputs = examine_inputs(input, search, decode);
+  settle_range(input, search, settled.inputs.format.size);
+  settled.left = describe_file(input.left, with_hash);
+  settled.right = describe_file(input.right, with_hash);
+  settled.left_mask = describe_file(input.left_mask, with_hash);
+  settled.right_mask = describe_file(input.right_mask, with_hash);
   return settled;
 }
 
 namespace {
 
-PairCut cut_in_tiles(const PairRequest& request) {
+// `one_matcher`: all tiles that are matched at once share it.
+PairCut cut_in_tiles(const PairRequest& request, bool one_matcher) {
   check_in_tiles(request);
-  const MatchRequest& match = request.match;
-  Device device = Device::parse(match.device);
-  device.threads = match.threads;
+  const Search& search = request.pair.search;
+  const Device device = search.first_device();
   PairCut cut;
   // With several devices, one tile is read or written while each matches one.
-  if (match.devices.size() > 1) cut.at_once = static_cast<int>(match.devices.size()) + 1;
-  cut.plan = Budget(match, device, request.inputs, cut.at_once).plan();
-  if (match.devices.size() < 2) take_two_where_they_pay(match, device, request.inputs, cut);
+  if (search.devices.size() > 1) cut.at_once = static_cast<int>(search.devices.size()) + 1;
+  cut.plan = Budget(request, device, cut.at_once).plan();
+  if (search.devices.size() < 2 && two_may_pay(search, device, one_matcher))
+    take_two_where_they_pay(request, device, cut);
   cut.held_bytes = request.inputs.held_bytes;
-  cut.process_bytes = Budget(match, device, request.inputs, cut.at_once).total(cut.plan.tile_memory_bytes);
+  cut.process_bytes = Budget(request, device, cut.at_once).total(cut.plan.tile_memory_bytes);
   return cut;
 }
 
+PairCut cut_for_match(const PairRequest& request) {
+  return cut_in_tiles(request, false);
+}
+
 // Whether all tiles would be one, also in the memory of a GPU.
-bool fits_device(const MatchRequest& match, Device device, const ImageFormat& format) {
+bool fits_device(const TiledPair& pair, const Device& device, const ImageFormat& format) {
   if (device.kind != DeviceKind::cuda && device.kind != DeviceKind::opencl) return true;
-  if (!obstacle_to_tiles(match).empty()) return true;
+  const Search& search = pair.search;
+  if (!obstacle_to_tiles(search, pair.output).empty()) return true;
   try {
-    return plan_tiles(match.parameters, device, format, {0, match.configuration}, {match.padding, {}})
+    return plan_tiles(search.parameters, device, format, {0, search.configuration}, {pair.tiles.padding, {}})
                .tiles.size() == 1;
   } catch (const Error& error) {
     if (error.category() != ErrorCategory::memory) throw;
@@ -306,7 +257,8 @@ bool fits_device(const MatchRequest& match, Device device, const ImageFormat& fo
   }
 }
 
-// Pictures that are read and written while another pair is matched take little beside the matcher, or are as few as possible.
+// Pictures that are read and written while another pair is matched take little beside the matcher, or are as
+// few as possible.
 int pairs_at_once(std::size_t bytes_of_pair, std::size_t room) {
   constexpr std::size_t little = 256 * mebibyte, most = 16;
   const std::size_t many = std::clamp<std::size_t>(little / bytes_of_pair, 2, most);
@@ -315,18 +267,20 @@ int pairs_at_once(std::size_t bytes_of_pair, std::size_t room) {
 
 // Where the pair fits, in one piece.
 PairCut cut_pair(const PairRequest& request) {
-  const MatchRequest& match = request.match;
+  const TiledPair& pair = request.pair;
   const ImageFormat& format = request.inputs.format;
-  Device device = Device::parse(match.device);
-  device.threads = match.threads;
-  const std::size_t limit = memory_limit(match), whole = whole_match_bytes(match, format);
-  const Size most = match.largest_tile;
+  const Device device = pair.search.first_device();
+  MatchRequest in_one_piece{pair.input, pair.search, {}};
+  in_one_piece.outputs.disparity = pair.output;
+  const std::size_t limit = memory_limit(pair.search.max_memory),
+                    whole = whole_match_bytes(in_one_piece, false, format);
+  const Size most = pair.tiles.largest;
   const bool larger = (most.width > 0 && format.size.width > most.width) ||
                       (most.height > 0 && format.size.height > most.height);
-  if (larger || whole > limit || !fits_device(match, device, format)) return cut_in_tiles(request);
+  if (larger || whole > limit || !fits_device(pair, device, format)) return cut_in_tiles(request, true);
   PairCut cut;
   cut.untiled = true;
-  cut.plan.parameters = match.parameters;
+  cut.plan.parameters = pair.search.parameters;
   cut.plan.device = device;
   cut.plan.format = format;
   cut.plan.tiles = {{0, {0, 0, format.size}, {0, 0, format.size}}};
@@ -337,16 +291,13 @@ PairCut cut_pair(const PairRequest& request) {
   return cut;
 }
 
-int threads_of(const MatchRequest& request) {
-  return request.threads > 0 ? request.threads : static_cast<int>(pipeline_slots()) - 2;
-}
-
 // Cuts each kind of pairs once.
 class JobMaker {
  public:
-  JobMaker(const MatchRequest& request, const std::string& folder) {
-    job_.request = request;
-    job_.threads = threads_of(request);
+  JobMaker(const Search& search, const TileOptions& tiling, const std::string& folder) {
+    job_.search = search;
+    job_.tiling = tiling;
+    job_.threads = search.threads > 0 ? search.threads : static_cast<int>(pipeline_slots()) - 2;
     job_.folder = folder;
   }
 
@@ -355,13 +306,13 @@ class JobMaker {
     const Inputs& inputs = request.inputs;
     const auto key =
         std::tuple(inputs.format.size.width, inputs.format.size.height, inputs.format.depth,
-                   request.match.parameters.min_disparity(), request.match.parameters.disparities(),
-                   inputs.opening_bytes, inputs.held_bytes, request.match.left_mask.empty(),
-                   request.match.right_mask.empty());
+                   request.pair.search.parameters.min_disparity(),
+                   request.pair.search.parameters.disparities(), inputs.opening_bytes, inputs.held_bytes,
+                   request.left_mask.path.empty(), request.right_mask.path.empty());
     const auto [there, is_new] = cuts_.try_emplace(key, job_.cuts.size());
     if (is_new) job_.cuts.push_back(cut(request));
     job_.pairs.push_back({there->second, request.left, request.right, request.left_mask, request.right_mask,
-                          request.match.output});
+                          request.pair.output});
   }
 
   const Job& job() const { return job_; }
@@ -371,36 +322,28 @@ class JobMaker {
   std::map<std::tuple<int, int, BitDepth, int, int, std::size_t, std::size_t, bool, bool>, std::size_t> cuts_;
 };
 
-MatchRequest request_of(const MatchRequest& common, const ListedPair& pair, const std::string& output) {
-  MatchRequest request = common;
-  request.left = pair.left;
-  request.right = pair.right;
-  request.output = output;
-  if (!pair.calibration.empty()) request.calibration = pair.calibration;
-  if (!pair.left_mask.empty()) request.left_mask = pair.left_mask;
-  if (!pair.right_mask.empty()) request.right_mask = pair.right_mask;
-  if (pair.min_disparity) request.parameters.min_disparity() = *pair.min_disparity;
-  if (pair.disparities) request.parameters.disparities() = *pair.disparities;
-  request.parameters.validate();
-  request.range_given = request.range_given || pair.disparities.has_value();
-  return request;
+TiledPair pair_of(const TiledPair& common, const ListedPair& listed, const std::string& output) {
+  TiledPair pair = common;
+  take_listed(listed, pair.input, pair.search);
+  pair.output = output;
+  return pair;
 }
 
 // Plans many pairs, looking at the pictures of several at once.
 class ListPlanner {
  public:
-  ListPlanner(const MatchRequest& request, std::vector<ListedPair> pairs, const std::string& folder)
+  ListPlanner(const PlanRequest& request, std::vector<ListedPair> pairs, const std::string& folder)
       : request_(request),
         pairs_(std::move(pairs)),
-        output_("-o", request.output, ".pfm"),
+        output_("-o", request.pair.output, ".pfm"),
         folder_(folder),
-        maker_(request, fs::path(folder).filename().string()),
+        maker_(request.pair.search, request.pair.tiles, fs::path(folder).filename().string()),
         items_(pipeline_slots()) {
     if (output_.empty()) throw UsageError("give -o: a folder, or a pattern such as maps/{name}.pfm");
     check_disparity_path(output_.text());
     CommandFiles files;
     check_names(pairs_, {output_}, files);
-    files.writes(request.plan);
+    files.writes(request.path);
   }
 
   // \throws Error when some pairs cannot be matched, unless they are to be skipped
@@ -436,8 +379,8 @@ class ListPlanner {
     item.failure.reset();
     const ListedPair& pair = pairs_[item.number];
     try {
-      item.settled = settle_request(request_of(request_, pair, output_.of(pair)), !request_.no_hash, false);
-      check_no_input_inside(item.settled->match, folder_);
+      item.settled = settle_pair(pair_of(request_.pair, pair, output_.of(pair)), !request_.no_hash, false);
+      check_nothing_inside(item.settled->pair.input, folder_);
       // A pair is opened while the matcher of the one before is there.
       Inputs& inputs = item.settled->inputs;
       inputs.held_bytes = std::max(inputs.held_bytes, inputs.opening_bytes);
@@ -466,7 +409,7 @@ class ListPlanner {
     complain(name_of(pairs_[item.number]) + ": " + item.failure->message);
   }
 
-  const MatchRequest& request_;
+  const PlanRequest& request_;
   std::vector<ListedPair> pairs_;
   OutputPattern output_;
   std::string folder_;
@@ -476,50 +419,32 @@ class ListPlanner {
   bool all_is_transient_ = true;
 };
 
-Job plan_one(const MatchRequest& request, const std::string& folder) {
-  const PairRequest pair = settle_request(request, !request.no_hash, true);
-  check_no_input_inside(pair.match, folder);
-  JobMaker maker(request, fs::path(folder).filename().string());
+Job plan_one(const PlanRequest& request, const std::string& folder) {
+  const PairRequest pair = settle_pair(request.pair, !request.no_hash, true);
+  check_nothing_inside(pair.pair.input, folder);
+  JobMaker maker(request.pair.search, request.pair.tiles, fs::path(folder).filename().string());
   maker.add(pair, cut_pair);
   return maker.job();
-}
-
-Job plan_job(const MatchRequest& request) {
-  const std::string folder = request.plan + ".tiles";
-  std::vector<ListedPair> pairs =
-      request.list.empty() ? list_pairs(request.left, request.right) : list_pairs(request.list, "");
-  const bool one = request.list.empty() && pairs.size() == 1 && pairs.front().left == request.left;
-  return one ? plan_one(request, folder) : ListPlanner(request, std::move(pairs), folder).run();
 }
 
 }  // namespace
 
 Job plan_in_tiles(const PairRequest& request) {
-  check_no_input_inside(request.match, folder_of_tiles(request));
-  MatchRequest match = request.match;
-  match.device = Device::parse(match.device).text();
-  JobMaker maker(match, ".");
-  maker.add(request, cut_in_tiles);
+  check_nothing_inside(request.pair.input, folder_of_tiles(request));
+  Search search = request.pair.search;
+  search.device = Device::parse(search.device).text();
+  JobMaker maker(search, request.pair.tiles, ".");
+  maker.add(request, cut_for_match);
   return maker.job();
 }
 
-int plan_command(const Arguments& arguments) {
-  const MatchRequest request = parse_match(arguments, "plan");
-  if (!request.image.empty() || !request.truth.empty())
-    throw UsageError(
-        "--image and --truth need a finished map: leave them out, and run 'parallax eval' after 'parallax "
-        "merge'");
-  if (!request.video.empty() || !request.rows_off.empty() || request.json)
-    throw UsageError("--video, --rows-off and --json are for 'parallax match': leave them out");
-  const std::string obstacle = obstacle_to_jobs(request);
-  if (!obstacle.empty()) throw UsageError("cannot make a plan: " + obstacle);
-  check_output(request.plan);
-  const Job job = plan_job(request);
-  write_job(job, request.plan);
-  std::cerr << job.pairs.size() << (job.pairs.size() == 1 ? " pair in " : " pairs in ") << job.tiles()
-            << (job.tiles() == 1 ? " tile, " : " tiles, ") << memory_text(job.process_bytes())
-            << " per process that matches them\n";
-  return done;
+Job plan_job(const PlanRequest& request) {
+  const std::string folder = request.path + ".tiles";
+  const Input& input = request.pair.input;
+  std::vector<ListedPair> pairs =
+      request.list.empty() ? list_pairs(input.left, input.right) : list_pairs(request.list, "");
+  const bool one = request.list.empty() && pairs.size() == 1 && pairs.front().left == input.left;
+  return one ? plan_one(request, folder) : ListPlanner(request, std::move(pairs), folder).run();
 }
 
 }  // namespace parallax::tool

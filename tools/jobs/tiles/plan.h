@@ -9,17 +9,8 @@
 
 namespace parallax::tool {
 
-// Memory that a match may use; the machine's if no limit is given.
-std::size_t memory_limit(const MatchRequest& request);
-// Memory of the pictures, maps and outputs of an untiled match.
-std::size_t pair_bytes(const MatchRequest& request, const ImageFormat& format);
-// Memory of an untiled match with pictures, maps and outputs. The search range must be settled.
-// \throws Error like the constructor of Matcher, except for memory
-std::size_t whole_match_bytes(const MatchRequest& request, const ImageFormat& format);
-
-// Why a request cannot be planned as a job, or matched in tiles: the option to leave out, or what is missing; empty = it can.
-std::string obstacle_to_jobs(const MatchRequest& request);
-std::string obstacle_to_tiles(const MatchRequest& request);
+// What keeps a pair from being matched in tiles, as an advice; empty = nothing.
+std::string obstacle_to_tiles(const Search& search, const std::string& output);
 
 // Format and memory of the pictures of a request.
 struct Inputs {
@@ -28,26 +19,45 @@ struct Inputs {
   std::size_t held_bytes = 0;     // while parts of them are read
 };
 
-// A request for one pair, with absolute paths and a settled search range, and its pictures.
+// A pair with absolute paths and a settled search range, and its pictures.
 struct PairRequest {
-  MatchRequest match;
+  TiledPair pair;
   Inputs inputs;
   PlannedFile left, right, left_mask, right_mask;
 };
 
 // `with_hash`: also the hashes of pictures. `decode`: finds damaged pictures now.
 // \throws UsageError if it cannot be matched, Error (file) if pictures are unreadable or differ
-PairRequest settle_request(const MatchRequest& request, bool with_hash, bool decode);
+PairRequest settle_pair(const TiledPair& pair, bool with_hash, bool decode);
 
-// \throws UsageError for an obstacle to tiles, Error (memory) for outputs that need the complete map where it does not fit
+// \throws UsageError for an obstacle to tiles, Error (memory) for an output that needs the whole map where it
+// does not fit
 void check_in_tiles(const PairRequest& request);
+// \throws Error (memory), with this remedy, if the whole map does not fit, which `what` needs
+void check_whole_map_fits(const PairRequest& request, const std::string& what, const std::string& remedy);
+
+// A picture with the name of a tile would be overwritten by it. \throws UsageError
+void check_not_inside(const std::string& path, const std::string& folder);
 
 // The folder of the tiles of a match of one pair.
 inline std::string folder_of_tiles(const PairRequest& request) {
-  return request.match.output + ".tiles";
+  return request.pair.output + ".tiles";
 }
 
-// A job of one pair in tiles, for a match by this process. \throws Error (memory) with the smallest sufficient limit
+// A job of one pair in tiles, for a match by this process. \throws Error (memory) with the smallest
+// sufficient limit
 Job plan_in_tiles(const PairRequest& request);
+
+// What 'parallax plan' was asked for.
+struct PlanRequest {
+  TiledPair pair;        // or what many pairs share, with patterns or folders as pictures and output
+  std::string path;      // of the plan
+  std::string list;      // of many pairs, in place of pictures; "-" = standard input
+  bool no_hash = false;  // of pictures
+  bool skip = false;     // pairs that cannot be matched
+};
+
+// \throws Error, UsageError
+Job plan_job(const PlanRequest& request);
 
 }  // namespace parallax::tool

@@ -5,9 +5,8 @@
 #include <charconv>
 #include <filesystem>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/command/file_errors.h"
+#include "tools/command/json.h"
 #include "tools/files/content_hash.h"
 
 namespace parallax::tool {

@@ -9,7 +9,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "tools/command/options.h"
 #include "tools/jobs/tiles/folder.h"
 #include "tools/jobs/tiles/job.h"
 #include "tools/jobs/tiles/log.h"
@@ -32,9 +31,6 @@ class JobResults {
   const JobHead& head_;
   std::optional<JobRecords> records_;
 };
-
-// Adds --path-map, which may be repeated.
-void add_path_map_option(Options& options, std::vector<std::string>& maps);
 
 // Adds what tells later whether a map is still as it was written.
 void add_map(nlohmann::ordered_json& line, int pair, std::uint64_t bytes, const std::string& hash);

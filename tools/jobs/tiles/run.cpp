@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches tiles of a plan for an external scheduler: 'parallax match --plan FILE --tile RANGES'.
+#include "tools/jobs/tiles/run.h"
 
 #include <algorithm>
 #include <deque>
@@ -12,15 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/command/file_errors.h"
+#include "tools/command/json.h"
 #include "tools/command/memory.h"
-#include "tools/command/options.h"
 #include "tools/command/pipeline.h"
 #include "tools/jobs/tiles/folder.h"
 #include "tools/jobs/tiles/log.h"
-#include "tools/jobs/tiles/plan.h"
 #include "tools/jobs/tiles/results.h"
 #include "tools/jobs/tiles/runner.h"
 
@@ -135,40 +132,7 @@ class PlannedTiles {
 
 }  // namespace
 
-void add_path_map_option(Options& options, std::vector<std::string>& maps) {
-  options
-      .add_text(
-          "--path-map", "FROM=TO", "", "FROM=TO",
-          [&maps](const std::string& text) {
-            maps.push_back(text);
-            return true;
-          },
-          "Files of the plan below folder FROM are below TO on this machine; may be repeated")
-      .repeats();
-}
-
-int match_planned_tiles(const Arguments& arguments) {
-  std::string path, ranges;
-  std::vector<std::string> maps;
-  TileRun run;
-  Options options("match", "Match tiles of a plan, with the method and options that it records.");
-  options.add("--plan FILE", path, "Plan written by 'parallax plan'").required();
-  options
-      .add("--tile RANGES", ranges,
-           "Tiles, such as 0-19,40, or - to read them from standard input, line by line; for each tile, a "
-           "line of JSON is printed, and added to a log beside the results")
-      .required();
-  options.add("--device", run.device, "Where to match; default: as the plan says; see 'parallax devices'");
-  options.add("--threads N", run.threads, "Threads of the cpu device; 0 = as the plan says").range(0, 1024);
-  options.add_memory("--max-memory", run.max_memory, "Memory limit of this process; 0 = as the plan says");
-  options.add_flag(
-      "--verify", run.verify,
-      "Compare the contents of pictures with the plan, even if size and modification time are the same");
-  add_path_map_option(options, maps);
-  options.read(arguments);
-  if (!run.device.empty()) Device::parse(run.device);
-
-  const JobFile file(path, parse_path_maps(maps));
+int match_tiles(const JobFile& file, const TileRun& run, const std::string& ranges) {
   if (ranges != "-") parse_ranges(ranges, file.head().tiles);
   make_folder_of((std::filesystem::path(file.head().folder) / "log").string());
   const TileFolderLock lock(file.head().folder, TileFolderLock::Use::shared);

@@ -13,11 +13,10 @@
 #include "tools/files/content_hash.h"
 #include "tools/jobs/tiles/folder.h"
 #include "tools/jobs/tiles/log.h"
+#include "tools/match/match_plan.h"
 
 namespace parallax::tool {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 void check_planned(const ImageFormat& format, const ImageFormat& planned, const std::string& path) {
   if (format != planned)
@@ -26,11 +25,11 @@ void check_planned(const ImageFormat& format, const ImageFormat& planned, const 
 }
 
 Device device_of(const PairCut& cut, const TileRun& run, const JobHead& head) {
-  Device device = run.device.empty() ? Device::parse(head.request.device) : Device::parse(run.device);
+  Device device = run.device.empty() ? Device::parse(head.search.device) : Device::parse(run.device);
   const int cores = static_cast<int>(pipeline_slots()) - 2;
-  device.threads = run.threads > 0            ? run.threads
-                   : head.request.threads > 0 ? head.request.threads
-                                              : std::min(cores, cut.plan.device.threads);
+  device.threads = run.threads > 0           ? run.threads
+                   : head.search.threads > 0 ? head.search.threads
+                                             : std::min(cores, cut.plan.device.threads);
   return device;
 }
 
@@ -62,18 +61,16 @@ struct TileRunner::Item {
   TileOutcome outcome;
   Clock::time_point begin;
   Picture left, right, left_mask, right_mask;
-  Plane<float> disparity;  // of any tile
-  Plane<std::uint8_t> status;
-  Plane<float> row_offset;  // empty unless the plan has them
+  MatchResult result;  // as large as what a tile is matched from
 
   const PairCut& cut() const { return *outcome.job->cut; }
   StereoPair pair() const { return {left.view(), right.view(), mask_of(left_mask), mask_of(right_mask)}; }
   // As large as what the tile decides.
   DisparityMap map() {
     const Size size = outcome.tile->inside.size;
-    DisparityMap map{{disparity.row(0), size, disparity.view().stride_bytes},
-                     {status.row(0), size, status.view().stride_bytes}};
-    if (cut().plan.row_offsets) map.row_offset = {row_offset.row(0), size, row_offset.view().stride_bytes};
+    DisparityMap map = result.map();
+    map.disparity.size = map.status.size = size;
+    if (cut().plan.row_offsets) map.row_offset.size = size;
     return map;
   }
 };
@@ -191,10 +188,8 @@ void TileRunner::run(const std::function<Next()>& next, const std::function<void
   Clock::time_point last_end;
   const auto finish = [&](std::size_t slot) {
     Item& item = *items_[slot];
-    const Clock::time_point now = Clock::now();
-    item.outcome.milliseconds =
-        std::chrono::duration<double, std::milli>(now - std::max(item.begin, last_end)).count();
-    last_end = now;
+    item.outcome.milliseconds = milliseconds_since(std::max(item.begin, last_end));
+    last_end = Clock::now();
     if (pool_) notice_.tell(pool_->lost_devices());
     done(item.outcome);
   };
@@ -229,12 +224,9 @@ void TileRunner::read(Item& item) {
 
 void TileRunner::match(Item& item, Engine& engine) {
   const Size size = item.outcome.tile->around.size;
-  const Size row_offset_size = item.cut().plan.row_offsets ? size : Size{};
-  if (item.disparity.size() != size || item.row_offset.size() != row_offset_size) {
-    item.disparity = Plane<float>(size);
-    item.status = Plane<std::uint8_t>(size);
-    item.row_offset = Plane<float>(row_offset_size);
-  }
+  const bool has_row_offset = item.cut().plan.row_offsets;
+  if (item.result.disparity.size() != size || (item.result.row_offset.width() > 0) != has_row_offset)
+    item.result = MatchResult(size, false, has_row_offset);
   if (run_.devices.size() > 1)
     match_in_pool(item);
   else
@@ -255,7 +247,7 @@ TilePool& TileRunner::pool_of(const PairJob& job) {
   if (!pool_) {
     TilePlan plan = job.plan();
     // Planned for the first device: others may need more, unless the user limits them.
-    if (job.head->request.max_memory == 0) plan.tile_memory_bytes = 0;
+    if (job.head->search.max_memory == 0) plan.tile_memory_bytes = 0;
     pool_.emplace(plan, run_.devices);
   }
   return *pool_;

@@ -3,19 +3,14 @@
 
 #include <algorithm>
 #include <ctime>
-#include <iostream>
 #include <set>
 #include <unordered_set>
-
-#include <nlohmann/json.hpp>
 
 #include "tools/command/command.h"
 #include "tools/jobs/tiles/results.h"
 
 namespace parallax::tool {
 namespace {
-
-using nlohmann::ordered_json;
 
 // Of time_text(), in seconds; 0 = not a time.
 double seconds_of(const std::string& text) {
@@ -98,76 +93,10 @@ class JobLook {
   JobStatus status_;
 };
 
-ordered_json to_json(const JobStatus& status) {
-  ordered_json json{{"tiles", status.tiles},
-                    {"done", status.done},
-                    {"missing", ranges_of(status.missing)},
-                    {"damaged", ranges_of(status.damaged)},
-                    {"failed", ordered_json::array()},
-                    {"pairs", status.pairs},
-                    {"pairs_done", status.pairs_done},
-                    {"pairs_written", status.pairs_written}};
-  for (const FailedTile& tile : status.failed)
-    json["failed"].push_back({{"tile", tile.tile},
-                              {"reason", tile.reason},
-                              {"is_transient", tile.is_transient},
-                              {"host", tile.host}});
-  const auto number = [](const std::optional<double>& value) {
-    return value ? ordered_json(*value) : ordered_json();
-  };
-  json["milliseconds_per_tile"] = number(status.milliseconds_per_tile);
-  json["tiles_per_second"] = number(status.tiles_per_second);
-  json["hosts"] = status.hosts;
-  json["devices"] = status.devices;
-  return json;
-}
-
-void tell(const JobStatus& status) {
-  std::cout << status.done << " of " << status.tiles << " tiles are done; of " << status.pairs << " pairs, "
-            << status.pairs_done << " are matched and " << status.pairs_written << " have their map\n";
-  if (!status.missing.empty()) std::cout << "missing: " << join(ranges_of(status.missing), ",") << "\n";
-  if (!status.damaged.empty())
-    std::cout << "of these, damaged or of another plan: " << join(ranges_of(status.damaged), ",") << "\n";
-  constexpr std::size_t most_named = 20;
-  for (std::size_t i = 0; i < std::min(status.failed.size(), most_named); ++i) {
-    const FailedTile& tile = status.failed[i];
-    std::cout << "tile " << tile.tile << " failed on " << printable(tile.host)
-              << (tile.is_transient ? " for a reason that may pass: " : ": ") << printable(tile.reason)
-              << "\n";
-  }
-  if (status.failed.size() > most_named)
-    std::cout << "and " << status.failed.size() - most_named << " more failed: --json names them\n";
-  if (!status.milliseconds_per_tile) return;
-  std::cout << with_decimals(*status.milliseconds_per_tile, 1) << " ms a tile (median)";
-  if (status.tiles_per_second)
-    std::cout << ", " << with_decimals(*status.tiles_per_second, 1) << " tiles/s on " << status.hosts.size()
-              << (status.hosts.size() == 1 ? " host" : " hosts");
-  std::cout << "\n";
-}
-
 }  // namespace
 
 JobStatus look_at_job(const JobFile& file, bool content) {
   return JobLook(file, content).run();
-}
-
-int status_command(const Arguments& arguments) {
-  std::string path;
-  bool json = false, verify = false;
-  std::vector<std::string> maps;
-  Options options("status",
-                  "Show which tiles of a plan are done, missing or failed. Exit status 0 = all are done.");
-  options.add("PLAN", path, "Plan written by 'parallax plan'").required();
-  options.add_flag("--json", json, "Report as JSON");
-  options.add_flag("--verify", verify, "Read all results, and compare their checksums");
-  add_path_map_option(options, maps);
-  options.read(arguments);
-  const JobStatus status = look_at_job(JobFile(path, parse_path_maps(maps)), verify);
-  if (json)
-    std::cout << to_json(status).dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
-  else
-    tell(status);
-  return status.all_done() ? done : failed;
 }
 
 }  // namespace parallax::tool

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 'parallax bench --suite middlebury|kitti|eth3d': a method over a public benchmark, in the benchmark's figures.
+// 'parallax bench --suite middlebury|kitti|eth3d': a method over a public benchmark, in the benchmark's
+// figures.
 #include "tools/parallax/scoreboards/bench.h"
 
 #include <algorithm>
@@ -8,12 +9,11 @@
 #include <iostream>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include "parallax/version.h"
 
 #include "tools/command/command_files.h"
 #include "tools/command/file_errors.h"
+#include "tools/command/json.h"
 #include "tools/match/match_plan.h"
 #include "tools/match/match_report.h"
 #include "tools/parallax/scoreboards/scoreboard.h"
@@ -29,7 +29,7 @@ struct ScoreboardRequest {
   std::vector<std::string> only;  // names of pairs; empty = all
   std::string submission, algorithm, json;
   bool sparse = false;
-  MatchRequest match;
+  Search search;
 };
 
 using MakeScoreboard = std::unique_ptr<Scoreboard> (*)(const ScoreboardData& data);
@@ -73,24 +73,22 @@ void add_scoreboard_options(Options& options, ScoreboardRequest& request) {
 ScoreboardRequest parse_scoreboard(const Arguments& arguments, const std::string& suite) {
   ScoreboardRequest request;
   request.suite = suite;
-  MatchRequest& match = request.match;
-  read_method_and_preset(arguments, "bench", match.method, match.preset);
-  match.parameters = method_preset(match.method, match.preset);
+  Search& search = request.search;
+  search = read_search(arguments, "bench");
   Options options("bench", "Run a method over a public benchmark, and print the benchmark's figures.");
   add_scoreboard_options(options, request);
-  add_search_options(options, match);
-  options.footer(footer_of("bench --suite " + suite, match.method));
+  add_search_options(options, search);
+  options.footer(footer_of("bench --suite " + suite, search.method));
   options.read(arguments);
-  settle_method_options(options, match.parameters);
-  match.range_given = fixes_range(match.parameters) || options.given("--disparities");
-  match.parameters.validate();
+  settle_search(options, search);
+  search.parameters.validate();
   if (request.data.test && request.submission.empty())
     throw UsageError("--split test has no public truth to compare with: give --submission");
   if (request.sparse && request.submission.empty())
     throw UsageError("--sparse needs --submission: give both");
   if (request.algorithm.find('/') != std::string::npos)
     throw UsageError("--name is '" + request.algorithm + "': give one without slashes");
-  if (request.algorithm.empty()) request.algorithm = match.method;
+  if (request.algorithm.empty()) request.algorithm = search.method;
   return request;
 }
 
@@ -163,13 +161,14 @@ void write_submission(const ScoreboardRequest& request, std::vector<FileBytes> f
 
 ScoreboardRow run_pair(const ScoreboardRequest& request, const Scoreboard& board,
                        const ScoreboardPair& pair) {
-  MatchRequest match = request.match;
-  match.left = pair.left;
-  match.right = pair.right;
-  match.calibration = pair.calibration;
-  if (!match.range_given && board.labels() > 0) match.parameters.disparities() = board.labels();
-  MatchPlan plan(match);
-  if (!match.range_given && board.labels() == 0 && plan.calibration().disparities == 0)
+  Search search = request.search;
+  if (!search.range_given && board.labels() > 0) search.parameters.disparities() = board.labels();
+  Input input;
+  input.left = pair.left;
+  input.right = pair.right;
+  input.calibration = pair.calibration;
+  MatchPlan plan({input, search, {}});
+  if (!search.range_given && board.labels() == 0 && plan.calibration().disparities == 0)
     throw Error(ErrorCategory::file, pair.calibration + " has no ndisp: add it, or give --disparities");
   const PicturePair pictures = read_pair(pair.left, pair.right);
   plan.make(pictures.left.view().format);
@@ -259,9 +258,9 @@ void write_scores(const ScoreboardRequest& request, const Scoreboard& board,
   const ordered_json report{{"version", PARALLAX_VERSION},
                             {"suite", request.suite},
                             {"note", board.note()},
-                            {"method", request.match.method},
-                            {"device", Device::parse(request.match.device).text()},
-                            {"parameters", describe_parameters(request.match.parameters)},
+                            {"method", request.search.method},
+                            {"device", Device::parse(request.search.device).text()},
+                            {"parameters", describe_parameters(request.search.parameters)},
                             {"pairs", pairs},
                             {"average", means}};
   write_output(request.json, report.dump(2) + "\n");

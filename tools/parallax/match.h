@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of 'parallax match'.
+#pragma once
+
+#include "parallax/tiles.h"
+
+#include "tools/match/match.h"
+
+namespace parallax::tool {
+
+struct MatchOptions {
+  MatchRequest match;
+  ReportOptions report;
+  VideoOptions video;
+  TileOptions tiles;
+  bool repair = false;  // the rows first
+  bool resume = false;  // an interrupted match in tiles
+};
+
+// \throws UsageError, HelpRequest, Error (argument)
+MatchOptions parse_match(const Arguments& arguments);
+
+// 'parallax match --plan': matches tiles of an existing plan. Returns the exit status.
+int match_planned_tiles(const Arguments& arguments);
+
+}  // namespace parallax::tool

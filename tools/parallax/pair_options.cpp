@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/parallax/pair_options.h"
+
+#include "tools/files/pictures.h"
+#include "tools/files/video.h"
+
+namespace parallax::tool {
+namespace {
+
+// As in the MEMOCODE 2013 design contest.
+constexpr int labels_of_cost_files = 16;
+
+}  // namespace
+
+Option& add_picture_options(Options& options, Input& input) {
+  options.group("Input");
+  Option& left = options.add(
+      "LEFT", input.left,
+      "Left picture; for a sequence: a folder, a pattern such as left_%04d.png or '*/left.png', or a video");
+  options.add("RIGHT", input.right, "Right picture, rectified with the left one unless --rig is given");
+  options.add_flag("--side-by-side", input.side_by_side,
+                   "LEFT contains both views side by side; leave out RIGHT");
+  return left;
+}
+
+void check_views(const Input& input, const std::string& command) {
+  const std::string is_required = " is required; see 'parallax " + command + " --help'";
+  if (input.left.empty()) throw UsageError("LEFT" + is_required);
+  if (input.side_by_side && !input.right.empty())
+    throw UsageError("--side-by-side takes both views from " + input.left + ": leave out " + input.right);
+  if (!input.side_by_side && input.right.empty()) throw UsageError("RIGHT" + is_required);
+}
+
+void add_calibration_options(Options& options, Input& input) {
+  options.add("--calib FILE", input.calibration,
+              "Calibration: Middlebury calib.txt or OpenCV .yml; its ndisp is the default of --disparities");
+  options.add("--left-mask FILE", input.left_mask, "Gray picture: 0 = this pixel of LEFT is not valid");
+  options.add("--right-mask FILE", input.right_mask, "Gray picture: 0 = this pixel of RIGHT is not valid");
+}
+
+void add_cost_file_option(Options& options, Input& input) {
+  options
+      .add("--cost-file FILE", input.cost_file,
+           "Text file of data costs to use instead of the matcher's own: width, height, then an integer for "
+           "each label of each pixel; " +
+               std::to_string(labels_of_cost_files) + " labels unless --disparities is given (" +
+               methods_with(&Capabilities::volume) + ")")
+      .expert();
+}
+
+void settle_cost_file(const Options& options, const Input& input, Search& search) {
+  if (input.cost_file.empty()) return;
+  if (!capabilities(search.method).volume)
+    throw UsageError("--cost-file works only with these methods: " + methods_with(&Capabilities::volume) +
+                     "; choose one of them with --method");
+  if (options.given("--cost"))
+    throw UsageError("--cost and --cost-file exclude each other: give one of them");
+  set_parameter(search.parameters, "cost", "volume");
+  if (!options.given("--disparities")) search.parameters.disparities() = labels_of_cost_files;
+  search.range_given = true;
+}
+
+void add_rectify_options(Options& options, Input& input) {
+  options.group("Pictures that are not rectified");
+  options.add_files("--rig", input.rig,
+                    "Calibration of the two cameras: rectifies the pictures; see 'parallax rig --help'");
+  options
+      .add("--alpha", input.rectify.alpha,
+           "What to show: 0 = only what both cameras saw; 1 = all pixels of both, with the rest masked")
+      .range(0, 1);
+  options.add("--zoom", input.rectify.zoom, "Factor of the focal length of the rectified pictures")
+      .range(1e-3, 1e3);
+}
+
+void check_rectify_options(const Options& options, const Input& input) {
+  const bool rectifies = !input.rig.empty();
+  for (const char* other : {"--alpha", "--zoom"})
+    if (!rectifies && options.given(other)) throw UsageError(std::string(other) + " needs --rig: give both");
+  // Those of the rectified pair follow from the rig.
+  for (const char* other : {"--calib", "--left-mask", "--right-mask", "--cost-file"})
+    if (rectifies && options.given(other))
+      throw UsageError(std::string(other) + " is for rectified pictures: leave it out with --rig");
+}
+
+void add_truth_options(Options& options, TruthFile& truth, const std::string& help) {
+  options.add("--truth FILE", truth.path, help);
+  options.add("--truth-scale X", truth.scale, "Gray levels per pixel of disparity in an 8-bit --truth")
+      .range(1e-6, 1e6);
+}
+
+void check_truth(const TruthFile& truth) {
+  if (truth.scale > 0 && truth.path.empty()) throw UsageError("--truth-scale needs --truth: give both");
+}
+
+void add_unit_option(Options& options, double& unit) {
+  options.add_choice<double>("--unit", unit, {{"m", 1}, {"cm", 0.01}, {"mm", 0.001}},
+                             "Unit of the baseline; by default mm for calib.txt, m for other files");
+}
+
+void add_video_options(Options& options, VideoOptions& video) {
+  options.add("--video FILE", video.path, "Coloured video of a sequence (.avi or .mp4)");
+  options
+      .add("--fps X", video.frames_per_second,
+           "Frames per second of --video; 0 = as the input, or 30 if that is unknown")
+      .range(0, 1000);
+}
+
+void check_video(const VideoOptions& video) {
+  if (!video.path.empty()) check_video_path(video.path);
+  if (video.frames_per_second > 0 && video.path.empty()) throw UsageError("--fps needs --video: give both");
+}
+
+void add_tile_options(Options& options, Search& search, TileOptions& tiles) {
+  options.group("Larger than memory");
+  options.add_memory("--max-memory", search.max_memory,
+                     "Memory limit, such as 2G: a pair that needs more is matched in tiles; 0 = seven "
+                     "eighths of the machine's memory");
+  options.add("--tile-size", tiles.largest, "Largest tile, overlap included; default: what memory allows")
+      .expert();
+  options
+      .add("--padding N", tiles.padding,
+           "Pixels of overlap around each tile (" + methods_with(&Capabilities::approximate_tiles) + ")")
+      .range(0, 1'000'000)
+      .expert();
+}
+
+void check_map_path(const std::string& option, const std::string& path) {
+  if (!path.empty() && !names_folder(path) && !has_extension(path, {".pfm", ".tif", ".tiff"}))
+    throw UsageError(option + " is " + path + ": name it .pfm or .tiff");
+}
+
+void check_image_path(const std::string& path) {
+  if (!path.empty() && !names_folder(path) && !has_extension(path, {".png"}))
+    throw UsageError("--image is " + path + ": name it .png");
+}
+
+void register_inputs(const Input& input, CommandFiles& files) {
+  for (const std::string& path :
+       {input.left, input.right, input.left_mask, input.right_mask, input.calibration})
+    files.reads(path);
+  for (const std::string& path : input.rig) files.reads(path);
+  files.reads_once(input.cost_file);
+}
+
+}  // namespace parallax::tool

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of options that several commands have, and their checks.
+#pragma once
+
+#include <string>
+
+#include "parallax/tiles.h"
+
+#include "tools/command/command_files.h"
+#include "tools/command/options.h"
+#include "tools/match/match.h"
+
+namespace parallax::tool {
+
+// LEFT and RIGHT of a pair or a sequence, and --side-by-side. Returns LEFT.
+Option& add_picture_options(Options& options, Input& input);
+// \throws UsageError for a missing LEFT or RIGHT, or a RIGHT too many
+void check_views(const Input& input, const std::string& command);
+
+// --calib, --left-mask and --right-mask.
+void add_calibration_options(Options& options, Input& input);
+
+// --cost-file.
+void add_cost_file_option(Options& options, Input& input);
+// Costs from a file replace the matcher's own and determine the number of labels. \throws UsageError
+void settle_cost_file(const Options& options, const Input& input, Search& search);
+
+// --rig, --alpha and --zoom.
+void add_rectify_options(Options& options, Input& input);
+// \throws UsageError for an option that needs --rig, or excludes it
+void check_rectify_options(const Options& options, const Input& input);
+
+// --truth and --truth-scale.
+void add_truth_options(Options& options, TruthFile& truth, const std::string& help);
+// \throws UsageError for --truth-scale without --truth
+void check_truth(const TruthFile& truth);
+
+void add_unit_option(Options& options, double& unit);
+
+// --video and --fps.
+void add_video_options(Options& options, VideoOptions& video);
+// \throws UsageError
+void check_video(const VideoOptions& video);
+
+// --max-memory, --tile-size and --padding.
+void add_tile_options(Options& options, Search& search, TileOptions& tiles);
+
+// Checks the extension of an output that may also be a folder. \throws UsageError
+void check_map_path(const std::string& option, const std::string& path);
+void check_image_path(const std::string& path);
+
+// Registers all files of an input. \throws Error (file)
+void register_inputs(const Input& input, CommandFiles& files);
+
+}  // namespace parallax::tool
