@@ -125,23 +125,22 @@ std::string value_text(const RepairedValue& value, int decimals, const std::stri
 std::string describe_repair(const RigRepair& repair, bool guessed) {
   std::string text = repair.sentence + "\n";
   if (repair.frames == 0) return text;
-  text += "\n" + report_line("rows off", with_decimals(repair.rows_before, 2) + " px before, " +
-                                             with_decimals(repair.rows_after, 2) +
-                                             " px after, at 95 % of the points; uncertain by " +
-                                             with_decimals(repair.uncertainty, 2) + " px at most");
-  text += report_line("right camera", "turned about its axes");
+  text += "\n" + line("rows off", with_decimals(repair.rows_before, 2) + " px before, " +
+                                      with_decimals(repair.rows_after, 2) +
+                                      " px after, at 95 % of the points; uncertain by " +
+                                      with_decimals(repair.uncertainty, 2) + " px at most");
+  text += line("right camera", "turned about its axes");
   const char* const axes[] = {"  right", "  down", "  forward"};
-  for (std::size_t i = 0; i < 3; ++i) text += report_line(axes[i], value_text(repair.rotation[i], 4, "°"));
-  text += report_line("baseline", "turned");
-  text += report_line("  down", value_text(repair.down, 4, "°"));
-  text += report_line("  forward", value_text(repair.forward, 4, "°"));
-  text += report_line("focal lengths",
-                      "right over left changed by " +
-                          value_text({100 * repair.focal_ratio.change, 100 * repair.focal_ratio.uncertainty,
-                                      repair.focal_ratio.held},
-                                     4, " %"));
-  text += report_line("principal row",
-                      "of the right camera moved by " + value_text(repair.principal_row, 2, " px"));
+  for (std::size_t i = 0; i < 3; ++i) text += line(axes[i], value_text(repair.rotation[i], 4, "°"));
+  text += line("baseline", "turned");
+  text += line("  down", value_text(repair.down, 4, "°"));
+  text += line("  forward", value_text(repair.forward, 4, "°"));
+  text +=
+      line("focal lengths", "right over left changed by " +
+                                value_text({100 * repair.focal_ratio.change,
+                                            100 * repair.focal_ratio.uncertainty, repair.focal_ratio.held},
+                                           4, " %"));
+  text += line("principal row", "of the right camera moved by " + value_text(repair.principal_row, 2, " px"));
   if (guessed)
     text += "\nThe focal length is a guess and the baseline is 1: rows line up, but depth has no scale.\n";
   return text;
