@@ -120,6 +120,10 @@ class Matcher {
   /// Whether run() and enqueue() can write DisparityMap::row_offset.
   bool has_row_offsets() const;
 
+  /// Memory for a result of this matcher, with row offsets where it searches rows. Every value is 0.
+  /// \throws Error (argument) for a confidence that this matcher does not compute.
+  Result make_result(bool with_confidence = false) const;
+
   /// Stages of the last run(), in order; empty before the first run(), and after start() and enqueue().
   const std::vector<StageTime>& stage_times() const;
 
@@ -135,6 +139,16 @@ class Matcher {
 /// \throws Error as the constructor of Matcher does, except for memory.
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
                                   const ImageFormat& format, const TunedValues& configuration = {});
+
+/// Plans, matches one pair, and returns its map, with row offsets where rows are searched. To match several pairs of one
+/// size, use a Matcher, which plans once.
+/// \throws Error as the constructor of Matcher and Matcher::run() do.
+/// @{
+Result match(const StereoPair& pair, const MatcherParameters& parameters,
+             const Device& device = Device::parse("auto"));
+Result match(const ImageView& left, const ImageView& right, const MatcherParameters& parameters,
+             const Device& device = Device::parse("auto"));
+/// @}
 
 /// A method and a device on which it runs.
 struct MatcherOnDevice {
