@@ -29,7 +29,8 @@ std::size_t whole_memory();
 /// them all.
 using TunedValues = std::map<std::string, std::string>;
 
-/// Limits of a plan, and its tunables.
+/// Options of a plan: how much memory it may take, which tunables it uses, and how many pairs it matches at once. They never
+/// change a map. process.h has the settings of the whole process.
 struct PlanOptions {
   /// Most memory that the plan may take, host and GPU together, in bytes; 0 = whole_memory() on the host and
   /// what is free on the GPU.
@@ -72,7 +73,7 @@ class Matcher {
   /// does not run this algorithm; (memory) when the plan needs more than the limit, before anything is
   /// allocated.
   Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
-          const PlanOptions& limits = {});
+          const PlanOptions& options = {});
   /// Waits for the pairs that were started.
   ~Matcher();
   /// Passes the plan and its memory on.
@@ -134,8 +135,7 @@ class Matcher {
   ImageFormat format_;
 };
 
-/// Returns what Matcher::memory_bytes() would return, without allocating. `configuration` is as in
-/// PlanOptions.
+/// Returns what Matcher::memory_bytes() would return, without allocating. `configuration` is PlanOptions::configuration.
 /// \throws Error as the constructor of Matcher does, except for memory.
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
                                   const ImageFormat& format, const TunedValues& configuration = {});

@@ -60,7 +60,7 @@ class Plan {
 };
 
 // \throws Error (memory) where the limits or this machine do not allow it; nothing is allocated then
-void allocate(Plan& plan, const PlanOptions& limits);
+void allocate(Plan& plan, const PlanOptions& options);
 
 // The checks of Matcher::run(), and those of a map alone.
 // \throws Error (argument)

@@ -183,7 +183,7 @@ class TilePool::State {
   };
 
   // Tiles are as large as memory allows: one at a time on each device, and one that is ready when it gets free.
-  static PoolLimits limits_of_pool(const TilePlan& plan) {
+  static PoolOptions limits_of_pool(const TilePlan& plan) {
     const PlanOptions limits = limits_of_matcher(plan);
     return {.max_memory_bytes = limits.max_memory_bytes,
             .matchers_per_gpu = 1,

@@ -239,9 +239,9 @@ bool Sequence::plan(Frame& frame) {
   plan_.make(frame.pictures.left.view().format);
   if (request_.devices.size() > 1)
     pool_.emplace(plan_.request().parameters, request_.devices,
-                  PoolLimits{.max_memory_bytes = request_.max_memory,
-                             .waiting = static_cast<int>(items_.size()),
-                             .configuration = request_.configuration});
+                  PoolOptions{.max_memory_bytes = request_.max_memory,
+                              .waiting = static_cast<int>(items_.size()),
+                              .configuration = request_.configuration});
   summary_.begin();
   return true;
 }

@@ -64,7 +64,6 @@ class Cuda : public cuda::Plan {
         sizes_(level_sizes(format.size, parameters.levels)),
         images_(model_, format, parameters.refine.left_right_check, layout_, at_once),
         refinement_(parameters.refine, format, layout_) {
-    data_cost::check_one_row(model_, "cuda");
     check_reachable(model_, format.size);
     const auto reserve_grays = [&] {
       std::vector<PlaneBuffer<std::uint16_t>> grays;
@@ -673,11 +672,6 @@ class Float final : public Cuda {
 std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters& parameters, const Device& device,
                                         const ImageFormat& format,
                                         const detail::Configuration& configuration) {
-  if (parameters.align_rows)
-    throw Error(
-        ErrorCategory::device,
-        "align_rows is not available on device cuda, because it measures on the processor between two "
-        "matches: choose device cpu");
   if (is_integer(parameters.arithmetic))
     return std::make_unique<Integer>(parameters, device, format, configuration);
   return std::make_unique<Float>(parameters, device, format, configuration);

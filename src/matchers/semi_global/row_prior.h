@@ -4,7 +4,7 @@
 // every eighth row, where D is the data cost of a single pixel: groups tell rows apart better than pixels do. The surface v̂
 // fits them (rows/row_surface.h). C(p, d, v) grows by
 //
-//   row_prior·max(0, |v − v̂| − ½)
+//   2·row_prior·max(0, |v − v̂| − ½)
 //
 // rounded, where v̂ is that of the middle of p: the row offsets on both sides of v̂ cost nothing or little. Images of fewer
 // than four columns or five rows have no groups, and v̂ = 0.
@@ -58,7 +58,7 @@ class RowPrior {
   // What the row offset of index `row` costs where v̂ is `expected`.
   int cost(double expected, int row) const {
     const double away = std::abs(model_.min_row_offset + row - expected) - 0.5;
-    return static_cast<int>(std::max(0.0, away) * static_cast<double>(model_.parameters.row_prior) + 0.5);
+    return static_cast<int>(std::max(0.0, away) * static_cast<double>(model_.row_prior()) + 0.5);
   }
 
  private:
