@@ -52,9 +52,10 @@ struct BlockParameters {
   /// a disparity and a row offset (DisparityMap::row_offset). Each pixel takes the row offset that its neighbourhood prefers, or
   /// the whole pair (row_prior), and in that row the cheapest disparity. Only on reference and cpu.
   int row_tolerance = 0;
-  /// Strength of a smooth surface of row offsets that is fitted to the whole pair: a row offset k rows away from it costs
-  /// row_prior·k/10 of the mean cost of a pixel more. 1 = the measured best of every method that searches rows, 2 = twice that;
-  /// 0 = no surface; only then do tiles equal the untiled map; 0…1000. Applies with row_tolerance.
+  /// Strength of a smooth surface of row offsets that is fitted to the whole pair: a row offset k rows away
+  /// from it costs row_prior·k/10 of the mean cost of a pixel more. 1 = the measured best of every method
+  /// that searches rows, 2 = twice that, 0 = no surface: only then do tiles equal the untiled map; 0…1000.
+  /// Applies with row_tolerance.
   float row_prior = 1;
   SubPixel sub_pixel = SubPixel::parabola;  ///< how costs are interpolated between integer disparities
   RefineParameters refine;                  ///< steps after the match

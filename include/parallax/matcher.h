@@ -29,8 +29,8 @@ std::size_t whole_memory();
 /// them all.
 using TunedValues = std::map<std::string, std::string>;
 
-/// Options of a plan: how much memory it may take, which tunables it uses, and how many pairs it matches at once. They never
-/// change a map. process.h has the settings of the whole process.
+/// Options of a plan: how much memory it may take, which tunables it uses, and how many pairs it matches at
+/// once. They never change a map. process.h has the settings of the whole process.
 struct PlanOptions {
   /// Most memory that the plan may take, host and GPU together, in bytes; 0 = whole_memory() on the host and
   /// what is free on the GPU.
@@ -122,7 +122,6 @@ class Matcher {
   bool has_row_offsets() const;
 
   /// Memory for a result of this matcher, with row offsets where it searches rows. Every value is 0.
-  /// \throws Error (argument) for a confidence that this matcher does not compute.
   Result make_result(bool with_confidence = false) const;
 
   /// Stages of the last run(), in order; empty before the first run(), and after start() and enqueue().
@@ -135,13 +134,14 @@ class Matcher {
   ImageFormat format_;
 };
 
-/// Returns what Matcher::memory_bytes() would return, without allocating. `configuration` is PlanOptions::configuration.
+/// Returns what Matcher::memory_bytes() would return, without allocating. `configuration` is as in
+/// PlanOptions.
 /// \throws Error as the constructor of Matcher does, except for memory.
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
                                   const ImageFormat& format, const TunedValues& configuration = {});
 
-/// Plans, matches one pair, and returns its map, with row offsets where rows are searched. To match several pairs of one
-/// size, use a Matcher, which plans once.
+/// Plans, matches one pair, and returns its map, with row offsets where rows are searched. To match several
+/// pairs of one size, use a Matcher, which plans once.
 /// \throws Error as the constructor of Matcher and Matcher::run() do.
 /// @{
 Result match(const StereoPair& pair, const MatcherParameters& parameters,

@@ -72,8 +72,8 @@ struct LostDevice {
 class MatcherPool {
  public:
   /// Makes no plan yet: the first pair of each size does. A device that is listed twice counts as two devices.
-  /// \throws Error (argument) for parameters or options out of range, or without a device; (device) when a device is
-  /// missing or does not run this algorithm.
+  /// \throws Error (argument) for parameters or options out of range, or without a device; (device) when a
+  /// device is missing or does not run this algorithm.
   MatcherPool(const MatcherParameters& parameters, const std::vector<Device>& devices,
               const PoolOptions& options = {});
   /// Waits for the pairs that are being matched, and drops those that wait.
@@ -81,9 +81,9 @@ class MatcherPool {
   MatcherPool(const MatcherPool&) = delete;             ///< a pool cannot be copied
   MatcherPool& operator=(const MatcherPool&) = delete;  ///< a pool cannot be copied
 
-  /// Queues a pair, and returns its number, counted from 0. Blocks while too many pairs wait: PoolOptions::waiting. The
-  /// images and the map must stay alive, and the map must not be read, until the pair has been waited for. The pairs may
-  /// differ in size and depth.
+  /// Queues a pair, and returns its number, counted from 0. Blocks while too many pairs wait:
+  /// PoolOptions::waiting. The images and the map must stay alive, and the map must not be read, until the
+  /// pair has been waited for. The pairs may differ in size and depth.
   /// \throws Error (argument) for images, a mask or a map that no matcher takes.
   std::uint64_t submit(const StereoPair& pair, const DisparityMap& map);
   /// The same with parameters for this pair alone, of any method.

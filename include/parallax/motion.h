@@ -21,9 +21,10 @@ namespace parallax {
 
 /// Parameters of motion.
 ///
-/// The frames take the places of the left and the right image of a pair: left (x, y) shows the same point as right
-/// (x − disparity, y + row_offset). So the motion from the first frame to the second one is (−disparity, row_offset).
-/// DisparityMap::row_offset receives the second component. match_motion() turns the sign; ranges are those of disparities.
+/// The frames take the places of the left and the right image of a pair: left (x, y) shows the same point as
+/// right (x − disparity, y + row_offset). So the motion from the first frame to the second one is
+/// (−disparity, row_offset). DisparityMap::row_offset receives the second component. match_motion() turns the
+/// sign; ranges keep that of disparities.
 ///
 /// Gray levels are those of 8-bit images; 256 values of a 16-bit image are one gray level.
 ///
@@ -89,8 +90,8 @@ struct MotionResult {
   Plane<std::uint8_t> status;  ///< values of Status
 };
 
-/// Finds the motion from the first frame to the second one: match(), with vectors in place of disparities and row offsets,
-/// whose sign along rows is the other one.
+/// Finds the motion from the first frame to the second one: match(), with vectors in place of disparities,
+/// whose sign is the other one, and row offsets.
 /// \throws Error as match() does.
 MotionResult match_motion(const ImageView& first, const ImageView& second,
                           const MotionParameters& parameters = {},

@@ -99,7 +99,7 @@ typedef struct parallax_parameter {
   double most;                /**< highest value of an integer or a number */
   const char* const* choices; /**< allowed values of a choice */
   size_t choice_count;        /**< number of `choices` */
-  /** Devices on which it works: "cpu". Others that run the method refuse all values but "0", "false" and "none". */
+  /** Devices on which it works: "cpu". Others of the method refuse all values but "0", "false" and "none". */
   const char* const* devices;
   size_t device_count; /**< number of `devices` */
   const char* const*

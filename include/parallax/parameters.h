@@ -112,7 +112,8 @@ struct ParameterInfo {
   std::vector<std::string> choices;                      ///< allowed values of a choice
   bool optional = false;                                 ///< may have no value, spelled "none"
   bool expert = false;                                   ///< rarely worth changing
-  /// Where it works. Other devices that run the method refuse all values but 0, false and none, by an Error (device).
+  /// Where it works. Other devices that run the method refuse all values but 0, false and none, by an Error
+  /// (device).
   std::vector<DeviceKind> devices;
   std::vector<std::vector<DeviceKind>> choice_devices;  ///< where each of `choices` works
 };

@@ -8,8 +8,6 @@
 namespace parallax {
 
 Result Matcher::make_result(bool with_confidence) const {
-  if (with_confidence && !has_confidence())
-    throw Error(ErrorCategory::argument, "this matcher computes no confidence: ask for a result without it");
   return Result(format_.size, with_confidence, has_row_offsets());
 }
 

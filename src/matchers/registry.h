@@ -22,7 +22,8 @@ constexpr bool is_in_build([[maybe_unused]] DeviceKind device) {
   return true;
 }
 
-// What a backend lacks of a parameter: some choices, or, where it names none, every value but 0, false and none.
+// What a backend lacks of a parameter: some choices, or, where it names none, every value but 0, false and
+// none.
 struct Lack {
   std::string parameter;
   std::vector<std::string> choices;
