@@ -352,6 +352,7 @@ TEST(ParametersTest, WhatADeviceLacksIsRefusedByName) {
                        ErrorCategory::device, {message});
   };
   expect_lacking("row_tolerance", "2", "row_tolerance is not available on device opencl: choose device cpu");
+  expect_lacking("refit", "5", "refit is not available on device opencl: choose device cpu");
   expect_lacking("align_rows", "true", "align_rows is not available on device opencl: choose device cpu");
   expect_lacking(
       "arithmetic", "float32",
