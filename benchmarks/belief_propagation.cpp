@@ -58,7 +58,7 @@ void speed(benchmark::State& state, const fs::path& folder, const Set& set, Arit
       cv::StereoSGBM::create(0, (set.labels + 15) / 16 * 16, 5, 8 * 25, 32 * 25);
   cv::Mat peer_disparity;
   Matcher matcher(published(set.labels, arithmetic), {.threads = threads}, {pair.size()});
-  Output output(pair.size());
+  Result output(pair.size());
   const auto run_peer = [&] { peer->compute(pair.left, pair.right, peer_disparity); };
   const auto run_ours = [&] { matcher.run(pair.views(), output.map()); };
   run_peer();
@@ -85,7 +85,7 @@ void speed(benchmark::State& state, const fs::path& folder, const Set& set, Arit
 void error(benchmark::State& state, const fs::path& folder, const Set& set, Arithmetic arithmetic) {
   const GrayPair pair = load_gray_pair(folder);
   Matcher matcher(published(set.labels, arithmetic), {}, {pair.size()});
-  Output output(pair.size());
+  Result output(pair.size());
   const Plane<float> truth = tool::read_disparity((folder / "truth.png").string(), set.scale);
   for (auto _ : state) matcher.run(pair.views(), output.map());
   const ErrorMetrics metrics = evaluate(output.disparity.view(), truth.view());
@@ -96,7 +96,7 @@ void error(benchmark::State& state, const fs::path& folder, const Set& set, Arit
 void scaling(benchmark::State& state, Size size, int labels) {
   const SynthPair pair = synthesize({.size = size, .disparities = labels});
   Matcher matcher(published(labels, Arithmetic::fixed8), {}, pair.left_view().format);
-  Output output(size);
+  Result output(size);
   const StereoPair views{pair.left_view(), pair.right_view()};
   matcher.run(views, output.map());
   std::vector<double> times;
@@ -178,7 +178,7 @@ double median_time(const Run& run) {
 Bad1 score_ours(const Scored& pair, BeliefPropagationParameters parameters) {
   parameters.disparities = pair.labels;
   Matcher matcher(parameters, {}, pair.left.view().format);
-  Output output(pair.gray.size());
+  Result output(pair.gray.size());
   const double time = median_time([&] { matcher.run(pair.views(), output.map()); });
   return score(output.disparity.view(), pair, time);
 }
@@ -187,7 +187,7 @@ Bad1 score_ours(const Scored& pair, BeliefPropagationParameters parameters) {
 Bad1 score_peer(const Scored& pair, cv::StereoMatcher& peer) {
   cv::Mat fixed;
   const double time = median_time([&] { peer.compute(pair.gray.left, pair.gray.right, fixed); });
-  Output output(pair.gray.size());
+  Result output(pair.gray.size());
   for (int y = 0; y < fixed.rows; ++y) {
     for (int x = 0; x < fixed.cols; ++x) {
       const bool found = fixed.at<short>(y, x) >= 0;
@@ -285,7 +285,7 @@ void confidence(benchmark::State& state, const fs::path& data, float least) {
       parameters.disparities = pair.labels;
       parameters.refine = RefineParameters::none();
       Matcher matcher(parameters, {}, pair.left.view().format);
-      Output output(pair.gray.size());
+      Result output(pair.gray.size());
       Plane<float> sure(pair.gray.size());
       matcher.run(pair.views(), {output.disparity.view(), output.status.view(), sure.view()});
       for (int y = 0; y < sure.height(); ++y) {
@@ -311,7 +311,7 @@ void energy(benchmark::State& state, const fs::path& folder, const Set& set) {
       BeliefPropagationParameters parameters = published(set.labels, Arithmetic::fixed8);
       parameters.iterations = iterations;
       Matcher matcher(parameters, {}, {pair.size()});
-      Output output(pair.size());
+      Result output(pair.size());
       matcher.run(pair.views(), output.map());
       state.counters["after_" + std::to_string(iterations)] =
           energy(parameters, pair.views(), output.disparity.view());

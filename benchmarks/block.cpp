@@ -58,10 +58,9 @@ void speed(benchmark::State& state, const GrayPair& pair, int labels, int window
   const cv::Ptr<cv::StereoBM> peer = cv::StereoBM::create(labels, window);
   cv::Mat peer_disparity;
   Matcher matcher(bare_block(window, labels), {.threads = threads}, {pair.size()});
-  Plane<float> disparity(pair.size());
-  Plane<std::uint8_t> status(pair.size());
+  Result result(pair.size());
   const auto run_peer = [&] { peer->compute(pair.left, pair.right, peer_disparity); };
-  const auto run_ours = [&] { matcher.run(pair.views(), {disparity.view(), status.view()}); };
+  const auto run_ours = [&] { matcher.run(pair.views(), result.map()); };
   run_peer();
   run_ours();
   std::vector<double> peer_times, our_times, ratios;
@@ -87,11 +86,9 @@ void window_cost(benchmark::State& state, const GrayPair& pair, BlockCost cost, 
   parameters.cost = cost;
   parameters.prefilter = prefilter;
   Matcher matcher(parameters, {.threads = 1}, {pair.size()});
-  Plane<float> disparity(pair.size());
-  Plane<std::uint8_t> status(pair.size());
+  Result result(pair.size());
   std::vector<double> times;
-  for (auto _ : state)
-    times.push_back(milliseconds([&] { matcher.run(pair.views(), {disparity.view(), status.view()}); }));
+  for (auto _ : state) times.push_back(milliseconds([&] { matcher.run(pair.views(), result.map()); }));
   state.counters["ms"] = median(times);
   state.counters["ns_per_label_pixel"] =
       1e6 * median(times) / (static_cast<double>(pair.size().pixels()) * 128);
@@ -120,11 +117,7 @@ Plane<float> from_opencv(const cv::Mat& fixed) {
 }
 
 Plane<float> our_disparity(const GrayPair& pair, const BlockParameters& parameters) {
-  Matcher matcher(parameters, {}, {pair.size()});
-  Plane<float> disparity(pair.size());
-  Plane<std::uint8_t> status(pair.size());
-  matcher.run(pair.views(), {disparity.view(), status.view()});
-  return disparity;
+  return match(pair.views(), parameters, {}).disparity;
 }
 
 void error(benchmark::State& state, const fs::path& folder, const Truth& truth, int window) {
@@ -181,10 +174,8 @@ void register_full_row(const fs::path& folder) {
                                  const GrayPair pair = load_gray_pair(folder);
                                  Matcher matcher(preset<BlockParameters>("sad-full-row"), {.threads = 1},
                                                  {pair.size()});
-                                 Plane<float> disparity(pair.size());
-                                 Plane<std::uint8_t> status(pair.size());
-                                 for (auto _ : state)
-                                   matcher.run(pair.views(), {disparity.view(), status.view()});
+                                 Result result(pair.size());
+                                 for (auto _ : state) matcher.run(pair.views(), result.map());
                                })
       ->Unit(benchmark::kMillisecond)
       ->Iterations(31);

@@ -42,19 +42,11 @@ struct PairWithTruth {
   Plane<std::uint8_t> visible;  // 255 = seen by both cameras
 };
 
-struct Map {
-  Plane<float> disparity;
-  Plane<std::uint8_t> status;
-
-  explicit Map(Size size) : disparity(size), status(size) {}
-  DisparityMap views() { return {disparity.view(), status.view()}; }
-};
-
 struct Errors {
   double sparse, dense;
 };
 
-Errors errors(Map& map, const PairWithTruth& known) {
+Errors errors(Result& map, const PairWithTruth& known) {
   const auto bad1 = [&](View<const float> disparity) {
     return 100 * evaluate(disparity, known.truth.view(), known.visible.view()).bad1;
   };
@@ -64,13 +56,13 @@ Errors errors(Map& map, const PairWithTruth& known) {
       matched.at(x, y) = static_cast<Status>(map.status.at(x, y)) == Status::matched
                              ? map.disparity.at(x, y)
                              : std::numeric_limits<float>::infinity();
-  fill_row(map.views());
+  fill_row(map.map());
   return {bad1(matched.view()), bad1(map.disparity.view())};
 }
 
 // OpenCV's disparities are in 16ths of a pixel; negative ones mean no value.
-Map from_opencv(const cv::Mat& fixed) {
-  Map map({fixed.cols, fixed.rows});
+Result from_opencv(const cv::Mat& fixed) {
+  Result map({fixed.cols, fixed.rows});
   for (int y = 0; y < fixed.rows; ++y)
     for (int x = 0; x < fixed.cols; ++x) {
       const short value = fixed.at<short>(y, x);
@@ -201,8 +193,8 @@ void speed(benchmark::State& state, const PairWithTruth& known, const CensusPara
   cv::setNumThreads(threads);
   const auto bm = stereo_bm(known.labels), sgbm = stereo_sgbm(known.labels, cv::StereoSGBM::MODE_SGBM);
   Matcher matcher(with_labels(parameters, known.labels), {.threads = threads}, {known.pair.size()});
-  Map map(known.pair.size());
-  const auto run = [&] { matcher.run(known.pair.views(), map.views()); };
+  Result map(known.pair.size());
+  const auto run = [&] { matcher.run(known.pair.views(), map.map()); };
   run();
   cv::Mat bm_map, sgbm_map;
   std::vector<double> times, bm_times, sgbm_times;
@@ -217,13 +209,13 @@ void speed(benchmark::State& state, const PairWithTruth& known, const CensusPara
   state.counters["BM_ms"] = median(bm_times);
   state.counters["SGBM_ms"] = median(sgbm_times);
   state.counters["MiB"] = static_cast<double>(matcher.memory_bytes()) / (1 << 20);
-  const auto report = [&](const std::string& who, Map& result) {
+  const auto report = [&](const std::string& who, Result& result) {
     if (known.truth.width() == 0) return;
     const Errors error = errors(result, known);
     state.counters[who + "sparse"] = error.sparse;
     state.counters[who + "dense"] = error.dense;
   };
-  Map of_bm = from_opencv(bm_map), of_sgbm = from_opencv(sgbm_map);
+  Result of_bm = from_opencv(bm_map), of_sgbm = from_opencv(sgbm_map);
   report("", map);
   report("BM_", of_bm);
   report("SGBM_", of_sgbm);
@@ -239,7 +231,7 @@ void mean_errors(benchmark::State& state, const AllPairs& pairs, const Match& ma
   const auto mean = [&](const std::string& set, const std::vector<PairWithTruth>& list) {
     double sparse = 0, dense = 0;
     for (const PairWithTruth& known : list) {
-      Map map = match(known);
+      Result map = match(known);
       const Errors error = errors(map, known);
       sparse += error.sparse / static_cast<double>(list.size());
       dense += error.dense / static_cast<double>(list.size());
@@ -257,10 +249,9 @@ void mean_errors(benchmark::State& state, const AllPairs& pairs, const Match& ma
   }
 }
 
-Map match(const PairWithTruth& known, const CensusParameters& parameters) {
-  Map map(known.pair.size());
-  Matcher(with_labels(parameters, known.labels), {}, {known.pair.size()})
-      .run(known.pair.views(), map.views());
+Result match(const PairWithTruth& known, const CensusParameters& parameters) {
+  Result map(known.pair.size());
+  Matcher(with_labels(parameters, known.labels), {}, {known.pair.size()}).run(known.pair.views(), map.map());
   return map;
 }
 
@@ -336,11 +327,11 @@ std::vector<Variant> options() {
 void stages(benchmark::State& state, const PairWithTruth& known, const CensusParameters& parameters,
             const Device& device) {
   Matcher matcher(with_labels(parameters, known.labels), device, {known.pair.size()});
-  Map map(known.pair.size());
+  Result map(known.pair.size());
   std::map<std::string, std::vector<double>> times;
   std::vector<double> totals;
   for (auto _ : state) {
-    totals.push_back(milliseconds([&] { matcher.run(known.pair.views(), map.views()); }));
+    totals.push_back(milliseconds([&] { matcher.run(known.pair.views(), map.map()); }));
     for (const StageTime& stage : matcher.stage_times()) times[stage.stage].push_back(stage.milliseconds);
   }
   state.counters["ms"] = median(totals);

@@ -27,13 +27,12 @@ namespace fs = std::filesystem;
 
 struct Run {
   std::unique_ptr<detail::Plan> plan;
-  Plane<float> disparity;
-  Plane<std::uint8_t> status;
+  Result map;
 
   Run(const CensusParameters& parameters, const benchmarks::GrayPair& pair)
-      : plan(census::make_cpu(parameters, {}, {pair.size()})), disparity(pair.size()), status(pair.size()) {
+      : plan(census::make_cpu(parameters, {}, {pair.size()})), map(pair.size()) {
     plan->allocate();
-    plan->run(pair.views(), {disparity.view(), status.view()});
+    plan->run(pair.views(), map.map());
   }
 };
 
@@ -76,7 +75,7 @@ cv::Mat picture(const fs::path& folder, int disparities) {
   const RefineParameters all = parameters.refine;
   RefineParameters& steps = parameters.refine;
   steps = RefineParameters::none();
-  const auto result = [&] { return coloured(Run(parameters, pair).disparity.view(), disparities); };
+  const auto result = [&] { return coloured(Run(parameters, pair).map.disparity.view(), disparities); };
   const Run bare(parameters, pair);
   const auto& plan = dynamic_cast<const census::CensusPlan&>(*bare.plan);
   std::vector<cv::Mat> above{picture_of_signatures(plan, pair.size()),

@@ -100,8 +100,7 @@ class Bench {
         pair_(pair),
         matcher_(parameters, {DeviceKind::cuda}, {pair.size()}, {0, configuration, pairs_in_flight}),
         pairs_in_flight_(static_cast<std::size_t>(pairs_in_flight)),
-        disparity_(pair.size()),
-        status_(pair.size()) {}
+        result_(pair.size()) {}
 
   Matcher& matcher() { return matcher_; }
 
@@ -131,9 +130,7 @@ class Bench {
     return by_clock(images.pair, images.map);
   }
 
-  double from_host() {
-    return by_clock({pair_.left.view(), pair_.right.view()}, {disparity_.view(), status_.view()});
-  }
+  double from_host() { return by_clock({pair_.left.view(), pair_.right.view()}, result_.map()); }
 
   // The number of pairs per second that this thread enqueues, on a stream for each pair in flight.
   double rate_on_device() {
@@ -175,12 +172,10 @@ class Bench {
         [&] { matcher_.wait(); });
   }
 
-  void from_host_once() {
-    matcher_.run({pair_.left.view(), pair_.right.view()}, {disparity_.view(), status_.view()});
-  }
+  void from_host_once() { matcher_.run({pair_.left.view(), pair_.right.view()}, result_.map()); }
 
-  // Call after from_host() or from_host_once().
-  ErrorMetrics error() const { return evaluate(disparity_.view(), pair_.truth.view()); }
+  // Call it after from_host() or from_host_once().
+  ErrorMetrics error() const { return evaluate(result_.disparity.view(), pair_.truth.view()); }
 
  private:
   static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -246,8 +241,7 @@ class Bench {
   const Pair& pair_;
   Matcher matcher_;
   std::size_t pairs_in_flight_;
-  Plane<float> disparity_;
-  Plane<std::uint8_t> status_;
+  Result result_;
 };
 
 // Bytes per second of a copy much larger than the caches, counting reads and writes.
@@ -475,12 +469,11 @@ void census_table(const fs::path& pairs) {
 
 double host_to_host(const MatcherParameters& parameters, const Device& device, const Pair& pair) {
   Matcher matcher(parameters, device, {pair.size()});
-  Plane<float> disparity(pair.size());
-  Plane<std::uint8_t> status(pair.size());
+  Result result(pair.size());
   std::vector<double> times;
   for (int i = 0; i < 110; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    matcher.run({pair.left.view(), pair.right.view()}, {disparity.view(), status.view()});
+    matcher.run({pair.left.view(), pair.right.view()}, result.map());
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     if (i >= 10) times.push_back(time.count());
   }
@@ -625,9 +618,9 @@ void measure_rectified_match(const MatcherParameters& parameters, const Device& 
   const Size size = raw.size();
   const Rig rig = benchmarks::webcams(size);
   const Rectification to = rectify(rig);
-  Plane<std::uint8_t> left(size), right(size), status(size);
-  Plane<float> disparity(size);
-  const DisparityMap map{disparity.view(), status.view()};
+  Plane<std::uint8_t> left(size), right(size);
+  Result result(size);
+  const DisparityMap map = result.map();
   Rectifier(rig, to, Interpolation::bilinear, Device{})
       .run(raw.left.view(), raw.right.view(), {left.view(), right.view()});
   RectifiedMatcher from_raw(parameters, device, rig, to);
@@ -902,9 +895,8 @@ void run_once(const fs::path& pairs, const std::string& name, const std::string&
       if (set.name != name || text != arithmetic) continue;
       const Pair pair = load(pairs / set.folder);
       Bench bench(published(set.labels, value), pair);
-      Plane<float> disparity(pair.size());
-      Plane<std::uint8_t> status(pair.size());
-      bench.matcher().run({pair.left.view(), pair.right.view()}, {disparity.view(), status.view()});
+      Result result(pair.size());
+      bench.matcher().run({pair.left.view(), pair.right.view()}, result.map());
     }
   }
 }
@@ -915,9 +907,8 @@ void first_run(const fs::path& pairs) {
   const auto loaded = std::chrono::steady_clock::now();
   Matcher matcher(published(64, Arithmetic::fixed8), {DeviceKind::cuda}, {pair.size()});
   const auto planned = std::chrono::steady_clock::now();
-  Plane<float> disparity(pair.size());
-  Plane<std::uint8_t> status(pair.size());
-  matcher.run({pair.left.view(), pair.right.view()}, {disparity.view(), status.view()});
+  Result result(pair.size());
+  matcher.run({pair.left.view(), pair.right.view()}, result.map());
   const auto done = std::chrono::steady_clock::now();
   const auto milliseconds = [](auto from, auto to) {
     return std::chrono::duration<double, std::milli>(to - from).count();

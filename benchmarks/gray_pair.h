@@ -48,14 +48,6 @@ inline GrayPair load_gray_pair(const std::filesystem::path& folder) {
           gray(tool::read_picture((folder / "right.png").string()))};
 }
 
-// Memory for a map.
-struct Output {
-  explicit Output(Size size) : disparity(size), status(size) {}
-  DisparityMap map() { return {disparity.view(), status.view()}; }
-  Plane<float> disparity;
-  Plane<std::uint8_t> status;
-};
-
 template <class Run>
 double milliseconds(const Run& run) {
   const auto start = std::chrono::steady_clock::now();

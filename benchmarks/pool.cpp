@@ -68,13 +68,11 @@ bool same(const Plane<T>& a, const Plane<T>& b) {
 
 // A pair and its map that own their memory.
 struct Buffer {
-  explicit Buffer(Size size) : left(size), right(size), disparity(size), status(size) {}
+  explicit Buffer(Size size) : left(size), right(size), result(size) {}
   StereoPair pair() const { return {left.view(), right.view()}; }
-  DisparityMap map() { return {disparity.view(), status.view()}; }
 
   Plane<std::uint8_t> left, right;
-  Plane<float> disparity;
-  Plane<std::uint8_t> status;
+  Result result;
 };
 
 // As many copies of a pair as are in work at once, so that images come from memory instead of the caches.
@@ -142,7 +140,7 @@ class Bench {
     matcher.run(buffers_.at(0).pair(), expected_.map());
     return steady_rate([&] {
       Buffer& buffer = buffers_.at(i++ % count);
-      matcher.run(buffer.pair(), buffer.map());
+      matcher.run(buffer.pair(), buffer.result.map());
     });
   }
 
@@ -152,7 +150,7 @@ class Bench {
     std::deque<std::uint64_t> numbers;
     const auto submit = [&] {
       Buffer& buffer = buffers_.at(next_++ % count);
-      numbers.push_back(pool.submit(buffer.pair(), buffer.map()));
+      numbers.push_back(pool.submit(buffer.pair(), buffer.result.map()));
     };
     const auto wait = [&] {
       pool.wait(numbers.front());
@@ -173,14 +171,15 @@ class Bench {
 
  private:
   void check(const Buffer& buffer) const {
-    if (same(buffer.disparity, expected_.disparity) && same(buffer.status, expected_.status)) return;
+    if (same(buffer.result.disparity, expected_.disparity) && same(buffer.result.status, expected_.status))
+      return;
     throw Error(ErrorCategory::internal, "a map of the pool differs from that of one matcher alone");
   }
 
   ImageFormat format_;
   MatcherParameters parameters_;
   Buffers& buffers_;
-  Buffer expected_;
+  Result expected_;
   std::size_t next_ = 0;
 };
 

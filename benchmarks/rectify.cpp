@@ -154,13 +154,13 @@ void measure_match(const char* method, const char* preset_name, int rounds) {
   parameters.disparities() = 64;
   Device device;
   device.threads = threads;
-  Plane<std::uint8_t> left(size), right(size), status(size);
-  Plane<float> disparity(size);
+  Plane<std::uint8_t> left(size), right(size);
+  Result result(size);
   Rectifier(rig, to, Interpolation::bilinear, device)
       .run(view(raw_left), view(raw_right), {left.view(), right.view()});
   RectifiedMatcher from_raw(parameters, device, rig, to);
   Matcher from_rectified(parameters, device, {size});
-  const DisparityMap map{disparity.view(), status.view()};
+  const DisparityMap map = result.map();
   std::vector<double> raw_times, rectified_times;
   for (int round = 0; round < rounds; ++round) {
     raw_times.push_back(milliseconds([&] { from_raw.run(view(raw_left), view(raw_right), map); }));

@@ -188,23 +188,20 @@ Figures match(const Pair& pair, Settings settings, int tolerance) {
   set_parameter(settings.parameters, "row_tolerance", std::to_string(tolerance));
   const Size size = pair.left.size();
   Matcher matcher(settings.parameters, settings.device, pair.left.view().format);
-  Plane<float> disparity(size), rows(size);
-  Plane<std::uint8_t> status(size);
-  DisparityMap map{disparity.view(), status.view()};
-  if (tolerance > 0) map.row_offset = rows.view();
+  Result result(size, false, tolerance > 0);
   Figures figures;
   figures.milliseconds = std::numeric_limits<double>::infinity();
   for (int run = 0; run < settings.runs; ++run) {
     const auto start = std::chrono::steady_clock::now();
-    matcher.run({pair.left.view(), pair.right.view()}, map);
+    matcher.run({pair.left.view(), pair.right.view()}, result.map());
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     figures.milliseconds = std::min(figures.milliseconds, time.count());
   }
-  figures.bad1 = 100 * evaluate(disparity.view(), pair.truth.view(), pair.nonocc.view()).bad1;
+  figures.bad1 = 100 * evaluate(result.disparity.view(), pair.truth.view(), pair.nonocc.view()).bad1;
   std::size_t count = 0;
-  for (int y = 0; y < size.height; ++y) {
+  for (int y = 0; tolerance > 0 && y < size.height; ++y) {
     for (int x = 0; x < size.width; ++x) {
-      const float error = std::abs(rows.at(x, y) - pair.rows.at(x, y));
+      const float error = std::abs(result.row_offset.at(x, y) - pair.rows.at(x, y));
       if (pair.nonocc.at(x, y) != 255 || !std::isfinite(error) || !std::isfinite(pair.truth.at(x, y)))
         continue;
       figures.rows += static_cast<double>(error);

@@ -63,7 +63,7 @@ void speed(benchmark::State& state, const GrayPair& pair, const SemiGlobalParame
   peer->setMode(parameters.paths == 5 ? cv::StereoSGBM::MODE_SGBM : cv::StereoSGBM::MODE_HH);
   cv::Mat peer_disparity;
   Matcher matcher(parameters, {.threads = threads}, {pair.size()});
-  Output output(pair.size());
+  Result output(pair.size());
   std::vector<double> our_times, peer_times, ratios;
   for (auto _ : state) {
     our_times.push_back(milliseconds([&] { matcher.run(pair.views(), output.map()); }));
@@ -83,7 +83,7 @@ GrayPair synthetic(Size size, int labels) {
 void scaling(benchmark::State& state, Size size, int labels) {
   const GrayPair pair = synthetic(size, labels);
   Matcher matcher(of_paths(8, labels), {}, {size});
-  Output output(size);
+  Result output(size);
   std::vector<double> times;
   for (auto _ : state) times.push_back(milliseconds([&] { matcher.run(pair.views(), output.map()); }));
   report(state, matcher, size, labels, times);

@@ -21,10 +21,9 @@ double pairs_per_second(const SynthPair& pair, int threads, int pairs) {
   std::vector<std::thread> workers;
   for (Matcher& matcher : matchers)
     workers.emplace_back([&] {
-      Plane<float> disparity(pair.size());
-      Plane<std::uint8_t> status(pair.size());
+      Result result(pair.size());
       for (int i = 0; i < pairs / threads; ++i)
-        matcher.run({pair.left_view(), pair.right_view()}, {disparity.view(), status.view()});
+        matcher.run({pair.left_view(), pair.right_view()}, result.map());
     });
   for (std::thread& worker : workers) worker.join();
   return pairs / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

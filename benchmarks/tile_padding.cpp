@@ -50,13 +50,6 @@ constexpr PairFolder folders[] = {{"papers/tsukubaSet", 16},
 constexpr int paddings[] = {0, 10, 20, 40, 80};
 constexpr int tiles_a_side = 3;  // number of tiles along each side of the image
 
-struct Map {
-  explicit Map(Size size) : disparity(size), status(size) {}
-  DisparityMap views() { return {disparity.view(), status.view()}; }
-  Plane<float> disparity;
-  Plane<std::uint8_t> status;
-};
-
 Size grid_of(const TilePlan& plan) {
   int columns = 0;
   for (const Tile& tile : plan.tiles) columns += tile.inside.y == 0;
@@ -99,14 +92,14 @@ void print_row(const fs::path& data, const PairFolder& folder, Parameters parame
   const StereoPair pair{pictures.left.view(), pictures.right.view()};
   const ImageFormat format = pair.left.format;
   parameters.disparities = folder.disparities;
-  Map whole(format.size);
-  Matcher(parameters, {}, format).run(pair, whole.views());
+  Result whole(format.size);
+  Matcher(parameters, {}, format).run(pair, whole.map());
   std::cout << "| " << folder.name << " | " << format.size.width << "×" << format.size.height << ", "
             << folder.disparities;
   for (const int padding : paddings) {
     const TilePlan plan = plan_three_by_three(parameters, format, padding);
-    Map tiled(format.size);
-    match_in_tiles(plan, pair, tiled.views());
+    Result tiled(format.size);
+    match_in_tiles(plan, pair, tiled.map());
     std::cout << " | " << percent_changed(whole.disparity, tiled.disparity);
     const Size grid = grid_of(plan);
     if (grid != Size{tiles_a_side, tiles_a_side})

@@ -40,7 +40,7 @@ void run(benchmark::State& state, const TiledBeliefPropagationParameters& parame
          const StereoPair& views) {
   Matcher matcher(parameters, {.threads = threads}, views.left.format);
   const Size size = views.left.format.size;
-  Output output(size);
+  Result output(size);
   matcher.run(views, output.map());
   std::vector<double> times;
   std::vector<std::vector<double>> stages(matcher.stage_times().size());

@@ -20,9 +20,6 @@ int main(int argc, char** argv) {
   parameters.cost = parallax::DataCost::volume;
   const parallax::Plane<std::uint8_t> image(costs.size);
   const parallax::StereoPair pair{image.view(), image.view(), {}, {}, costs.view()};
-  parallax::Matcher matcher(parameters, parallax::Device::parse("auto"), {costs.size});
-  parallax::Plane<float> disparity(costs.size);
-  parallax::Plane<std::uint8_t> status(costs.size);
-  matcher.run(pair, {disparity.view(), status.view()});
-  std::printf("energy %.0f\n", parallax::energy(parameters, pair, disparity.view()));
+  const parallax::Result result = parallax::match(pair, parameters);
+  std::printf("energy %.0f\n", parallax::energy(parameters, pair, result.disparity.view()));
 }

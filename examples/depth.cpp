@@ -7,14 +7,11 @@
 int main() {
   const parallax::SynthPair pair = parallax::synthesize({.scene = parallax::Scene::planes});
 
-  parallax::Matcher matcher(parallax::preset("block", "default"), parallax::Device::parse("cpu"),
-                            {pair.size()});
-  parallax::Plane<float> disparity(pair.size());
-  parallax::Plane<std::uint8_t> status(pair.size());
-  matcher.run({pair.left_view(), pair.right_view()}, {disparity.view(), status.view()});
+  const parallax::Result result =
+      parallax::match(pair.left_view(), pair.right_view(), parallax::preset("block", "default"));
 
   const int x = pair.size().width / 2, y = pair.size().height / 2;
-  std::printf("disparity %.2f px, depth %.0f mm, status %s\n", disparity.at(x, y),
-              parallax::depth(pair.calibration, disparity.at(x, y)),
-              parallax::name(static_cast<parallax::Status>(status.at(x, y))));
+  std::printf("disparity %.2f px, depth %.0f mm, status %s\n", result.disparity.at(x, y),
+              parallax::depth(pair.calibration, result.disparity.at(x, y)),
+              parallax::name(static_cast<parallax::Status>(result.status.at(x, y))));
 }

@@ -11,13 +11,11 @@ int main() {
   parameters.disparities = 64;
   parallax::Matcher matcher(parameters, parallax::Device::parse("auto"), {pair.size()});
 
-  parallax::Plane<float> disparity(pair.size());
-  parallax::Plane<std::uint8_t> status(pair.size());
-  for (int frame = 0; frame < 3; ++frame)
-    matcher.run({pair.left_view(), pair.right_view()}, {disparity.view(), status.view()});
+  parallax::Result result = matcher.make_result();
+  for (int frame = 0; frame < 3; ++frame) matcher.run({pair.left_view(), pair.right_view()}, result.map());
 
   const parallax::ErrorMetrics error =
-      parallax::evaluate(disparity.view(), pair.left_truth.view(), pair.left_mask.view());
+      parallax::evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view());
   std::printf("%.2f %% of the visible pixels are off by more than 1 px\n", 100 * error.bad1);
   for (const parallax::StageTime& stage : matcher.stage_times())
     std::printf("%-18s %6.2f ms\n", stage.stage, stage.milliseconds);

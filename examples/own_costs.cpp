@@ -24,14 +24,11 @@ int main() {
     }
   }
 
-  parallax::Matcher matcher(parameters, parallax::Device::parse("auto"), {size});
-  parallax::Plane<float> disparity(size), confidence(size);
-  parallax::Plane<std::uint8_t> status(size);
   const parallax::CostVolume volume(costs.data(), size, parameters.disparities);
-  matcher.run({pair.left_view(), pair.right_view(), {}, {}, volume},
-              {disparity.view(), status.view(), confidence.view()});
+  const parallax::Result result =
+      parallax::match({pair.left_view(), pair.right_view(), {}, {}, volume}, parameters);
 
   const parallax::ErrorMetrics error =
-      parallax::evaluate(disparity.view(), pair.left_truth.view(), pair.left_mask.view());
+      parallax::evaluate(result.disparity.view(), pair.left_truth.view(), pair.left_mask.view());
   std::printf("%.2f %% of the visible pixels are off by more than 1 px\n", 100 * error.bad1);
 }

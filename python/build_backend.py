@@ -94,7 +94,7 @@ def _bundle(library: Path) -> List[Tuple[str, bytes]]:
     """The library, and the libraries of BUNDLED that it loads."""
     listed = subprocess.run(["ldd", str(library)], check=True, capture_output=True, text=True).stdout
     paths = dict(re.findall(r"^\s*(\S+) => (\S+)", listed, re.MULTILINE))
-    files = [("libparallax.so.0.1", library.read_bytes())]
+    files = [("libparallax.so.0.2", library.read_bytes())]
     return files + [(name, Path(paths[name]).read_bytes()) for name in BUNDLED if name in paths]
 
 

@@ -79,7 +79,7 @@ install_on_copy() {
 
 test_on_bare_system() {
   make_bare_system
-  local tool='/packages/libparallax0.1_*.deb /packages/parallax_*.deb'
+  local tool='/packages/libparallax0.2_*.deb /packages/parallax_*.deb'
   install_on_copy "--no-install-recommends $tool"
   install_on_copy "$tool"
   install_on_copy "--no-install-recommends $tool /packages/python3-*.deb"

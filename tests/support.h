@@ -39,17 +39,10 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-// A map filled with garbage, so that unwritten pixels become visible.
-struct Result {
-  Plane<float> disparity;
-  Plane<std::uint8_t> status;
-  Plane<float> confidence, row_offset;  // empty unless they were asked for
-
+// A map filled with garbage, so that pixels that are not written show up.
+struct Result : parallax::Result {
   explicit Result(Size size, int poison = 0xA5, bool with_confidence = false, bool with_row_offsets = false)
-      : disparity(size),
-        status(size),
-        confidence(with_confidence ? size : Size{}),
-        row_offset(with_row_offsets ? size : Size{}) {
+      : parallax::Result(size, with_confidence, with_row_offsets) {
     for (int y = 0; y < size.height; ++y) {
       std::memset(status.row(y), poison, static_cast<std::size_t>(size.width));
       for (Plane<float>* plane : {&disparity, &confidence, &row_offset})
@@ -57,8 +50,6 @@ struct Result {
           std::memset(plane->row(y), poison, static_cast<std::size_t>(size.width) * sizeof(float));
     }
   }
-
-  DisparityMap map() { return {disparity.view(), status.view(), confidence.view(), row_offset.view()}; }
 };
 
 template <class T>
@@ -69,12 +60,13 @@ bool same_bytes(const Plane<T>& a, const Plane<T>& b) {
   return true;
 }
 
-inline bool same_bytes(const Result& a, const Result& b) {
+inline bool same_bytes(const parallax::Result& a, const parallax::Result& b) {
   return same_bytes(a.disparity, b.disparity) && same_bytes(a.status, b.status) &&
          same_bytes(a.confidence, b.confidence) && same_bytes(a.row_offset, b.row_offset);
 }
 
-inline void expect_same(const Result& expected, const Result& actual, const std::string& which) {
+inline void expect_same(const parallax::Result& expected, const parallax::Result& actual,
+                        const std::string& which) {
   EXPECT_TRUE(same_bytes(expected.status, actual.status)) << "status, " << which;
   EXPECT_TRUE(same_bytes(expected.disparity, actual.disparity)) << "disparity, " << which;
   EXPECT_TRUE(same_bytes(expected.confidence, actual.confidence)) << "confidence, " << which;

@@ -19,13 +19,6 @@ namespace {
 // themselves if there is no room.
 constexpr std::size_t most_memory_bytes = std::size_t{4} << 30;
 
-struct Map {
-  Plane<float> disparity;
-  Plane<std::uint8_t> status;
-  explicit Map(Size size) : disparity(size), status(size) {}
-  DisparityMap view() { return {disparity.view(), status.view()}; }
-};
-
 // The value of Grauer-Gray & Cavazos.
 constexpr int tile_padding = 20;
 
@@ -75,7 +68,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 // A row that is being measured.
 class Trial {
  public:
-  Trial(PapersRow& row, const Device& device, const PapersImages& images, Map& map)
+  Trial(PapersRow& row, const Device& device, const PapersImages& images, Result& map)
       : row_(row), device_(device), images_(images), map_(map), parameters_(row.step->parameters) {
     parameters_.disparities() = row.group->disparities;
   }
@@ -129,9 +122,9 @@ class Trial {
       plan();
     }
     if (tiles_)
-      tiles_->run(images_, map_.view());
+      tiles_->run(images_, map_.map());
     else
-      matcher_->run(images_.views(), map_.view());
+      matcher_->run(images_.views(), map_.map());
     milliseconds_.push_back(milliseconds_since(start));
     matching_.push_back(milliseconds_.back() - copies());
   }
@@ -164,7 +157,7 @@ class Trial {
   PapersRow& row_;
   Device device_;
   const PapersImages& images_;
-  Map& map_;
+  Result& map_;
   MatcherParameters parameters_;
   std::unique_ptr<Matcher> matcher_;
   std::unique_ptr<TiledMatcher> tiles_;
@@ -225,7 +218,7 @@ class GroupRun {
 
   const PapersImages& images_;
   const PapersRun& run_;
-  Map map_;
+  Result map_;
   Trials trials_;
   std::size_t memory_bytes_ = 0;
 };

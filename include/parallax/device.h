@@ -60,14 +60,8 @@ std::vector<DeviceDescription> list_devices();
 /// names ("AVX3").
 std::vector<std::string> cpu_targets();
 
-/// The vector instruction set that the cpu device uses now.
+/// The vector instruction set that the cpu device uses now; force_cpu_target() chooses another one.
 std::string active_cpu_target();
-
-/// Restricts the cpu device to one of cpu_targets(); an empty name lifts the restriction. It never changes
-/// the result of a match and is meant for tests and measurements. It applies to the whole process; do not
-/// call it while a matcher runs.
-/// \throws Error (argument) for a name that cpu_targets() does not list.
-void force_cpu_target(std::string_view target);
 
 }  // namespace parallax
 #pragma GCC visibility pop

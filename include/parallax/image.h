@@ -203,5 +203,25 @@ struct DisparityMap {
   View<float> row_offset = {};
 };
 
+/// A disparity map that owns its memory; its members are those of DisparityMap.
+struct Result {
+  Plane<float> disparity;      ///< in pixels; +infinity = none
+  Plane<std::uint8_t> status;  ///< values of Status
+  Plane<float> confidence;     ///< 0…1; empty where it was not asked for
+  Plane<float> row_offset;     ///< in pixels, downwards; empty where the matcher searches no rows
+
+  Result() = default;
+  /// Allocates memory; every value is 0.
+  explicit Result(Size size, bool with_confidence = false, bool with_row_offset = false)
+      : disparity(size),
+        status(size),
+        confidence(with_confidence ? size : Size{}),
+        row_offset(with_row_offset ? size : Size{}) {}
+
+  Size size() const { return disparity.size(); }  ///< columns and rows
+  /// Views for a matcher to write to, valid as long as the planes.
+  DisparityMap map() { return {disparity.view(), status.view(), confidence.view(), row_offset.view()}; }
+};
+
 }  // namespace parallax
 #pragma GCC visibility pop

@@ -29,7 +29,8 @@ std::size_t whole_memory();
 /// them all.
 using TunedValues = std::map<std::string, std::string>;
 
-/// Limits of a plan, and its tunables.
+/// Options of a plan: how much memory it may take, which tunables it uses, and how many pairs it matches at
+/// once. They never change a map. process.h has the settings of the whole process.
 struct PlanOptions {
   /// Most memory that the plan may take, host and GPU together, in bytes; 0 = whole_memory() on the host and
   /// what is free on the GPU.
@@ -72,7 +73,7 @@ class Matcher {
   /// does not run this algorithm; (memory) when the plan needs more than the limit, before anything is
   /// allocated.
   Matcher(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
-          const PlanOptions& limits = {});
+          const PlanOptions& options = {});
   /// Waits for the pairs that were started.
   ~Matcher();
   /// Passes the plan and its memory on.
@@ -120,6 +121,9 @@ class Matcher {
   /// Whether run() and enqueue() can write DisparityMap::row_offset.
   bool has_row_offsets() const;
 
+  /// Memory for a result of this matcher, with row offsets where it searches rows. Every value is 0.
+  Result make_result(bool with_confidence = false) const;
+
   /// Stages of the last run(), in order; empty before the first run(), and after start() and enqueue().
   const std::vector<StageTime>& stage_times() const;
 
@@ -135,6 +139,16 @@ class Matcher {
 /// \throws Error as the constructor of Matcher does, except for memory.
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
                                   const ImageFormat& format, const TunedValues& configuration = {});
+
+/// Plans, matches one pair, and returns its map, with row offsets where rows are searched. To match several
+/// pairs of one size, use a Matcher, which plans once.
+/// \throws Error as the constructor of Matcher and Matcher::run() do.
+/// @{
+Result match(const StereoPair& pair, const MatcherParameters& parameters,
+             const Device& device = Device::parse("auto"));
+Result match(const ImageView& left, const ImageView& right, const MatcherParameters& parameters,
+             const Device& device = Device::parse("auto"));
+/// @}
 
 /// A method and a device on which it runs.
 struct MatcherOnDevice {

@@ -15,8 +15,8 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
-/// How a MatcherPool uses its devices.
-struct PoolLimits {
+/// How a MatcherPool uses its devices: the options of all its plans together, and how many pairs are in work.
+struct PoolOptions {
   /// Most memory that the matchers of one device may take, host and GPU together, in bytes. 0 = each matcher has the
   /// limit that PlanOptions::max_memory_bytes = 0 stands for, and matchers that are only kept for later are dropped when
   /// all take more than half of whole_memory().
@@ -72,18 +72,18 @@ struct LostDevice {
 class MatcherPool {
  public:
   /// Makes no plan yet: the first pair of each size does. A device that is listed twice counts as two devices.
-  /// \throws Error (argument) for parameters or limits out of range, or without a device; (device) when a device is
-  /// missing or does not run this algorithm.
+  /// \throws Error (argument) for parameters or options out of range, or without a device; (device) when a
+  /// device is missing or does not run this algorithm.
   MatcherPool(const MatcherParameters& parameters, const std::vector<Device>& devices,
-              const PoolLimits& limits = {});
+              const PoolOptions& options = {});
   /// Waits for the pairs that are being matched, and drops those that wait.
   ~MatcherPool();
   MatcherPool(const MatcherPool&) = delete;             ///< a pool cannot be copied
   MatcherPool& operator=(const MatcherPool&) = delete;  ///< a pool cannot be copied
 
-  /// Queues a pair, and returns its number, counted from 0. Blocks while too many pairs wait: PoolLimits::waiting. The
-  /// images and the map must stay alive, and the map must not be read, until the pair has been waited for. The pairs may
-  /// differ in size and depth.
+  /// Queues a pair, and returns its number, counted from 0. Blocks while too many pairs wait:
+  /// PoolOptions::waiting. The images and the map must stay alive, and the map must not be read, until the
+  /// pair has been waited for. The pairs may differ in size and depth.
   /// \throws Error (argument) for images, a mask or a map that no matcher takes.
   std::uint64_t submit(const StereoPair& pair, const DisparityMap& map);
   /// The same with parameters for this pair alone, of any method.

@@ -7,10 +7,12 @@
 /// docs/reference/motion.md has the equations; src/matchers/motion/reference.cpp is the specification.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 
 #include "parallax/arithmetic.h"
 #include "parallax/data_cost.h"
+#include "parallax/device.h"
+#include "parallax/flow.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
 
@@ -19,9 +21,10 @@ namespace parallax {
 
 /// Parameters of motion.
 ///
-/// The frames take the places of the left and the right image of a pair: left (x, y) shows the same point as right
-/// (x − disparity, y + row_offset). So the motion from the first frame to the second one is (−disparity, row_offset).
-/// DisparityMap::row_offset receives the second component.
+/// The frames take the places of the left and the right image of a pair: left (x, y) shows the same point as
+/// right (x − disparity, y + row_offset). So the motion from the first frame to the second one is
+/// (−disparity, row_offset). DisparityMap::row_offset receives the second component. match_motion() turns the
+/// sign; ranges keep that of disparities.
 ///
 /// Gray levels are those of 8-bit images; 256 values of a 16-bit image are one gray level.
 ///
@@ -80,6 +83,19 @@ struct MotionParameters {
   /// cannot represent the parameters.
   void validate() const;
 };
+
+/// The motion of each pixel of a frame.
+struct MotionResult {
+  Flow motion;  ///< columns to the right and rows downwards, as in a .flo file; +infinity = none
+  Plane<std::uint8_t> status;  ///< values of Status
+};
+
+/// Finds the motion from the first frame to the second one: match(), with vectors in place of disparities,
+/// whose sign is the other one, and row offsets.
+/// \throws Error as match() does.
+MotionResult match_motion(const ImageView& first, const ImageView& second,
+                          const MotionParameters& parameters = {},
+                          const Device& device = Device::parse("auto"));
 
 }  // namespace parallax
 #pragma GCC visibility pop

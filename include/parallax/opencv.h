@@ -44,8 +44,8 @@ class StereoMatcher : public cv::StereoMatcher {
   /// Takes the parameters of any method.
   /// \throws Error (argument) when the parameters are out of range, or search full rows.
   explicit StereoMatcher(const MatcherParameters& parameters, const Device& device = Device::parse("auto"),
-                         const PlanOptions& limits = {})
-      : device_(device), limits_(limits) {
+                         const PlanOptions& options = {})
+      : device_(device), options_(options) {
     setParameters(parameters);
   }
 
@@ -252,7 +252,7 @@ class StereoMatcher : public cv::StereoMatcher {
              " do not fit CV_16S in 16ths: call setDisparityType(CV_32F)");
     if (!matcher_ || format_ != format) {
       matcher_.reset();
-      matcher_.emplace(parameters_, device_, format, limits_);
+      matcher_.emplace(parameters_, device_, format, options_);
       format_ = format;
     }
     return *matcher_;
@@ -315,7 +315,7 @@ class StereoMatcher : public cv::StereoMatcher {
 
   MatcherParameters parameters_;
   Device device_;
-  PlanOptions limits_;
+  PlanOptions options_;
   int type_ = CV_16S;
   std::optional<Matcher> matcher_;
   ImageFormat format_;      // of the plan
@@ -326,8 +326,8 @@ class StereoMatcher : public cv::StereoMatcher {
 /// \throws Error (argument) as StereoMatcher's constructor does.
 inline cv::Ptr<StereoMatcher> create(const MatcherParameters& parameters,
                                      const Device& device = Device::parse("auto"),
-                                     const PlanOptions& limits = {}) {
-  return cv::makePtr<StereoMatcher>(parameters, device, limits);
+                                     const PlanOptions& options = {}) {
+  return cv::makePtr<StereoMatcher>(parameters, device, options);
 }
 
 /// Makes a matcher for the named method. `json` changes other parameters, as with_json() does:

@@ -2,7 +2,7 @@
 /**
  * \file
  * The C interface, in plain C99. It is the library's only stable ABI: a program linked against
- * libparallax.so.0.1 runs with every later library of that name.
+ * libparallax.so.0.2 runs with every later library of that name.
  *
  *     parallax_matcher* matcher;
  *     parallax_matcher_create("census", NULL, &matcher);
@@ -34,12 +34,12 @@ extern "C" {
 #endif
 
 /** Version number of this interface. Every release that adds a function or a member increases it by one. */
-#define PARALLAX_INTERFACE 1
+#define PARALLAX_INTERFACE 2
 
 /** Returns the PARALLAX_INTERFACE that the library was built with. A program needs a library whose number
     is at least the program's own. */
 PARALLAX_API int32_t parallax_interface(void);
-/** Returns the version of the library, such as "0.1.0". */
+/** Returns the version of the library, such as "0.2.0". */
 PARALLAX_API const char* parallax_version(void);
 
 /** Whether a function failed, and why. */
@@ -99,6 +99,11 @@ typedef struct parallax_parameter {
   double most;                /**< highest value of an integer or a number */
   const char* const* choices; /**< allowed values of a choice */
   size_t choice_count;        /**< number of `choices` */
+  /** Devices on which it works: "cpu". Others of the method refuse all values but "0", "false" and "none". */
+  const char* const* devices;
+  size_t device_count; /**< number of `devices` */
+  const char* const*
+      choice_devices; /**< for each of `choices`, the devices on which it works: "reference, cpu" */
 } parallax_parameter;
 
 /** Lists the parameters of a method, in the order in which a user interface shows them. */

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "parallax/device.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
 
@@ -111,6 +112,10 @@ struct ParameterInfo {
   std::vector<std::string> choices;                      ///< allowed values of a choice
   bool optional = false;                                 ///< may have no value, spelled "none"
   bool expert = false;                                   ///< rarely worth changing
+  /// Where it works. Other devices that run the method refuse all values but 0, false and none, by an Error
+  /// (device).
+  std::vector<DeviceKind> devices;
+  std::vector<std::vector<DeviceKind>> choice_devices;  ///< where each of `choices` works
 };
 
 /// Optional features of a method.
@@ -118,6 +123,8 @@ struct Capabilities {
   bool full_row = false;  ///< its parameter "full_row" searches full rows, without a range
   bool volume = false;    ///< its parameter "cost" may be "volume": it takes StereoPair::costs
   bool energy = false;    ///< energy() computes the energy that the method minimises
+  /// its parameter "row_tolerance" also searches the rows above and below
+  bool row_tolerance = false;
   /// A tile only approximates its part of the untiled map, more closely with more overlap between tiles.
   bool approximate_tiles = false;
 };

@@ -30,11 +30,11 @@ class RectifiedMatcher {
   /// @{
   RectifiedMatcher(const MatcherParameters& parameters, const Device& device, const Rig& rig,
                    const Rectification& rectification, Interpolation interpolation = Interpolation::bilinear,
-                   BitDepth depth = BitDepth::bits8, const PlanOptions& limits = {});
+                   BitDepth depth = BitDepth::bits8, const PlanOptions& options = {});
   /// The same with rectify(rig, rectify_parameters).
   RectifiedMatcher(const MatcherParameters& parameters, const Device& device, const Rig& rig,
                    const RectifyParameters& rectify_parameters = {}, BitDepth depth = BitDepth::bits8,
-                   const PlanOptions& limits = {});
+                   const PlanOptions& options = {});
   /// @}
   /// Waits for the pairs that were started.
   ~RectifiedMatcher();

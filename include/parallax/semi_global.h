@@ -81,10 +81,11 @@ struct SemiGlobalParameters {
   /// P3: cost of any change of the row offset from one pixel of a path to the next, in units, whatever the edges; 1…8191.
   /// Where rows are searched, the higher of P2 and P3 counts in what must fit 16 bits.
   int row_jump = 120;
-  /// A smooth surface of row offsets is fitted to the whole pair; a row offset k rows away from it costs row_prior·(k − ½)
-  /// more, in units, where k is above ½. Applies with row_tolerance; 0 = no surface; 0…1024. 2·row_tolerance·row_prior adds to
-  /// the highest data cost in what must fit 16 bits.
-  float row_prior = 2;
+  /// Strength of a smooth surface of row offsets that is fitted to the whole pair: a row offset k rows away
+  /// from it costs row_prior·2·(k − ½) units more, where k is above ½. 1 = the measured best of every method
+  /// that searches rows, 2 = twice that, 0 = no surface; 0…1000. Applies with row_tolerance;
+  /// 4·row_tolerance·row_prior adds to the highest data cost in what must fit 16 bits.
+  float row_prior = 1;
 
   SubPixel sub_pixel = SubPixel::v_shape;  ///< how sums are interpolated between labels
   /// A pixel becomes `ambiguous` when a label more than one away from the best has a sum that, times 1 − uniqueness / 100,

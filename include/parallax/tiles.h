@@ -70,13 +70,14 @@ struct TilePlan {
   bool row_offsets = false;
 };
 
-/// Cuts a pair into the tiles that take the least total work, margins included, within the limits and
-/// TileOptions::largest. A pair that fits untiled becomes one tile. Allocates nothing of the size of a tile.
+/// Cuts a pair into the tiles that take the least total work, margins included, within
+/// PlanOptions::max_memory_bytes and TileOptions::largest. A pair that fits untiled becomes one tile.
+/// Allocates nothing of the size of a tile.
 /// \throws Error as the constructor of Matcher and margins() do; (memory) when not even the smallest tiles
 /// and one row to stitch fit, with the smallest sufficient limit in bytes; (argument) when
 /// TileOptions::largest leaves no room within the margins, or options are out of range.
 TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
-                    const PlanOptions& limits, const TileOptions& options = {});
+                    const PlanOptions& plan, const TileOptions& options = {});
 
 /// Matches the tiles of a plan, one after the other.
 class TileMatcher {

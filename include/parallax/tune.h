@@ -57,9 +57,9 @@ struct TuningOptions {
   TuningSearch search = TuningSearch::exhaustive;  ///< which configurations it runs
   /// The search ends after about this many seconds with the best configuration so far; above 0.
   double budget_seconds = 60;
-  /// Limits of each plan; the search holds several plans at once if they fit. Tunables that `configuration`
+  /// Options of each plan; the search holds several plans at once if they fit. Tunables that `configuration`
   /// names keep their values, which must be among those that a search tries, and are part of the result.
-  PlanOptions limits;
+  PlanOptions plan;
   /// Progress callback; receives a line of text from time to time.
   std::function<void(const std::string&)> progress = nullptr;
 };
@@ -98,7 +98,7 @@ struct TuningResult {
 /// were measured once more, or is the default. A configuration that is remembered for the problem is tried
 /// first. Remembers nothing itself.
 /// \throws Error as a Matcher does; (device) when the method has nothing to tune on the device; (argument)
-/// for a budget that is not above 0, and for values in `options.limits` that a search does not try.
+/// for a budget that is not above 0, and for values in `options.plan` that a search does not try.
 TuningResult tune(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
                   const TuningOptions& options = {});
 
@@ -131,10 +131,6 @@ std::string tuned_device_name(const Device& device);
 /// Returns in one line why a remembered configuration was not used: the file could not be read, or a plan
 /// refused the configuration. Empty when there is no such problem.
 std::string tuning_warning();
-
-/// Sets whether plans use remembered configurations; initially they do. They never do while PARALLAX_TUNING
-/// is "off". Meant for measurements; applies to the whole process.
-void use_tuning(bool used);
 
 }  // namespace parallax
 #pragma GCC visibility pop

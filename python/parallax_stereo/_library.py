@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 from typing import Any, Callable, Dict, Optional, Sequence, Type
 
-# PARALLAX_INTERFACE of the header for which this file was written.
-INTERFACE = 1
+# PARALLAX_INTERFACE of the header that this file was written for.
+INTERFACE = 2
 
 UINT8, UINT16, FLOAT32 = 8, 16, 32
 
@@ -136,6 +136,9 @@ class ParameterInfo(ctypes.Structure):
         ("most", ctypes.c_double),
         ("choices", ctypes.POINTER(ctypes.c_char_p)),
         ("choice_count", ctypes.c_size_t),
+        ("devices", ctypes.POINTER(ctypes.c_char_p)),
+        ("device_count", ctypes.c_size_t),
+        ("choice_devices", ctypes.POINTER(ctypes.c_char_p)),
     ]
 
 
@@ -354,14 +357,14 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
 def _load() -> ctypes.CDLL:
     """Loads the file that PARALLAX_LIBRARY names, else the library in this package, else the system's library."""
     chosen = os.environ.get("PARALLAX_LIBRARY")
-    bundled = Path(__file__).with_name("libparallax.so.0.1")
-    name = chosen or (str(bundled) if bundled.exists() else "libparallax.so.0.1")
+    bundled = Path(__file__).with_name("libparallax.so.0.2")
+    name = chosen or (str(bundled) if bundled.exists() else "libparallax.so.0.2")
     try:
         library = ctypes.CDLL(name)
         interface = library.parallax_interface
     except (OSError, AttributeError) as error:
         raise ImportError(
-            f"cannot use the library of Parallax, {name} ({error}): install libparallax0.1, "
+            f"cannot use the library of Parallax, {name} ({error}): install libparallax0.2, "
             "or set PARALLAX_LIBRARY to the path of libparallax.so"
         ) from error
     if interface() < INTERFACE:
@@ -416,7 +419,7 @@ class Handle:
 
 
 free: Callable[[ctypes.c_void_p], None] = _library.parallax_free
-#: The version of the library, such as "0.1.0".
+#: The version of the library, such as "0.2.0".
 version: str = _library.parallax_version().decode()
 
 

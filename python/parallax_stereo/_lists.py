@@ -33,6 +33,9 @@ class Parameter(NamedTuple):
     choices: Tuple[str, ...]  #: allowed values of a choice
     optional: bool  #: may be None
     expert: bool  #: rarely worth changing
+    #: where it works: "cpu"; other devices that run the method refuse all values but 0, False and None
+    devices: Tuple[str, ...]
+    choice_devices: Tuple[Tuple[str, ...], ...]  #: where each of `choices` works
 
 
 def _listed(name: str, item: Any, *arguments: Any) -> List[Any]:
@@ -71,6 +74,8 @@ def _parameter(info: ParameterInfo) -> Parameter:
         choices=tuple(text(info.choices[i]) for i in range(info.choice_count)),
         optional=bool(info.optional),
         expert=bool(info.expert),
+        devices=tuple(text(info.devices[i]) for i in range(info.device_count)),
+        choice_devices=tuple(tuple(text(info.choice_devices[i]).split(", ")) for i in range(info.choice_count)),
     )
 
 

@@ -87,7 +87,7 @@ DisparityMap map_of(const parallax_map* map);
 struct Settings {
   MatcherParameters parameters;
   Device device;
-  PlanOptions limits;
+  PlanOptions options;
 };
 Settings settings_of(parallax_matcher* matcher);
 MatcherParameters matcher_parameters(parallax_matcher* matcher);

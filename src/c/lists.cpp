@@ -5,11 +5,12 @@
 #include <mutex>
 #include <vector>
 
-#include "parallax/compilation.h"
 #include "parallax/device.h"
 #include "parallax/parameters.h"
+#include "parallax/process.h"
 
 #include "c/call.h"
+#include "core/checks.h"
 
 namespace parallax::c {
 namespace {
@@ -30,18 +31,29 @@ class Names {
   std::vector<const char*> pointers_;
 };
 
+std::vector<std::string> names_of(const std::vector<DeviceKind>& devices) {
+  std::vector<std::string> names;
+  for (const DeviceKind device : devices) names.emplace_back(name(device));
+  return names;
+}
+
 class Parameters {
  public:
   explicit Parameters(const std::string& method) {
     const MatcherParameters defaults = preset(method, "default");
     for (const ParameterInfo& parameter : list_parameters(method)) {
       const ParameterInfo& info = infos_.emplace_back(parameter);
-      const Names& choices = choices_.emplace_back(info.choices);
+      const Names& choices = names_.emplace_back(info.choices);
       const std::string& value = values_.emplace_back(get_parameter(defaults, info.name));
+      const Names& devices = names_.emplace_back(names_of(info.devices));
+      std::vector<std::string> texts;
+      for (const std::vector<DeviceKind>& kinds : info.choice_devices) texts.push_back(join(names_of(kinds)));
+      const Names& choice_devices = names_.emplace_back(std::move(texts));
       entries_.push_back({sizeof(parallax_parameter), info.name.c_str(),
                           static_cast<parallax_kind>(info.kind), info.optional, info.expert,
                           info.help.c_str(), info.unit.c_str(), info.allowed.c_str(), info.group.c_str(),
-                          value.c_str(), info.least, info.most, choices.data(), choices.size()});
+                          value.c_str(), info.least, info.most, choices.data(), choices.size(),
+                          devices.data(), devices.size(), choice_devices.data()});
     }
     for (const parallax_parameter& entry : entries_) pointers_.push_back(&entry);
   }
@@ -53,7 +65,7 @@ class Parameters {
  private:
   // Their elements do not move.
   std::deque<ParameterInfo> infos_;
-  std::deque<Names> choices_;
+  std::deque<Names> names_;
   std::deque<std::string> values_;
   std::deque<parallax_parameter> entries_;
   std::vector<const parallax_parameter*> pointers_;

@@ -27,7 +27,7 @@ struct parallax_matcher {
   std::string device = "auto";  // parsed when it is needed, because "auto" looks for GPUs
   int threads = 0;
   bool tiles = false;  // plans are for tiles
-  PlanOptions limits;
+  PlanOptions options;
   std::optional<Matcher> planned;
   ImageFormat format;  // of the plan
   std::string text;    // what was returned last
@@ -134,7 +134,7 @@ Device parse_device(const std::string& name, int threads) {
 Settings settings_of(parallax_matcher* matcher) {
   const parallax_matcher& used = required(matcher, "matcher");
   const Lock lock(*matcher);
-  return {parameters_of(used), device_of(used), used.limits};
+  return {parameters_of(used), device_of(used), used.options};
 }
 
 MatcherParameters matcher_parameters(parallax_matcher* matcher) {
@@ -214,16 +214,16 @@ parallax_code parallax_matcher_set_device(parallax_matcher* matcher, const char*
 }
 
 parallax_code parallax_matcher_set_memory_limit(parallax_matcher* matcher, uint64_t bytes) {
-  return c::change(matcher, [&](parallax_matcher& changed) { changed.limits.max_memory_bytes = bytes; });
+  return c::change(matcher, [&](parallax_matcher& changed) { changed.options.max_memory_bytes = bytes; });
 }
 
 parallax_code parallax_matcher_configure(parallax_matcher* matcher, const char* name, const char* value) {
   return c::change(matcher, [&](parallax_matcher& changed) {
     const std::string tunable = c::text(name, "name"), chosen = c::text(value, "value");
     if (chosen.empty())
-      changed.limits.configuration.erase(tunable);
+      changed.options.configuration.erase(tunable);
     else
-      changed.limits.configuration[tunable] = chosen;
+      changed.options.configuration[tunable] = chosen;
   });
 }
 
@@ -233,7 +233,7 @@ parallax_code parallax_matcher_plan(parallax_matcher* matcher, int32_t width, in
     const ImageFormat format = c::format_of(width, height, type);
     if (used.planned && used.format == format) return;
     used.planned.reset();
-    used.planned.emplace(c::parameters_of(used), c::device_of(used), format, used.limits);
+    used.planned.emplace(c::parameters_of(used), c::device_of(used), format, used.options);
     used.format = format;
   });
 }
@@ -243,7 +243,7 @@ parallax_code parallax_matcher_estimate_memory(parallax_matcher* matcher, int32_
   return c::use(matcher, [&](parallax_matcher& used) {
     c::required(bytes, "bytes") =
         estimate_memory_bytes(c::parameters_of(used), c::device_of(used), c::format_of(width, height, type),
-                              used.limits.configuration);
+                              used.options.configuration);
   });
 }
 
@@ -286,7 +286,7 @@ parallax_code parallax_matcher_run_in_tiles(parallax_matcher* matcher, const par
                                             parallax_progress_function progress, void* user) {
   return c::use(matcher, [&](parallax_matcher& used) {
     const StereoPair images = c::pair_of(pair);
-    const TilePlan plan = plan_tiles(used.parameters, c::device_of(used), images.left.format, used.limits,
+    const TilePlan plan = plan_tiles(used.parameters, c::device_of(used), images.left.format, used.options,
                                      c::tile_options(padding));
     match_in_tiles(plan, images, c::map_of(map), c::reporter(progress, user));
   });

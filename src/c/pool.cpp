@@ -10,8 +10,8 @@ using namespace parallax;
 
 // Named in the header.
 struct parallax_pool {
-  parallax_pool(const c::Settings& settings, const std::vector<Device>& devices, const PoolLimits& limits)
-      : pool(settings.parameters, devices, limits) {}
+  parallax_pool(const c::Settings& settings, const std::vector<Device>& devices, const PoolOptions& options)
+      : pool(settings.parameters, devices, options) {}
 
   std::atomic<int> references = 1;
   MatcherPool pool;
@@ -37,14 +37,14 @@ std::vector<Device> devices_of(const Settings& settings, const char* names) {
   return devices;
 }
 
-PoolLimits limits_of(const Settings& settings, const parallax_pool_limits* given) {
-  PoolLimits limits{.max_memory_bytes = settings.limits.max_memory_bytes,
-                    .configuration = settings.limits.configuration};
-  if (given == nullptr) return limits;
+PoolOptions options_of(const Settings& settings, const parallax_pool_limits* given) {
+  PoolOptions options{.max_memory_bytes = settings.options.max_memory_bytes,
+                      .configuration = settings.options.configuration};
+  if (given == nullptr) return options;
   const parallax_pool_limits values = known(given, "pool limits");
-  limits.matchers_per_gpu = values.matchers_per_gpu;
-  limits.waiting = values.waiting;
-  return limits;
+  options.matchers_per_gpu = values.matchers_per_gpu;
+  options.waiting = values.waiting;
+  return options;
 }
 
 // Keeps what the struct points to.
@@ -92,7 +92,7 @@ parallax_code parallax_pool_create(parallax_matcher* matcher, const char* device
   return c::call([&] {
     c::required(pool, "pool");
     const c::Settings settings = c::settings_of(matcher);
-    *pool = new parallax_pool(settings, c::devices_of(settings, devices), c::limits_of(settings, limits));
+    *pool = new parallax_pool(settings, c::devices_of(settings, devices), c::options_of(settings, limits));
   });
 }
 

@@ -164,7 +164,7 @@ parallax_code parallax_rectified_matcher_create(parallax_matcher* matcher, const
     *rectified = new parallax_rectified_matcher{
         {},
         RectifiedMatcher(settings.parameters, settings.device, used, c::parameters_of(parameters),
-                         c::depth_of(type, "type"), settings.limits)};
+                         c::depth_of(type, "type"), settings.options)};
   });
 }
 

@@ -61,8 +61,8 @@ class Plan {
   std::vector<StageTime> stage_times;
 };
 
-// \throws Error (memory) if the limits or this machine do not allow it, before anything is allocated
-void allocate(Plan& plan, const PlanOptions& limits);
+// \throws Error (memory) where the limits or this machine do not allow it; nothing is allocated then
+void allocate(Plan& plan, const PlanOptions& options);
 
 // The checks of Matcher::run(), and the checks of a map alone.
 // \throws Error (argument)

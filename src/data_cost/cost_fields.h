@@ -34,11 +34,11 @@ inline void add_row_tolerance_field(detail::Fields& fields, int& row_tolerance) 
               "rows"});
 }
 
-// Adds row_prior, for matchers whose pixels vote on row offsets (rows/row_votes.h).
+// Adds row_prior. Each matcher says what a row away from the surface costs at strength 1.
 inline void add_row_prior_field(detail::Fields& fields, float& row_prior) {
-  fields.add("row_prior", row_prior, detail::range(0, 1024),
-             {"Cost of each row between a row offset and the surface fitted to the whole pair, as a share of "
-              "the mean cost; 0 = no surface",
+  fields.add("row_prior", row_prior, detail::range(0, 1000),
+             {"Strength of the surface of row offsets fitted to the whole pair: 1 = as measured best, 2 = "
+              "twice as strong; 0 = no surface",
               "", detail::Audience::experts});
 }
 

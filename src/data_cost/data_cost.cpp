@@ -67,17 +67,6 @@ void check_reachable(const CostModel& model, Size size) {
     parallax::check_reachable(space.first.x, space.extent.width, size.width);
 }
 
-void check_one_row(const CostModel& model, const char* device) {
-  check_one_row(model.row_offsets / 2, device);
-}
-
-void check_one_row(int row_tolerance, const char* device) {
-  if (row_tolerance > 0)
-    throw Error(ErrorCategory::device,
-                std::string("row_tolerance is not available on device ") + device +
-                    ", because its kernels compare pixels of one row: choose device cpu");
-}
-
 namespace {
 
 // The part of each image that a cost reads around its centre.

@@ -63,19 +63,16 @@ struct CostModel {
 // The truncation in 256ths, from gray levels or bits; 0 = no truncation.
 int highest_counted(DataCost cost, float truncation);
 
-// A model with the values that a matcher's parameters give directly.
+// A model with what the parameters of a matcher say directly; `row_tolerance`: rows searched above and below.
 template <class Model, class Parameters>
-Model model_of(const Parameters& parameters) {
+Model model_of(const Parameters& parameters, int row_tolerance = 0) {
   Model model = {};
   model.parameters = parameters;
   model.cost = parameters.cost;
   model.min_disparity = parameters.min_disparity;
-  model.labels = parameters.disparities;
-  if constexpr (requires { parameters.row_tolerance; }) {
-    model.min_row_offset = -parameters.row_tolerance;
-    model.row_offsets = 2 * parameters.row_tolerance + 1;
-    model.labels *= model.row_offsets;
-  }
+  model.min_row_offset = -row_tolerance;
+  model.row_offsets = 2 * row_tolerance + 1;
+  model.labels = parameters.disparities * model.row_offsets;
   model.smoothing = parameters.smoothing;
   model.differences = highest_counted(parameters.cost, parameters.data_truncation);
   model.has_outside = parameters.outside_cost.has_value();
@@ -93,12 +90,8 @@ void check_reachable(const CostModel& model, Size size);
 // Upper limit of row_tolerance: rows searched above and below.
 inline constexpr int most_row_tolerance = 16;
 
-// \throws Error (device) naming row_tolerance, for devices whose kernels compare pixels of one row only
-void check_one_row(const CostModel& model, const char* device);
-void check_one_row(int row_tolerance, const char* device);
-
-// The surrounding image that a tile of belief propagation needs: `padding` pixels on every side, and the
-// pixels that data costs read.
+// How much surrounding image a tile of belief propagation needs: `padding` pixels on every side, plus those
+// that data costs read.
 // \throws Error (argument) as check_reachable() does, and for a caller's volume
 Margins margins(const CostModel& model, Size size, bool left_right_check, int padding);
 

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "parallax/compilation.h"
+#include "parallax/process.h"
 
 namespace parallax {
 namespace {

@@ -42,8 +42,8 @@ struct Task {
 
 // A device, its plans, and its threads, each of which matches one pair at a time.
 struct Lane {
-  Lane(const Device& its_device, const PoolLimits& limits)
-      : device(its_device), plans(its_device, {limits.max_memory_bytes, limits.configuration}) {}
+  Lane(const Device& its_device, const PoolOptions& options)
+      : device(its_device), plans(its_device, {options.max_memory_bytes, options.configuration}) {}
 
   const Device device;
   KeptPlans plans;

@@ -34,9 +34,9 @@ int matchers_that_pay(Size size) {
   return size.pixels() <= vga ? max_automatic_matchers : size.pixels() <= hd ? 8 : 4;
 }
 
-void check_limits(const PoolLimits& limits) {
-  check_range("matchers_per_gpu", limits.matchers_per_gpu, 0, 64);
-  check_range("waiting", limits.waiting, 0, 1'000'000);
+void check_options(const PoolOptions& options) {
+  check_range("matchers_per_gpu", options.matchers_per_gpu, 0, 64);
+  check_range("waiting", options.waiting, 0, 1'000'000);
 }
 
 void check_pair(const StereoPair& pair, const DisparityMap& map) {
@@ -73,7 +73,7 @@ void check_runs(const MatcherParameters& parameters, const Device& device, const
 
 class MatcherPool::State {
  public:
-  State(const MatcherParameters& parameters, const std::vector<Device>& devices, const PoolLimits& limits);
+  State(const MatcherParameters& parameters, const std::vector<Device>& devices, const PoolOptions& options);
   ~State();
 
   void start();
@@ -112,7 +112,7 @@ class MatcherPool::State {
   Lane* freest(const Task& task) const;
   void dispatch(const Lane* finished = nullptr);
 
-  const PoolLimits limits_;
+  const PoolOptions options_;
   const int cores_ = Workers(0).threads();
   int gpus_ = 0;
   SharedSettings settings_;
@@ -132,12 +132,12 @@ class MatcherPool::State {
 };
 
 MatcherPool::State::State(const MatcherParameters& parameters, const std::vector<Device>& devices,
-                          const PoolLimits& limits)
-    : limits_(limits) {
-  check_limits(limits);
+                          const PoolOptions& options)
+    : options_(options) {
+  check_options(options);
   if (devices.empty()) throw Error(ErrorCategory::argument, "the pool has no device: give one, or several");
   for (const Device& device : devices) {
-    lanes_.push_back(std::make_unique<Lane>(device, limits));
+    lanes_.push_back(std::make_unique<Lane>(device, options));
     if (device.kind == DeviceKind::cuda) ++gpus_;
   }
   settings_ = settings_of(parameters);
@@ -171,7 +171,7 @@ SharedSettings MatcherPool::State::settings_of(const MatcherParameters& paramete
   const std::lock_guard lock(settings_mutex_);
   const auto known = known_settings_.find(settings->text);
   if (known != known_settings_.end()) return known->second;
-  for (const auto& lane : lanes_) check_runs(parameters, lane->device, limits_.configuration);
+  for (const auto& lane : lanes_) check_runs(parameters, lane->device, options_.configuration);
   constexpr std::size_t max_known = 1000;
   if (known_settings_.size() >= max_known) known_settings_.clear();
   return known_settings_[settings->text] = std::move(settings);
@@ -179,11 +179,11 @@ SharedSettings MatcherPool::State::settings_of(const MatcherParameters& paramete
 
 int MatcherPool::State::max_matchers(const Device& device) const {
   if (device.kind != DeviceKind::cuda) return 1;
-  return limits_.matchers_per_gpu != 0 ? limits_.matchers_per_gpu : max_automatic_matchers;
+  return options_.matchers_per_gpu != 0 ? options_.matchers_per_gpu : max_automatic_matchers;
 }
 
 int MatcherPool::State::max_matchers(const Lane& lane, const ImageFormat& format) const {
-  const bool chosen = lane.device.kind == DeviceKind::cuda && limits_.matchers_per_gpu == 0;
+  const bool chosen = lane.device.kind == DeviceKind::cuda && options_.matchers_per_gpu == 0;
   return chosen ? matchers_that_pay(format.size) : max_matchers(lane.device);
 }
 
@@ -191,7 +191,7 @@ int MatcherPool::State::max_matchers(const Lane& lane, const ImageFormat& format
 int MatcherPool::State::threads_of_matcher(const Device& device, const ImageFormat& format) const {
   if (device.kind != DeviceKind::cuda || device.threads != 0) return device.threads;
   const int matchers =
-      limits_.matchers_per_gpu != 0 ? limits_.matchers_per_gpu : matchers_that_pay(format.size);
+      options_.matchers_per_gpu != 0 ? options_.matchers_per_gpu : matchers_that_pay(format.size);
   return std::max(1, cores_ / (gpus_ * matchers));
 }
 
@@ -207,7 +207,7 @@ bool MatcherPool::State::is_alive() const {
 }
 
 bool MatcherPool::State::has_room(const ImageFormat& format) const {
-  const int most = limits_.waiting != 0 ? limits_.waiting : 2 * count_matchers(format);
+  const int most = options_.waiting != 0 ? options_.waiting : 2 * count_matchers(format);
   return queue_.size() < static_cast<std::size_t>(most);
 }
 
@@ -402,8 +402,8 @@ PairError::PairError(std::uint64_t number, ErrorCategory category, const std::st
       reason_(reason) {}
 
 MatcherPool::MatcherPool(const MatcherParameters& parameters, const std::vector<Device>& devices,
-                         const PoolLimits& limits)
-    : state_(std::make_unique<State>(parameters, devices, limits)) {
+                         const PoolOptions& options)
+    : state_(std::make_unique<State>(parameters, devices, options)) {
   state_->start();
 }
 

@@ -35,6 +35,10 @@ struct Declaration {
   double (*energy)(const Parameters& parameters, const StereoPair& pair,
                    View<const float> disparity) = nullptr;
   bool approximate_tiles = false;
+  bool volume = false;                       // takes StereoPair::costs
+  bool two_axes = false;                     // labels are columns and rows
+  bool Parameters::*full_row = nullptr;      // the field that selects full rows
+  int Parameters::*row_tolerance = nullptr;  // the field of rows searched above and below
   std::vector<Backend> backends;
 };
 
@@ -56,6 +60,8 @@ class Method {
   virtual double energy(const MatcherParameters& parameters, const StereoPair& pair,
                         View<const float> disparity) const = 0;
   virtual Capabilities capabilities() const = 0;
+  virtual bool searches_full_rows(const MatcherParameters& parameters) const = 0;
+  virtual bool searches_rows(const MatcherParameters& parameters) const = 0;
 
  protected:
   Method(std::string name, std::vector<Backend> backends);
@@ -65,8 +71,6 @@ class Method {
   std::vector<Backend> backends_;
 };
 
-// The capabilities that follow from a method's fields.
-Capabilities capabilities_of(const Fields& fields);
 // \throws Error (argument)
 [[noreturn]] void refuse_energy(const std::string& method);
 
@@ -102,11 +106,18 @@ class DeclaredMethod final : public Method {
     return declared_.energy(*parameters.get_if<Parameters>(), pair, disparity);
   }
   Capabilities capabilities() const override {
-    Parameters parameters;
-    Capabilities capabilities = capabilities_of(declared_.fields(parameters));
-    capabilities.energy = declared_.energy != nullptr;
-    capabilities.approximate_tiles = declared_.approximate_tiles;
-    return capabilities;
+    return {.full_row = declared_.full_row != nullptr,
+            .volume = declared_.volume,
+            .energy = declared_.energy != nullptr,
+            .row_tolerance = declared_.row_tolerance != nullptr,
+            .approximate_tiles = declared_.approximate_tiles};
+  }
+  bool searches_full_rows(const MatcherParameters& parameters) const override {
+    return declared_.full_row != nullptr && parameters.get_if<Parameters>()->*declared_.full_row;
+  }
+  bool searches_rows(const MatcherParameters& parameters) const override {
+    const auto tolerance = declared_.row_tolerance;
+    return declared_.two_axes || (tolerance != nullptr && parameters.get_if<Parameters>()->*tolerance > 0);
   }
 
  private:

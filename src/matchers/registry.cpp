@@ -17,14 +17,14 @@ Method::Method(std::string name, std::vector<Backend> backends)
   std::erase_if(backends_, [](const Backend& backend) { return backend.make == nullptr; });
 }
 
-Capabilities capabilities_of(const Fields& fields) {
-  Capabilities capabilities;
-  for (const Field& field : fields) {
-    const std::vector<std::string> choices = field.info().choices;
-    capabilities.full_row |= field.name == "full_row";
-    capabilities.volume |= std::find(choices.begin(), choices.end(), "volume") != choices.end();
-  }
-  return capabilities;
+bool Lack::refuses(const std::string& value) const {
+  if (choices.empty()) return value != "0" && value != "false" && value != "none";
+  return std::find(choices.begin(), choices.end(), value) != choices.end();
+}
+
+bool Backend::takes(const std::string& parameter, const std::string& value) const {
+  return std::none_of(lacks.begin(), lacks.end(),
+                      [&](const Lack& lack) { return lack.parameter == parameter && lack.refuses(value); });
 }
 
 void refuse_energy(const std::string& method) {
@@ -48,11 +48,59 @@ const Method& method_of(const MatcherParameters& parameters) {
               "the parameters belong to no method: give a struct such as BlockParameters, or a preset()");
 }
 
+namespace {
+
+using Kinds = std::vector<DeviceKind>;
+
+Kinds devices_that_take(const Method& method, const std::string& parameter, const std::string& value) {
+  Kinds kinds;
+  for (const Backend& backend : method.backends())
+    if (backend.takes(parameter, value)) kinds.push_back(backend.device);
+  return kinds;
+}
+
+// "fixed8 or fixed16, or device cpu"
+std::string remedy(const Method& method, const Backend& backend, const Field& field) {
+  std::vector<std::string> choices = field.info().choices;
+  std::erase_if(choices, [&](const std::string& choice) { return !backend.takes(field.name, choice); });
+  const Kinds kinds = devices_that_take(method, field.name, field.text());
+  const bool on_cpu = std::find(kinds.begin(), kinds.end(), DeviceKind::cpu) != kinds.end();
+  return (choices.empty() ? "" : join(choices, " or ") + ", or ") + "device " +
+         name(on_cpu ? DeviceKind::cpu : kinds.front());
+}
+
+void check_available(const Method& method, const Backend& backend, MatcherParameters parameters) {
+  const Fields fields = method.fields(parameters);
+  for (const Lack& lack : backend.lacks) {
+    const Field& field = fields.find(lack.parameter);
+    if (!lack.refuses(field.text())) continue;
+    throw Error(ErrorCategory::device, lack.parameter + (lack.choices.empty() ? "" : " " + field.text()) +
+                                           " is not available on device " + name(backend.device) +
+                                           ": choose " + remedy(method, backend, field));
+  }
+}
+
+ParameterInfo describe(const Method& method, const Field& field) {
+  ParameterInfo info = field.info();
+  for (const std::string& choice : info.choices)
+    info.choice_devices.push_back(devices_that_take(method, field.name, choice));
+  for (const Backend& backend : method.backends())
+    if (std::none_of(backend.lacks.begin(), backend.lacks.end(),
+                     [&](const Lack& lack) { return lack.parameter == field.name && lack.choices.empty(); }))
+      info.devices.push_back(backend.device);
+  return info;
+}
+
+}  // namespace
+
 const Backend& find_backend(const MatcherParameters& parameters, const Device& device) {
   const Method& method = method_of(parameters);
   std::vector<std::string> elsewhere;
   for (const Backend& backend : method.backends()) {
-    if (backend.device == device.kind) return backend;
+    if (backend.device == device.kind) {
+      check_available(method, backend, parameters);
+      return backend;
+    }
     elsewhere.emplace_back(name(backend.device));
   }
   throw Error(ErrorCategory::device, "method " + method.name() + " does not run on device " + device.text() +
@@ -109,13 +157,15 @@ std::vector<ParameterInfo> list_parameters(std::string_view name) {
   const detail::Method& method = detail::find_method(name);
   MatcherParameters parameters = method.preset("default");
   std::vector<ParameterInfo> list;
-  for (const detail::Field& field : method.fields(parameters)) list.push_back(field.info());
+  for (const detail::Field& field : method.fields(parameters))
+    list.push_back(detail::describe(method, field));
   return list;
 }
 
 ParameterInfo describe_parameter(std::string_view method, std::string_view name) {
-  MatcherParameters parameters = preset(method, "default");
-  return detail::method_of(parameters).fields(parameters).find(name).info();
+  const detail::Method& found = detail::find_method(method);
+  MatcherParameters parameters = found.preset("default");
+  return detail::describe(found, found.fields(parameters).find(name));
 }
 
 std::string get_parameter(const MatcherParameters& parameters, std::string_view name) {
@@ -128,16 +178,11 @@ void set_parameter(MatcherParameters& parameters, std::string_view name, std::st
 }
 
 bool searches_full_rows(const MatcherParameters& parameters) {
-  return capabilities(method_name(parameters)).full_row && get_parameter(parameters, "full_row") == "true";
+  return detail::method_of(parameters).searches_full_rows(parameters);
 }
 
 bool searches_rows(const MatcherParameters& parameters) {
-  MatcherParameters copy = parameters;
-  for (const detail::Field& field : detail::method_of(copy).fields(copy)) {
-    if (field.info().name == "row_offsets") return true;
-    if (field.info().name == "row_tolerance") return field.text() != "0";
-  }
-  return false;
+  return detail::method_of(parameters).searches_rows(parameters);
 }
 
 double energy(const MatcherParameters& parameters, const StereoPair& pair, View<const float> disparity) {

@@ -35,8 +35,6 @@ OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, const ImageFo
       size_(format.size),
       depth_(format.depth),
       guided_window_(std::max(parameters.weighted_median, parameters.bilateral)) {
-  if (parameters.refit > 0)
-    throw Error(ErrorCategory::device, "refit is not available on device opencl: choose device cpu");
   if (removes_speckles()) {
     check_speckle_size(size_);
     links_ = layout.reserve<std::int32_t>(size_.pixels());

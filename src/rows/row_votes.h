@@ -11,7 +11,7 @@
 // Repetitive texture also votes for wrong row offsets, and what has no texture for any. So those that are off
 // a surface v̂ fitted to the votes of the whole image (row_prior.h) cost more:
 //
-//   M'(v) = M(v) + row_prior·n·c·|v − v̂|
+//   M'(v) = M(v) + row_prior·n·c·|v − v̂|/10
 //
 // where n is the number of these squares, nine away from the border, c the mean over all squares and all v of
 // Σ m(v) over a square's own pixels, and v̂ that at the centre of the square.
@@ -38,7 +38,7 @@ class RowVotes {
 
   RowVotes() = default;
   // `rows`: searched up and down.
-  RowVotes(Size image, int rows, double row_prior) : own_{image, rows}, row_prior_(row_prior) {}
+  RowVotes(Size image, int rows, double row_prior) : own_{image, rows}, row_prior_(row_prior * share) {}
 
   // Called twice, as Arena says.
   void reserve(Arena& arena) {
@@ -76,6 +76,8 @@ class RowVotes {
   double mean_of_squares() const;
 
   RowOffsetCosts own_;
+  // Share of the mean cost that a row away from the surface costs at row_prior 1.
+  static constexpr double share = 0.1f;
   double row_prior_ = 0;
   std::int64_t* sums_ = nullptr;
   std::int8_t* order_ = nullptr;

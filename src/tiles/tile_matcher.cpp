@@ -184,7 +184,7 @@ class TilePool::State {
 
   // Tiles are as large as memory allows: each device matches one at a time, and one more is ready for the
   // next device that becomes free.
-  static PoolLimits limits_of_pool(const TilePlan& plan) {
+  static PoolOptions limits_of_pool(const TilePlan& plan) {
     const PlanOptions limits = limits_of_matcher(plan);
     return {.max_memory_bytes = limits.max_memory_bytes,
             .matchers_per_gpu = 1,

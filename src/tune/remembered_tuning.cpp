@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "parallax/parameters.h"
+#include "parallax/process.h"
 
 #include "devices/devices.h"
 #include "matchers/planning.h"

@@ -79,18 +79,18 @@ Bytes bytes_of(const detail::Plan& plan) {
 class Plans final : public tuning::Landscape {
  public:
   Plans(const MatcherParameters& parameters, const Device& device, const StereoPair& pair,
-        const detail::TuningSpace& space, const PlanOptions& limits)
+        const detail::TuningSpace& space, const PlanOptions& options)
       : parameters_(parameters),
         device_(device),
         pair_(pair),
         space_(space),
-        limits_(limits),
+        options_(options),
         result_(size()),
         bare_(size()) {
     const std::unique_ptr<detail::Plan> plan = make_plan(Configuration());
     plan_bytes_ = bytes_of(*plan);
     if (const auto gpu = plan->gpu_memory()) free_on_gpu_ = gpu->free;
-    detail::allocate(*plan, limits);
+    detail::allocate(*plan, options);
     bare_.spoil(0xA5);
     plan->run(pair_, bare_.view());
     if (!plan->tells_confidence()) return;
@@ -104,7 +104,7 @@ class Plans final : public tuning::Landscape {
     const Bytes bytes = bytes_of(*plan);
     if (held_plans_ > 0 && !has_room_for(bytes))
       throw Error(ErrorCategory::memory, "another plan does not fit in memory beside those already made");
-    detail::allocate(*plan, limits_);
+    detail::allocate(*plan, options_);
     return std::make_unique<Built>(*this, std::move(plan), bytes);
   }
 
@@ -129,7 +129,7 @@ class Plans final : public tuning::Landscape {
     workers.for_each(static_cast<int>(configurations.size()), [&](int i, int) {
       if (seconds() >= until) return;
       try {
-        detail::allocate(*make_plan(configurations[static_cast<std::size_t>(i)]), limits_);
+        detail::allocate(*make_plan(configurations[static_cast<std::size_t>(i)]), options_);
       } catch (const std::exception&) {
         // open() reports the failure.
       }
@@ -200,7 +200,7 @@ class Plans final : public tuning::Landscape {
   // Whether the bytes fit beside the plans already held.
   bool has_room_for(Bytes bytes) const {
     bytes += held_;
-    if (limits_.max_memory_bytes > 0) return bytes.host + bytes.gpu <= limits_.max_memory_bytes;
+    if (options_.max_memory_bytes > 0) return bytes.host + bytes.gpu <= options_.max_memory_bytes;
     return bytes.host <= whole_memory() / 2 && bytes.gpu <= free_on_gpu_;
   }
 
@@ -208,7 +208,7 @@ class Plans final : public tuning::Landscape {
   const Device& device_;
   const StereoPair& pair_;
   const detail::TuningSpace& space_;
-  const PlanOptions& limits_;
+  const PlanOptions& options_;
   Map result_;
   Map bare_;                     // result of the default
   std::optional<Map> full_;      // the same with confidence
@@ -275,13 +275,13 @@ TuningResult tune(const MatcherParameters& parameters, const Device& device, con
     throw Error(ErrorCategory::device,
                 owner + " has nothing to tune with these parameters: match without tuning");
   const Configuration given =
-      read_configuration(options.limits.configuration, space, detail::Named::searched, owner);
+      read_configuration(options.plan.configuration, space, detail::Named::searched, owner);
   const tuning::SearchRequest request{
       candidates_with(given, space),
       detail::remembered_configuration(detail::find_backend(parameters, device), parameters, device, format,
                                        given),
       options.search, options.budget_seconds};
-  Plans plans(parameters, device, pair, space, options.limits);
+  Plans plans(parameters, device, pair, space, options.plan);
   const tuning::SearchResult found = tuning::search(plans, request, options.progress);
 
   TuningResult result;

@@ -247,6 +247,11 @@ TEST(CTest, ListsAreThoseOfCpp) {
       EXPECT_EQ(parameter.kind, static_cast<int>(expected[i].kind));
       EXPECT_EQ(parameter.least, expected[i].least);
       EXPECT_EQ(parameter.choice_count, expected[i].choices.size());
+      ASSERT_EQ(parameter.device_count, expected[i].devices.size());
+      for (std::size_t k = 0; k < parameter.device_count; ++k)
+        EXPECT_STREQ(parameter.devices[k], name(expected[i].devices[k]));
+      for (std::size_t k = 0; k < parameter.choice_count; ++k)
+        EXPECT_TRUE(std::string(parameter.choice_devices[k]).starts_with("reference, cpu"));
       EXPECT_EQ(parameter.default_value, get_parameter(preset(method, "default"), parameter.name));
     }
   }
@@ -775,7 +780,7 @@ TEST(CTest, EnergyIsThatOfCpp) {
 
 TEST(CTest, TheVersionIsThatOfTheHeader) {
   EXPECT_EQ(parallax_interface(), PARALLAX_INTERFACE);
-  EXPECT_EQ(std::string(parallax_version()).find("0.1."), 0u);
+  EXPECT_EQ(std::string(parallax_version()).find("0.2."), 0u);
 }
 
 }  // namespace

@@ -26,7 +26,20 @@ struct Sample {
   bool with_confidence = false;
 };
 
-// A row of a table. Of several rows about the same thing, only one can be chosen at a time.
+// Whether a device that runs a method takes a value of a parameter, by their declarations.
+bool is_declared(const std::string& method, const std::string& parameter, const std::string& value,
+                 DeviceKind device) {
+  const ParameterInfo info = describe_parameter(method, parameter);
+  if (value == "0" || value == "false" || value == "none") return true;
+  const auto choice = std::find(info.choices.begin(), info.choices.end(), value);
+  const std::vector<DeviceKind>& devices =
+      choice == info.choices.end()
+          ? info.devices
+          : info.choice_devices[static_cast<std::size_t>(choice - info.choices.begin())];
+  return std::find(devices.begin(), devices.end(), device) != devices.end();
+}
+
+// A row of a table. Only one of the rows about the same thing can be chosen at a time.
 struct Row {
   std::string about, value;
   std::function<void(Sample&)> choose;
@@ -228,7 +241,12 @@ void write_table(const std::string& method, std::ostream& text) {
   for (const MatcherOnDevice& entry : list_matchers()) {
     if (entry.method != method) continue;
     devices += std::string(devices.empty() ? "" : ", ") + name(entry.device);
-    for (const auto& [row, cell] : cells_of(method, rows, {entry.device})) {
+    std::map<std::string, std::string> cells = cells_of(method, rows, {entry.device});
+    for (const Row& row : rows)
+      if (!row.value.empty())
+        EXPECT_EQ(cells[row.name()] != "refused", is_declared(method, row.about, row.value, entry.device))
+            << method << " " << row.name() << " on " << entry.device;
+    for (const auto& [row, cell] : cells) {
       if (cell == "=") continue;
       std::string& where = exceptions[row];
       where +=

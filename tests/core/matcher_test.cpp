@@ -107,6 +107,21 @@ TEST_P(MatcherTest, MoreThanTheMachineHasIsAnErrorOfMemory) {
   expect_error(error_of([&] { Matcher(parameters, device_, huge); }), ErrorCategory::memory, {});
 }
 
+TEST_P(MatcherTest, MatchPlansAndRunsAtOnce) {
+  matcher(small_search()).run(pair(), result_.map());
+  expect_same(result_, parallax::match(pair(), small_search(), device_), "a pair");
+  expect_same(result_, parallax::match(left_.view(), right_.view(), small_search(), device_), "two images");
+}
+
+TEST_P(MatcherTest, AResultHasTheMapsThatItsMatcherWrites) {
+  BlockParameters across_rows = small_search();
+  across_rows.row_tolerance = 1;
+  EXPECT_EQ(matcher(small_search()).make_result().row_offset.size(), Size{});
+  EXPECT_EQ(matcher(across_rows).make_result().row_offset.size(), size);
+  EXPECT_EQ(matcher(small_search()).make_result().confidence.size(), Size{});
+  EXPECT_EQ(matcher(small_search()).make_result(true).confidence.size(), size);
+}
+
 TEST_P(MatcherTest, ImagesOfAnotherFormatAreRefused) {
   const Plane<std::uint16_t> deep(size);
   struct Case {

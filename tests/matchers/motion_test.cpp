@@ -76,6 +76,16 @@ TEST(MotionTest, FindsTranslationsOfAnySignOnBothAxes) {
       }
 }
 
+TEST(MotionTest, MatchesOfMotionPointWhereThePixelGoes) {
+  const Plane<std::uint8_t> first = noise({40, 32}, 1), second = moved(first, 2, -3);
+  const MotionResult result = match_motion(first.view(), second.view(), small_motions(), reference);
+  for_whole_windows(first.size(), 2, -3, [&](int x, int y) {
+    ASSERT_EQ(result.motion.u.at(x, y), 2);
+    ASSERT_EQ(result.motion.v.at(x, y), -3);
+    ASSERT_EQ(static_cast<std::uint8_t>(Status::matched), result.status.at(x, y));
+  });
+}
+
 // Noise of squares of several sizes, so that coarser scales see some.
 TEST(MotionTest, FindsLargeTranslationsCoarseToFine) {
   const Size size{192, 144};

@@ -308,6 +308,79 @@ TEST(ParametersTest, EachIsDescribed) {
   EXPECT_EQ(all[3].unit, "pixels");
 }
 
+// Those of the devices that are in this build.
+std::vector<DeviceKind> in_this_build(std::initializer_list<DeviceKind> kinds) {
+  const std::vector<DeviceKind> built = test::device_kinds();
+  std::vector<DeviceKind> here = kinds;
+  std::erase_if(here, [&](DeviceKind kind) { return std::count(built.begin(), built.end(), kind) == 0; });
+  return here;
+}
+
+TEST(ParametersTest, EachTellsWhereItWorks) {
+  using enum DeviceKind;
+  for (const char* method : {"block", "bp", "census", "sgm"}) {
+    EXPECT_EQ(describe_parameter(method, "row_tolerance").devices, in_this_build({reference, cpu}));
+    EXPECT_EQ(describe_parameter(method, "refit").devices, in_this_build({reference, cpu, cuda}));
+    EXPECT_EQ(describe_parameter(method, "sub_pixel").devices, in_this_build({reference, cpu, cuda, opencl}));
+  }
+  EXPECT_EQ(describe_parameter("bp", "align_rows").devices, in_this_build({reference, cpu}));
+  const ParameterInfo arithmetic = describe_parameter("bp", "arithmetic");
+  EXPECT_EQ(arithmetic.devices, in_this_build({reference, cpu, cuda, opencl}));
+  ASSERT_EQ(arithmetic.choices[1], "fixed16");
+  EXPECT_EQ(arithmetic.choice_devices[1], arithmetic.devices);
+  ASSERT_EQ(arithmetic.choices[2], "float32");
+  EXPECT_EQ(arithmetic.choice_devices[2], in_this_build({reference, cpu, cuda}));
+}
+
+// What a backend lacks is a parameter, and the choices are its own.
+TEST(ParametersTest, DeclarationsOfWhatIsLackingAreSpelledCorrectly) {
+  for (const auto& method : detail::methods())
+    for (const detail::Backend& backend : method->backends())
+      for (const detail::Lack& lack : backend.lacks) {
+        const std::vector<std::string> choices = describe_parameter(method->name(), lack.parameter).choices;
+        for (const std::string& choice : lack.choices)
+          EXPECT_EQ(std::count(choices.begin(), choices.end(), choice), 1) << lack.parameter << " " << choice;
+      }
+}
+
+TEST(ParametersTest, WhatADeviceLacksIsRefusedByName) {
+  if (in_this_build({DeviceKind::opencl}).empty()) GTEST_SKIP();
+  const auto expect_lacking = [](const char* name, const char* value, const char* message) {
+    MatcherParameters parameters = preset("bp", "default");
+    set_parameter(parameters, name, value);
+    test::expect_error(test::error_of([&] { detail::find_backend(parameters, {DeviceKind::opencl}); }),
+                       ErrorCategory::device, {message});
+  };
+  expect_lacking("row_tolerance", "2", "row_tolerance is not available on device opencl: choose device cpu");
+  expect_lacking("refit", "5", "refit is not available on device opencl: choose device cpu");
+  expect_lacking("align_rows", "true", "align_rows is not available on device opencl: choose device cpu");
+  expect_lacking(
+      "arithmetic", "float32",
+      "arithmetic float32 is not available on device opencl: choose fixed8 or fixed16, or device cpu");
+}
+
+// A method's capabilities are those of its parameters.
+TEST(ParametersTest, CapabilitiesAgreeWithTheParameters) {
+  for (const std::string& method : list_methods()) {
+    SCOPED_TRACE(method);
+    Capabilities found;
+    for (const ParameterInfo& parameter : list_parameters(method)) {
+      found.full_row |= parameter.name == "full_row";
+      found.row_tolerance |= parameter.name == "row_tolerance";
+      found.volume |= std::count(parameter.choices.begin(), parameter.choices.end(), "volume") > 0;
+    }
+    const Capabilities told = capabilities(method);
+    EXPECT_EQ(told.full_row, found.full_row);
+    EXPECT_EQ(told.row_tolerance, found.row_tolerance);
+    EXPECT_EQ(told.volume, found.volume);
+    MatcherParameters parameters = preset(method, "default");
+    EXPECT_EQ(searches_rows(parameters), method == "motion");
+    if (!found.row_tolerance) continue;
+    set_parameter(parameters, "row_tolerance", "1");
+    EXPECT_TRUE(searches_rows(parameters));
+  }
+}
+
 TEST(ParametersTest, NoneIsAValueOfWhatIsOptional) {
   MatcherParameters parameters = preset("bp", "default");
   EXPECT_EQ(get_parameter(parameters, "outside_cost"), "1.6");

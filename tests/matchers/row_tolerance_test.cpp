@@ -411,17 +411,17 @@ TEST(RowVotesTest, ThePairAsAWholeDecidesWhereVotesHardlyDiffer) {
   };
   EXPECT_EQ(first_of(1, 0), 1);
   EXPECT_EQ(first_of(5, 0), -2);
-  // One row more costs 0.01 times the mean of a square, which is 183.
-  EXPECT_EQ(first_of(5, 0.001), -2);
-  EXPECT_EQ(first_of(5, 0.01), 1);
-  EXPECT_EQ(first_of(1, 0.01), 1);
+  // A row more costs 0.01 times the mean of a square, which is 183.
+  EXPECT_EQ(first_of(5, 0.01), -2);
+  EXPECT_EQ(first_of(5, 0.1), 1);
+  EXPECT_EQ(first_of(1, 0.1), 1);
 }
 
 // Costs as high as those of 16-bit images with squared differences and the widest window can be.
 TEST(RowVotesTest, HighCostsWithAHighPriorKeepTheOrder) {
   constexpr Size image{96, 96};
   Arena arena;
-  rows::RowVotes votes(image, 16, 1024);
+  rows::RowVotes votes(image, 16, 1000);
   votes.reserve(arena);
   arena.allocate();
   votes.reserve(arena);
@@ -507,7 +507,7 @@ void blur_rows(SynthPair& pair, int first, int last) {
 double share_between(const SynthPair& pair, const std::string& method, bool has_prior, int first, int last,
                      float lowest, float highest) {
   MatcherParameters parameters = on_one_level(across_rows(method, 2));
-  const char* const strong = method == "sgm" ? "30" : "1";
+  const char* const strong = method == "sgm" ? "15" : "10";
   set_parameter(parameters, "row_prior", has_prior ? strong : "0");
   const Result result = match(parameters, cpu(2), views(pair), 0xA5, true);
   int count = 0, found = 0;
@@ -533,10 +533,10 @@ TEST_P(RowTolerance, ThePairAsAWholeTellsRowOffsetsThatChangeOverTheImage) {
   EXPECT_GT(share_between(pair, GetParam(), true, 830, 850, 0.5f, 2), 0.9);
 }
 
-// The costs that row_prior, which is 100, adds to row offsets −2 … 2.
+// What row offsets −2 … 2 cost because of row_prior, which is 50.
 class RowCosts {
  public:
-  explicit RowCosts(const SynthPair& pair) : without_(of(0), views(pair)), with_(of(100), views(pair)) {}
+  explicit RowCosts(const SynthPair& pair) : without_(of(0), views(pair)), with_(of(50), views(pair)) {}
   std::vector<float> at(int x, int y) const {
     const std::vector<float> without = without_.curve(x, y).data_costs, with = with_.curve(x, y).data_costs;
     std::vector<float> costs;
@@ -628,7 +628,7 @@ TEST(RowToleranceTest, PathCostsOfSemiGlobalMatchingAtTheBoundOfBytes) {
       parameters.outside_cost = highest;
       parameters.window = window;
       parameters.edge_contrast = 0;
-      parameters.row_prior = 10;
+      parameters.row_prior = 5;
       parameters.large_jump = 100;
       parameters.row_jump = 255 - highest * window * window - 40 + over;
       const Result expected = match(parameters, reference, pair, 0x11, true);
@@ -646,7 +646,7 @@ TEST(RowToleranceTest, TheMirroredPairHasASurfaceOfItsOwn) {
   parameters.refine.fill = Fill::none;
   int rejected[2];
   for (const bool has_prior : {false, true}) {
-    parameters.row_prior = has_prior ? 100 : 0;
+    parameters.row_prior = has_prior ? 50 : 0;
     const Result result = match(parameters, cpu(2), views(pair));
     int& count = rejected[has_prior] = 0;
     for (int y = 0; y < 96; ++y)
@@ -657,9 +657,9 @@ TEST(RowToleranceTest, TheMirroredPairHasASurfaceOfItsOwn) {
 
 TEST(RowToleranceTest, RowPriorsOfSemiGlobalMatchingThatDoNotFitAreRefused) {
   MatcherParameters parameters = across_rows("sgm", 16);
-  set_parameter(parameters, "row_prior", "255");
-  expect_refused(parameters, {"row_prior is 255", "less", "16 bits"});
-  set_parameter(parameters, "row_prior", "250");
+  set_parameter(parameters, "row_prior", "127.5");
+  expect_refused(parameters, {"row_prior is 127.5", "less", "16 bits"});
+  set_parameter(parameters, "row_prior", "125");
   Matcher(parameters, cpu(1), {{64, 48}});
 }
 

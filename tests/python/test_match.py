@@ -285,6 +285,15 @@ def test_lists() -> None:
         assert parameter.default == text or float(parameter.default) == value
 
 
+def test_parameters_tell_their_devices() -> None:
+    found = {parameter.name: parameter for parameter in px.parameters("bp")}
+    assert found["row_tolerance"].devices == ("reference", "cpu")
+    assert set(found["levels"].devices) > {"reference", "cpu"}
+    arithmetic = found["arithmetic"]
+    where = dict(zip(arithmetic.choices, arithmetic.choice_devices))
+    assert where["fixed8"] == arithmetic.devices and "opencl" not in where["float32"]
+
+
 def test_properties_of_a_matcher(gray: Any) -> None:
     matcher = px.Matcher("bp", (120, 80), disparities=16, levels=3, left_right_check=False)
     assert matcher.size == (120, 80) and matcher.memory > 120 * 80 * 16

@@ -117,17 +117,6 @@ TEST(OpenclPipelineTest, MapTooLargeForTheSpeckleFilterIsRefused) {
       "the speckle filter takes up to 2^31 − 1 pixels");
 }
 
-TEST(OpenclPipelineTest, RefitIsRefused) {
-  RefineParameters parameters;
-  parameters.refit = 5;
-  const auto refused = [&] {
-    ArenaLayout layout;
-    refine::OpenclPipeline(parameters, {{64, 32}}, layout);
-  };
-  expect_error(error_of(refused), ErrorCategory::device,
-               {"refit is not available on device opencl: choose device cpu"});
-}
-
 TEST(OpenclPipelineTest, StepsNobodyAskedForTakeNoMemory) {
   ArenaLayout layout;
   refine::OpenclPipeline(RefineParameters::none(), {{65536, 32768}}, layout);

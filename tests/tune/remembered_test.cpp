@@ -342,10 +342,10 @@ TEST_F(RememberedTuning, ValuesForStudiesAreNeitherSearchedNorRemembered) {
   options.budget_seconds = 0.2;
   for (const TuningTrial& trial : tune(floats, device_, views, options).trials)
     EXPECT_EQ(trial.values.count("aligned"), 0u);
-  options.limits.configuration = {{"aligned", "false"}};
+  options.plan.configuration = {{"aligned", "false"}};
   expect_refused([&] { tune(floats, device_, views, options); }, "aligned has no values to search here");
-  // A search keeps the given values.
-  options.limits.configuration = {{"bands_per_thread", "4"}};
+  // A search keeps the values that are given.
+  options.plan.configuration = {{"bands_per_thread", "4"}};
   const TuningResult result = tune(floats, device_, views, options);
   for (const TuningTrial& trial : result.trials) EXPECT_EQ(trial.values.at("bands_per_thread"), "4");
   EXPECT_EQ(result.found.values.at("bands_per_thread"), "4");

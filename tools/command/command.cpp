@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "parallax/compilation.h"
+#include "parallax/process.h"
 
 namespace parallax::tool {
 

@@ -4,8 +4,7 @@
 
 #include <string_view>
 
-#include "parallax/device.h"
-#include "parallax/tune.h"
+#include "parallax/process.h"
 
 namespace parallax::tool {
 

@@ -26,6 +26,24 @@ std::vector<std::string> option_choices(const ParameterInfo& parameter) {
   return choices;
 }
 
+std::string names_of(const std::vector<DeviceKind>& devices) {
+  std::vector<std::string> names;
+  for (const DeviceKind device : devices) names.emplace_back(name(device));
+  return join(names);
+}
+
+// "fixed8, fixed16, float32 (reference, cpu, cuda)"
+std::string choices_with_devices(const ParameterInfo& parameter) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < parameter.choices.size(); ++i) {
+    const std::vector<DeviceKind>& devices = parameter.choice_devices[i];
+    const bool everywhere = devices == parameter.devices;
+    if (parameter.choices[i] != "volume")
+      texts.push_back(parameter.choices[i] + (everywhere ? "" : " (" + names_of(devices) + ")"));
+  }
+  return join(texts);
+}
+
 bool try_to_set(MatcherParameters& parameters, const std::string& name, const std::string& text) {
   try {
     set_parameter(parameters, name, text);
@@ -37,24 +55,23 @@ bool try_to_set(MatcherParameters& parameters, const std::string& name, const st
 
 Option& add_parameter(Options& options, MatcherParameters& parameters, const ParameterInfo& parameter) {
   const std::string name = option_name(parameter.name), initial = get_parameter(parameters, parameter.name);
+  const std::string help = parameter_help(method_name(parameters), parameter);
   const auto take = [&parameters, key = parameter.name](const std::string& text) {
     return try_to_set(parameters, key, text);
   };
   if (parameter.kind == ParameterKind::flag)
     return options.add_switch(
-        name, initial == "true", [take](bool on) { take(on ? "true" : "false"); }, parameter.help);
+        name, initial == "true", [take](bool on) { take(on ? "true" : "false"); }, help);
   if (parameter.kind == ParameterKind::choice) {
     const std::vector<std::string> choices = option_choices(parameter);
     const auto take_choice = [take, choices](const std::string& text) {
       return std::find(choices.begin(), choices.end(), text) != choices.end() && take(text);
     };
-    return options
-        .add_text(name, "NAME", initial, "one of " + join(choices), take_choice,
-                  parameter.help + ": " + join(choices))
+    return options.add_text(name, "NAME", initial, "one of " + join(choices), take_choice, help)
         .offer(choices);
   }
   const char* value_name = parameter.kind == ParameterKind::integer ? "N" : "X";
-  return options.add_text(name, value_name, initial, parameter.allowed, take, parameter.help);
+  return options.add_text(name, value_name, initial, parameter.allowed, take, help);
 }
 
 }  // namespace
@@ -111,6 +128,13 @@ std::string device_names(const std::string& method) {
   return join(names);
 }
 
+std::string parameter_help(const std::string& method, const ParameterInfo& parameter) {
+  const std::string choices =
+      parameter.kind == ParameterKind::choice ? ": " + choices_with_devices(parameter) : "";
+  const bool everywhere = parameter.devices.size() + 1 == device_kinds(method).size();
+  return parameter.help + choices + (everywhere ? "" : "; only on device " + names_of(parameter.devices));
+}
+
 void add_configuration_option(Options& options, TunedValues& configuration) {
   const auto take = [&configuration](const std::string& text) {
     const std::size_t equals = text.find('=');
@@ -162,8 +186,8 @@ void settle_method_options(const Options& options, MatcherParameters& parameters
 
 void check_searches_rows(const MatcherParameters& parameters) {
   if (searches_rows(parameters)) return;
-  for (const ParameterInfo& parameter : list_parameters(method_name(parameters)))
-    if (parameter.name == "row_tolerance") throw UsageError("--rows-off needs --row-tolerance: give both");
+  if (capabilities(method_name(parameters)).row_tolerance)
+    throw UsageError("--rows-off needs --row-tolerance: give both");
   throw UsageError("--rows-off works only with methods that search rows: choose another with --method");
 }
 

@@ -39,6 +39,10 @@ std::vector<std::string> device_kinds(const std::string& method);
 // Values of --device for this method in this build: "auto, reference, cpu, cuda[:N], opencl[:P.D]".
 std::string device_names(const std::string& method);
 
+// The help of a parameter, with the devices that have it, or its choices, where others of the method lack
+// them.
+std::string parameter_help(const std::string& method, const ParameterInfo& parameter);
+
 // Methods with a capability: "bp, tiled-bp".
 std::string methods_with(bool Capabilities::*capability);
 

@@ -147,7 +147,7 @@ class Batch {
 
  private:
   std::size_t free_memory() const;
-  PoolLimits limits() const;
+  PoolOptions limits() const;
   std::size_t thread_count() const;
   // The pairs in front of the oldest that is not done, whose rows wait for its row.
   static constexpr std::size_t most_ahead = 256;
@@ -212,8 +212,8 @@ std::size_t Batch::free_memory() const {
 }
 
 // The memory of GPUs is their own, unless the user limits it.
-PoolLimits Batch::limits() const {
-  PoolLimits limits;
+PoolOptions Batch::limits() const {
+  PoolOptions limits;
   limits.configuration = request_.search.configuration;
   const auto on_host =
       std::count_if(request_.search.devices.begin(), request_.search.devices.end(), [](const Device& device) {

@@ -22,15 +22,9 @@ constexpr double near_model = 0.5, agreeing_share = 0.8;
 // Fewer pixels say nothing about a picture.
 constexpr double least_share = 0.01;
 
-bool has_row_tolerance(const std::string& method) {
-  const std::vector<ParameterInfo> parameters = list_parameters(method);
-  return std::any_of(parameters.begin(), parameters.end(),
-                     [](const ParameterInfo& parameter) { return parameter.name == "row_tolerance"; });
-}
-
 std::vector<std::string> methods_with_rows() {
   std::vector<std::string> names = list_methods();
-  std::erase_if(names, [](const std::string& name) { return !has_row_tolerance(name); });
+  std::erase_if(names, [](const std::string& name) { return !capabilities(name).row_tolerance; });
   return names;
 }
 
@@ -147,7 +141,7 @@ void settle_dense_options(const Options& options, const DenseRequest& request) {
   }
   if (options.given("--min-disparity") && request.disparities == 0)
     throw UsageError("--min-disparity needs --disparities: give both");
-  if (!has_row_tolerance(request.method))
+  if (!capabilities(request.method).row_tolerance)
     throw UsageError("--method is " + request.method + ", which does not search rows: choose one of " +
                      join(methods_with_rows()));
   parameters_of(request, std::max(request.row_tolerance, least_rows)).validate();

@@ -230,9 +230,9 @@ bool Sequence::plan(Frame& frame) {
   plan_.make(frame.pictures.left.view().format);
   if (search_.devices.size() > 1)
     pool_.emplace(plan_.parameters(), search_.devices,
-                  PoolLimits{.max_memory_bytes = search_.max_memory,
-                             .waiting = static_cast<int>(items_.size()),
-                             .configuration = search_.configuration});
+                  PoolOptions{.max_memory_bytes = search_.max_memory,
+                              .waiting = static_cast<int>(items_.size()),
+                              .configuration = search_.configuration});
   summary_.begin();
   return true;
 }

@@ -44,7 +44,7 @@ void add_tune_options(Options& options, TuneRequest& request) {
   options.add("RIGHT", request.right, "Right picture, rectified with the left one");
   options.add("--size", request.size, "Width x height of the synthetic pair");
   add_search_options(options, request.search);
-  options.add_memory("--max-memory", request.options.limits.max_memory_bytes,
+  options.add_memory("--max-memory", request.options.plan.max_memory_bytes,
                      "Memory limit, such as 2G; 0 = all of the machine's memory");
   options.group("Tuning");
   options.add_choice<TuningSearch>(
@@ -107,7 +107,7 @@ TuneRequest parse_tune(const Arguments& arguments) {
   options.footer(footer_of("tune", search.method));
   options.read(arguments);
   settle_search(options, search);
-  request.options.limits.configuration = search.configuration;
+  request.options.plan.configuration = search.configuration;
   request.method_given = options.given("--method");
   request.device_given = options.given("--device");
   request.disparities_given = options.given("--disparities");

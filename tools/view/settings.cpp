@@ -51,12 +51,18 @@ Json allowed_numbers(const std::string& method, const ParameterInfo& parameter) 
 }
 
 Json describe(const std::string& method, const ParameterInfo& parameter) {
-  return {{"name", parameter.name},          {"kind", kind_name(parameter.kind)},
-          {"help", parameter.help},          {"unit", parameter.unit},
-          {"allowed", parameter.allowed},    {"group", parameter.group},
-          {"least", bound(parameter.least)}, {"most", bound(parameter.most)},
-          {"choices", parameter.choices},    {"optional", parameter.optional},
-          {"expert", parameter.expert},      {"numbers", allowed_numbers(method, parameter)}};
+  return {{"name", parameter.name},
+          {"kind", kind_name(parameter.kind)},
+          {"help", tool::parameter_help(method, parameter)},
+          {"unit", parameter.unit},
+          {"allowed", parameter.allowed},
+          {"group", parameter.group},
+          {"least", bound(parameter.least)},
+          {"most", bound(parameter.most)},
+          {"choices", parameter.choices},
+          {"optional", parameter.optional},
+          {"expert", parameter.expert},
+          {"numbers", allowed_numbers(method, parameter)}};
 }
 
 // Values by name, without the method.

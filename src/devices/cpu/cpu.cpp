@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "parallax/device.h"
+#include "parallax/process.h"
 
 #include "core/workers.h"
 #include "devices/devices.h"

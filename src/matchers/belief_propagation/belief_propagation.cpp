@@ -70,7 +70,7 @@ void check_half(const Model& model) {
 }  // namespace
 
 Model make_model(const BeliefPropagationParameters& p) {
-  auto model = data_cost::model_of<Model>(p);
+  auto model = data_cost::model_of<Model>(p, p.row_tolerance);
   model.truncation =
       p.discontinuity_truncation > 0 ? p.discontinuity_truncation : static_cast<float>(p.disparities) / 7.5f;
   model.integer = is_integer(p.arithmetic);
@@ -87,7 +87,7 @@ Model make_model(const BeliefPropagationParameters& p) {
   };
   model.row_slope = bounded(model.rounded(p.row_weight * model.scale));
   model.row_bound = model.rounded(model.truncation * model.scale);
-  model.row_prior = p.row_prior * model.scale;
+  model.row_prior = p.row_prior * 0.1f * model.scale;
   for (int difference = 0; difference < static_cast<int>(edge_table_size); ++difference) {
     const double weight = data_cost::edge_weight(difference, p.edge_contrast, p.edge_floor);
     // The slope is at least one unit, because with 0 a message would say nothing; above the bound, a higher

@@ -66,7 +66,6 @@ class Cuda : public cuda::Plan {
         sizes_(level_sizes(format.size, parameters.levels)),
         images_(model_, format, parameters.refine.left_right_check, layout_, at_once),
         refinement_(parameters.refine, format, layout_) {
-    data_cost::check_one_row(model_, "cuda");
     check_reachable(model_, format.size);
     const auto reserve_grays = [&] {
       std::vector<PlaneBuffer<std::uint16_t>> grays;

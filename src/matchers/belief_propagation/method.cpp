@@ -46,10 +46,7 @@ Fields fields(BeliefPropagationParameters& p) {
   data_cost::add_row_tolerance_field(fields, p.row_tolerance);
   fields.add("row_weight", p.row_weight, detail::range(0, 1024),
              {"Cost of a change of the row offset by one", "labels", Audience::experts});
-  fields.add("row_prior", p.row_prior, detail::range(0, 1024),
-             {"Cost per pixel of each row between a row offset and the surface fitted to the whole pair; 0 = "
-              "no surface",
-              "labels", Audience::experts});
+  data_cost::add_row_prior_field(fields, p.row_prior);
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields
       .add("min_confidence", p.min_confidence, detail::range(0, 1),
@@ -120,8 +117,16 @@ std::unique_ptr<detail::Method> method() {
                      int padding) { return margins(p, format.size, padding); },
        .energy = energy,
        .approximate_tiles = true,
+       .volume = true,
+       .row_tolerance = &BeliefPropagationParameters::row_tolerance,
+       // Rows are aligned on the processor, between two matches.
        .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
-                    On::tuned<cuda, make_cuda, cuda_tuning_space>(), On::backend<opencl, make_opencl>()}});
+                    On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
+                    On::backend<opencl, make_opencl>()
+                        .without("arithmetic", {"float32", "float16", "bfloat16"})
+                        .without("align_rows")
+                        .without("row_tolerance")
+                        .without("refit")}});
 }
 
 }  // namespace belief_propagation

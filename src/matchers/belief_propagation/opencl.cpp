@@ -47,13 +47,6 @@ Layout layout_of(const opencl::DeviceInfo& device, int bits, int labels) {
   return {32 / bits, shares, per_share, std::min(most_words, group_items / shares)};
 }
 
-void check_available(const BeliefPropagationParameters& parameters) {
-  if (!is_integer(parameters.arithmetic))
-    throw Error(ErrorCategory::device, "arithmetic " + detail::name_of(parameters.arithmetic) +
-                                           " is not available on device opencl: choose fixed8 or fixed16, or "
-                                           "device cpu");
-}
-
 class Opencl final : public opencl::Plan {
  public:
   Opencl(const BeliefPropagationParameters& parameters, const Device& device, const ImageFormat& format)
@@ -63,8 +56,6 @@ class Opencl final : public opencl::Plan {
         device_(layout_of(context().info(), bits_, parameters.disparities)),
         images_(model_, format, {2, device_.pixels}, layout_),
         refinement_(parameters.refine, format, layout_) {
-    check_available(parameters);
-    data_cost::check_one_row(model_, "opencl");
     refine::check_divisions(context().info(), model_.decision());
     data_cost::check_reachable(model_, format.size);
     if (has_edges()) edge_table_ = reserve(data_cost::edge_table_size * sizeof(cl_uint));

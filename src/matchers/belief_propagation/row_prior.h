@@ -4,7 +4,7 @@
 // offset v is the sum of its pixels' min_d D(d, v). On this level and the coarser ones, a pixel's data costs
 // grow by
 //
-//   row_prior·4^level·|v − v̂|
+//   row_prior/10·4^level·|v − v̂|
 //
 // after the sums of all levels, and before its least data cost is subtracted again. v̂ is that of its middle.
 #pragma once

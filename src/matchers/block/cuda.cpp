@@ -42,7 +42,6 @@ CudaPlan::CudaPlan(const BlockParameters& parameters, const Device& device, cons
       parameters_(parameters),
       search_(clipped_search(parameters, format)),
       refinement_(parameters.refine, format, layout_) {
-  data_cost::check_one_row(parameters.row_tolerance, "cuda");
   gray_stride_ = round_up(format.size.width, 64);
   validity_stride_ = round_up(format.size.width + 2 * validity_margin, 64);
   for (int side : {left_side, right_side}) {

@@ -54,9 +54,12 @@ std::unique_ptr<detail::Method> method() {
        .presets = {{"default", [] { return BlockParameters{}; }}, {"sad-full-row", full_row_study}},
        .fields = fields,
        .margins = [](const BlockParameters& p, const ImageFormat& format, int) { return margins(p, format); },
-       .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
-                    On::tuned<cuda, make_cuda, cuda_tuning_space>(),
-                    On::tuned<opencl, make_opencl, opencl_tuning_space>()}});
+       .full_row = &BlockParameters::full_row,
+       .row_tolerance = &BlockParameters::row_tolerance,
+       .backends = {
+           On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
+           On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
+           On::tuned<opencl, make_opencl, opencl_tuning_space>().without("row_tolerance").without("refit")}});
 }
 
 }  // namespace block

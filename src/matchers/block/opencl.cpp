@@ -141,7 +141,6 @@ class OpenclPlan : public opencl::Plan {
         search_(plan_search(parameters, format)),
         refinement_(parameters.refine, format, layout_) {
     check_device(context().info(), parameters);
-    data_cost::check_one_row(parameters.row_tolerance, "opencl");
     if (right_map()) right_disparity_ = layout_.reserve_plane<float>(format.size);
   }
 

@@ -76,7 +76,6 @@ class Cuda final : public cuda::Plan, public CensusPlan {
                                     blocks_of_strips(contents_of_strip().registers(strip_rows_)))),
         wanted_warps_(configuration.value(warps_at_once, wanted_warps_a_multiprocessor)),
         refinement_(parameters.refine, format, layout_) {
-    data_cost::check_one_row(parameters.row_tolerance, "cuda");
     for (auto& planes : planes_)
       for (const Level& level : levels_) planes.push_back(reserve_planes(level.size));
     masked_ = layout_.reserve<int>(2);

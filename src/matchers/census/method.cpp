@@ -95,9 +95,11 @@ std::unique_ptr<detail::Method> method() {
        .fields = fields,
        .margins = [](const CensusParameters& p, const ImageFormat& format,
                      int) { return margins(p, format.size); },
-       .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
-                    On::tuned<cuda, make_cuda, cuda_tuning_space>(),
-                    On::tuned<opencl, make_opencl, opencl_tuning_space>()}});
+       .row_tolerance = &CensusParameters::row_tolerance,
+       .backends = {
+           On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
+           On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
+           On::tuned<opencl, make_opencl, opencl_tuning_space>().without("row_tolerance").without("refit")}});
 }
 
 }  // namespace census

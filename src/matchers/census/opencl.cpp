@@ -73,7 +73,6 @@ class Opencl final : public opencl::Plan, public CensusPlan {
         layout_of_device_(layout_of(context().info(), configuration)),
         refinement_(parameters.refine, format, layout_) {
     check_device(context().info(), parameters);
-    data_cost::check_one_row(parameters.row_tolerance, "opencl");
     for (const Level& level : levels_) placed_.push_back(place(level.size));
     if (searches(right_side)) right_disparity_ = layout_.reserve_plane<float>(format.size);
   }

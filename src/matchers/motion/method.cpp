@@ -109,6 +109,7 @@ std::unique_ptr<detail::Method> method() {
        .margins = [](const MotionParameters& p, const ImageFormat& format,
                      int padding) { return margins(p, format.size, padding); },
        .approximate_tiles = true,
+       .two_axes = true,
        .backends = {
            On::backend<reference, with_remedy<reference, make_reference>>(),
            On::backend<cpu, with_remedy<cpu, make_cpu>>(),

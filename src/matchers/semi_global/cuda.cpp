@@ -56,7 +56,6 @@ class Cuda final : public cuda::Plan {
         apart_(configuration.value(paths_apart, is_busy_with_rows()) != 0),
         images_(model_, format, matches_right(), layout_),
         refinement_(parameters.refine, format, layout_) {
-    data_cost::check_one_row(model_, "cuda");
     data_cost::check_reachable(model_, format.size);
     check_countable();
     costs_ = layout_.reserve<std::uint32_t>(volume_words());

@@ -38,13 +38,9 @@ Fields fields(SemiGlobalParameters& p) {
       .add("edge_floor", p.edge_floor, detail::range(0, 1),
            {"Fraction of P2 that remains at any edge", "", Audience::experts});
   data_cost::add_row_tolerance_field(fields, p.row_tolerance);
-  fields
-      .add("row_jump", p.row_jump, detail::range(1, highest_jump),
-           {"P3: cost of any change of the row offset", "units", Audience::experts})
-      .add("row_prior", p.row_prior, detail::range(0, 1024),
-           {"Cost of each row, after the first half, between a row offset and the surface fitted to the "
-            "whole pair; 0 = no surface",
-            "units", Audience::experts});
+  fields.add("row_jump", p.row_jump, detail::range(1, highest_jump),
+             {"P3: cost of any change of the row offset", "units", Audience::experts});
+  data_cost::add_row_prior_field(fields, p.row_prior);
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields
       .add("uniqueness", p.uniqueness, detail::range(0, 100),
@@ -130,8 +126,11 @@ std::unique_ptr<detail::Method> method() {
                      int padding) { return margins(p, format.size, padding); },
        .energy = energy,
        .approximate_tiles = true,
+       .volume = true,
+       .row_tolerance = &SemiGlobalParameters::row_tolerance,
        .backends = {On::backend<reference, make_reference>(), On::backend<cpu, make_cpu>(),
-                    On::tuned<cuda, make_cuda, cuda_tuning_space>(), On::backend<opencl, make_opencl>()}});
+                    On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
+                    On::backend<opencl, make_opencl>().without("row_tolerance").without("refit")}});
 }
 
 }  // namespace semi_global

@@ -48,7 +48,6 @@ class Opencl final : public opencl::Plan {
         images_(model_, format, {1, dealing_.per_lane + pixels_at_once()}, layout_),
         refinement_(parameters.refine, format, layout_) {
     refine::check_divisions(context().info(), model_.decision());
-    data_cost::check_one_row(model_, "opencl");
     data_cost::check_reachable(model_, format.size);
     volumes_ = {.width = format.size.width,
                 .height = format.size.height,

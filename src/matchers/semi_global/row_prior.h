@@ -3,7 +3,7 @@
 // is the sum of min_d Σ D(p, d, v) over its groups of four pixels p side by side, on every eighth row, where
 // D is the data cost of a single pixel: groups tell rows apart better than pixels do. C(p, d, v) grows by
 //
-//   row_prior·max(0, |v − v̂| − ½)
+//   2·row_prior·max(0, |v − v̂| − ½)
 //
 // rounded, where v̂ is that of the middle of p: the row offsets on both sides of v̂ cost nothing or little.
 // Images of fewer than four columns or five rows have no groups, and v̂ = 0.
@@ -20,7 +20,7 @@ class RowPrior : public rows::RowPrior {
  public:
   RowPrior(const Model& model, Size image)
       : rows::RowPrior(image, model.row_offsets / 2, model.parameters.row_prior > 0),
-        weight_(static_cast<double>(model.parameters.row_prior)) {}
+        weight_(static_cast<double>(model.row_prior())) {}
 
   static constexpr int group = 4;
   // Calls each(y) for the rows of a row of squares that count.

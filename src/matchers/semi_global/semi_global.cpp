@@ -73,7 +73,7 @@ void check_fits(const Model& model) {
 }  // namespace
 
 Model make_model(const SemiGlobalParameters& p) {
-  auto model = data_cost::model_of<Model>(p);
+  auto model = data_cost::model_of<Model>(p, p.row_tolerance);
   model.integer = true;
   model.cost_scale = p.data_weight / data_cost::per_level;
   model.volume_scale = 1;

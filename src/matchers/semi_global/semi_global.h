@@ -76,9 +76,11 @@ struct Model : data_cost::CostModel {
   int highest_pixel_cost() const {
     return static_cast<int>(cost == DataCost::volume ? volume_limit : highest_data_cost());
   }
+  // The cost of a row away from the surface, in units.
+  float row_prior() const { return 2 * parameters.row_prior; }
   // What a row offset costs at most, because it is not the one that is expected (row_prior.h).
   int highest_row_cost() const {
-    return static_cast<int>(std::ceil(parameters.row_prior * static_cast<float>(row_offsets - 1)));
+    return static_cast<int>(std::ceil(row_prior() * static_cast<float>(row_offsets - 1)));
   }
   int highest_cost() const {
     return parameters.window * parameters.window * highest_pixel_cost() + highest_row_cost();

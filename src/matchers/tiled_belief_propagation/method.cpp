@@ -99,6 +99,7 @@ std::unique_ptr<detail::Method> method() {
                      int padding) { return margins(p, format.size, padding); },
        .energy = energy,
        .approximate_tiles = true,
+       .volume = true,
        .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
                     On::tuned<cuda, make_cuda, cuda_tuning_space>()}});
 }

@@ -11,11 +11,8 @@ bool opencv_works() {
 
 int main() {
   const parallax::SynthPair pair = parallax::synthesize({});
-  parallax::Matcher matcher(parallax::preset("block", "default"), parallax::Device::parse("cpu"),
-                            {pair.size()});
-  parallax::Plane<float> disparity(pair.size());
-  parallax::Plane<std::uint8_t> status(pair.size());
-  matcher.run({pair.left_view(), pair.right_view()}, {disparity.view(), status.view()});
-  const bool is_right = parallax::evaluate(disparity.view(), pair.left_truth.view()).bad1 < 0.2;
+  const parallax::Result result =
+      parallax::match(pair.left_view(), pair.right_view(), parallax::preset("block", "default"));
+  const bool is_right = parallax::evaluate(result.disparity.view(), pair.left_truth.view()).bad1 < 0.2;
   return is_right && opencv_works() ? 0 : 1;
 }
