@@ -44,9 +44,8 @@ int papers_command(const Arguments& arguments) {
   options.add("--csv FILE", request.csv, "Also write the results to this file");
   options.add("--markdown FILE", request.markdown, "Also write the tables to this file");
   options.add("--plots DIR", request.plots, "Write plots of the speed-ups to this folder (SVG)");
-  // 'parallax bench' passes it on.
-  options.add_choice<std::string>("--suite", suite, {{"papers", "papers"}}, "This suite");
-  options.hide({"--suite"});
+  options.add_choice<std::string>("--suite", suite, {{"papers", "papers"}},
+                                  "This suite, as `parallax bench` takes it");
   options.read(arguments);
   if (const char* folder = std::getenv("PARALLAX_DATA"); folder != nullptr && !options.given("--data"))
     data = folder;

@@ -246,7 +246,7 @@ TEST(RefitTest, MatcherRefitsBeforeItFills) {
   parameters.refine.speckle_size = 9;
   for (const SubPixel sub_pixel : {SubPixel::none, SubPixel::parabola}) {
     parameters.sub_pixel = sub_pixel;
-    Result expected = match(parameters, cpu(1), views_with_masks(pair));
+    test::Result expected = match(parameters, cpu(1), views_with_masks(pair));
     refit(expected.disparity.view(), views_with_masks(pair), 5);
     fill_row(expected.map());
     BlockParameters all = parameters;
