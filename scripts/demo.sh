@@ -13,11 +13,11 @@ scripts/install-packages.sh "${demo_packages[@]}"
 aloe=$out/aloe
 scripts/fetch-aloe.sh "$aloe" &
 fetching=$!
-# Builds what this pair needs: one method, for the vector instructions and the GPU of this machine.
+# Builds what this pair needs: one method and a few commands, for the vector instructions and the GPU of this machine.
 cuda=OFF
 if ldconfig -p | grep -q libcuda.so.1; then cuda=ON; fi
 cmake --preset release -B build/demo -DPARALLAX_VECTORS=native -DPARALLAX_METHODS=bp -DPARALLAX_CUDA=$cuda \
-  -DPARALLAX_OPENCL=OFF -DPARALLAX_VIEW=OFF -DPARALLAX_JOBS=OFF >/dev/null
+  -DPARALLAX_OPENCL=OFF -DPARALLAX_VIEW=OFF "-DPARALLAX_COMMANDS=match;eval;synth;devices" >/dev/null
 cmake --build build/demo -j "$(nproc)"
 parallax=build/demo/parallax
 
@@ -43,4 +43,4 @@ echo
 "$parallax" eval "$out/disparity.pfm" "${truth[@]}"
 echo
 echo "Results in $out: disparity.pfm (data), disparity.png (picture), points.ply (for MeshLab or CloudCompare)"
-echo "This build has the method bp alone. For all methods and devices: cmake --preset release && cmake --build --preset release"
+echo "This build has the method bp and a few commands. For everything: cmake --preset release && cmake --build --preset release"

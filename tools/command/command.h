@@ -41,6 +41,8 @@ inline int worse(int status, int other) {
 int run_program(int count, char** values, int (*command)(const Arguments& arguments));
 
 int match_command(const Arguments& arguments);
+// 'parallax match --plan': matches tiles of an existing plan.
+int match_planned_tiles(const Arguments& arguments);
 int batch_command(const Arguments& arguments);
 int check_command(const Arguments& arguments);
 int flow_command(const Arguments& arguments);

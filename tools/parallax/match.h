@@ -20,7 +20,5 @@ struct MatchOptions {
 // \throws UsageError, HelpRequest, Error (argument)
 MatchOptions parse_match(const Arguments& arguments);
 
-// 'parallax match --plan': matches tiles of an existing plan. Returns the exit status.
-int match_planned_tiles(const Arguments& arguments);
 
 }  // namespace parallax::tool
