@@ -86,6 +86,16 @@ void check_problem(const Problem& problem, const Device& device, std::mt19937& r
   }
 }
 
+// A device refuses what it lacks.
+bool is_available(const MatcherParameters& parameters, const Device& device) {
+  try {
+    detail::find_backend(parameters, device);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 class TuningConformance : public testing::TestWithParam<DeviceKind> {};
 
 void check_cases(const std::string& method, DeviceKind kind, unsigned cases) {
@@ -98,6 +108,7 @@ void check_cases(const std::string& method, DeviceKind kind, unsigned cases) {
     device.threads = static_cast<int>(seed % 3);
     MatcherParameters parameters = one.parameters();
     if (kind == DeviceKind::opencl) parameters.refine().refit = 0;  // refused
+    if (!is_available(parameters, device)) continue;
     check_problem({parameters, one.pair(), one.description()}, device, random, compiles ? 3 : 6, tried);
   }
   const Backend& backend = detail::find_backend(preset(method, "default"), device);

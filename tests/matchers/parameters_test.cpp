@@ -323,7 +323,7 @@ TEST(ParametersTest, EachTellsWhereItWorks) {
     EXPECT_EQ(describe_parameter(method, "refit").devices, in_this_build({reference, cpu, cuda}));
     EXPECT_EQ(describe_parameter(method, "sub_pixel").devices, in_this_build({reference, cpu, cuda, opencl}));
   }
-  EXPECT_EQ(describe_parameter("bp", "align_rows").devices, in_this_build({reference, cpu}));
+  EXPECT_EQ(describe_parameter("bp", "align_rows").devices, in_this_build({reference, cpu, cuda, opencl}));
   const ParameterInfo arithmetic = describe_parameter("bp", "arithmetic");
   EXPECT_EQ(arithmetic.devices, in_this_build({reference, cpu, cuda, opencl}));
   ASSERT_EQ(arithmetic.choices[1], "fixed16");
@@ -353,7 +353,6 @@ TEST(ParametersTest, WhatADeviceLacksIsRefusedByName) {
   };
   expect_lacking("row_tolerance", "2", "row_tolerance is not available on device opencl: choose device cpu");
   expect_lacking("refit", "5", "refit is not available on device opencl: choose device cpu");
-  expect_lacking("align_rows", "true", "align_rows is not available on device opencl: choose device cpu");
   expect_lacking(
       "arithmetic", "float32",
       "arithmetic float32 is not available on device opencl: choose fixed8 or fixed16, or device cpu");

@@ -53,10 +53,9 @@ TEST_F(TuneCommand, ListsWhatThereIsToConfigure) {
   EXPECT_TRUE(contains(outcome.out, "    2, 4, 8, 16\n")) << outcome.out;
   EXPECT_EQ(json::parse(contents(folder_ / "list.json")).at("tunables")[0].at("name"), "bands_per_thread");
   // Listing works without the device.
-  const Outcome gpu = tune("--list --method block --device cuda");
+  const Outcome gpu = tune("--list --method motion --device cuda");
   EXPECT_EQ(gpu.status, 0) << gpu.err;
-  EXPECT_TRUE(contains(gpu.out, "never searched; --configure also takes automatic, global-memory"))
-      << gpu.out;
+  EXPECT_TRUE(contains(gpu.out, "never searched; --configure also takes ")) << gpu.out;
   expect_refusal("tune --list --show", 2, {"--list, --show"});
   expect_refusal("tune --configure rows=2" + std::string(quickly) + "--method block --device cpu", 2,
                  {"rows", "bands_per_thread"}, here);

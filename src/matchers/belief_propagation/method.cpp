@@ -124,7 +124,6 @@ std::unique_ptr<detail::Method> method() {
                     On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
                     On::backend<opencl, make_opencl>()
                         .without("arithmetic", {"float32", "float16", "bfloat16"})
-                        .without("align_rows")
                         .without("row_tolerance")
                         .without("refit")}});
 }
