@@ -20,5 +20,4 @@ struct MatchOptions {
 // \throws UsageError, HelpRequest, Error (argument)
 MatchOptions parse_match(const Arguments& arguments);
 
-
 }  // namespace parallax::tool
