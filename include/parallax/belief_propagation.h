@@ -26,8 +26,8 @@ namespace parallax {
 ///
 /// Presets of the method "bp":
 /// - `default`: the best mean error on the Middlebury pairs of docs/reference/belief_propagation.md;
-/// - `accurate`: the same with `align_rows` and a weighted median of 7: fewer errors, in about twice the time; not in
-///   tiles;
+/// - `accurate`: the same with `align_rows` and a weighted median of 7: fewer errors, in about twice the
+///   time; not in tiles;
 /// - `grauer-gray-2010`: Grauer-Gray & Cavazos 2010: 15 labels for tsukuba, 10 iterations, σ 1;
 /// - `grauer-gray-2019`: Grauer-Gray 2019: 7 iterations, no smoothing.
 /// The published presets give integer labels, without sub-pixel interpolation or refinement.
@@ -67,8 +67,8 @@ struct BeliefPropagationParameters {
 
   /// Finds by how many rows, a fraction that varies smoothly, the right image is lower than the left one, from a
   /// first match; and if that is not negligible, matches again with the right image moved. For pairs that are
-  /// not perfectly rectified. The image is moved in the memory of the host, so run() works on every device, and enqueue() is
-  /// refused. Not in tiles, and not with DataCost::volume.
+  /// not perfectly rectified. The image is moved in the memory of the host, so run() works on every device,
+  /// and enqueue() is refused. Not in tiles, and not with DataCost::volume.
   bool align_rows = false;
 
   /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is then

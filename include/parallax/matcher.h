@@ -88,8 +88,9 @@ class Matcher {
   void run(const StereoPair& pair, const DisparityMap& map);
 
   /// Begins to match one pair, and on a GPU returns while it is being matched; other devices match it at once. Waits
-  /// first while PlanOptions::pairs_in_flight pairs are being matched, so pairs are done in the order in which they were
-  /// started. The pair and the map must stay alive, and the map must not be read, until wait() has returned.
+  /// first while PlanOptions::pairs_in_flight pairs are being matched, so pairs are done in the order in
+  /// which they were started. The pair and the map must stay alive, and the map must not be read, until
+  /// wait() has returned.
   /// \throws Error as run() does; also for the pair that it waited for.
   void start(const StereoPair& pair, const DisparityMap& map);
 
@@ -101,10 +102,10 @@ class Matcher {
   /// Matches one pair in the memory of the GPU for which this matcher is planned: every pointer of `pair` and
   /// `map` is an address there. Enqueues all work on `stream`, a CUstream or cudaStream_t of that GPU's
   /// primary context (null = its default stream), and neither waits nor allocates. Up to
-  /// PlanOptions::pairs_in_flight pairs on different streams are matched at once; more wait on the GPU. Until the
-  /// work is done, the pair, the map and this matcher must stay alive. If the stream is capturing a graph, the work
-  /// becomes part of the graph, which takes some memory, and which must not run while this matcher matches other
-  /// pairs.
+  /// PlanOptions::pairs_in_flight pairs on different streams are matched at once; more wait on the GPU.
+  /// Until the work is done, the pair, the map and this matcher must stay alive. If the stream is capturing a
+  /// graph, the work becomes part of the graph, which takes some memory, and which must not run while this
+  /// matcher matches other pairs.
   /// \throws Error as run() does, and (device) when the matcher is not planned for a GPU.
   void enqueue(const StereoPair& pair, const DisparityMap& map, void* stream);
 

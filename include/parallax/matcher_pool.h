@@ -18,8 +18,8 @@ namespace parallax {
 /// How a MatcherPool uses its devices: the options of all its plans together, and how many pairs are in work.
 struct PoolOptions {
   /// Most memory that the matchers of one device may take, host and GPU together, in bytes. 0 = each matcher has the
-  /// limit that PlanOptions::max_memory_bytes = 0 stands for, and matchers that are only kept for later are dropped when
-  /// all take more than half of whole_memory().
+  /// limit that PlanOptions::max_memory_bytes = 0 stands for, and matchers that are only kept for later are
+  /// dropped when all take more than half of whole_memory().
   std::size_t max_memory_bytes = 0;
   /// Pairs that are matched at once on each GPU, 0…64; 0 = chosen by the size of the images. Other devices match one
   /// pair at a time.

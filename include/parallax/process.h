@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Settings of the whole process. All others belong to a matcher: its parameters, PlanOptions, Device::threads.
+/// Settings of the whole process. All others belong to a matcher: its parameters, PlanOptions,
+/// Device::threads.
 ///
 /// None of these changes a result. They may be called from any thread, but not while another one plans or
 /// runs a matcher.

@@ -68,7 +68,7 @@ class Chessboard:
         steps = [(1, 1), (1, 0), (0, 1)] + ([] if found else [(0, -1), (-1, 0), (-1, -1)])
         sizes = [(columns + x, rows + y) for x, y in steps if min(columns + x, rows + y) >= 3]
         counts = {size: sum(_shows_chessboard(image, size) for image in images) for size in sizes}
-        # Of equals, the first one, a larger board, because part of it can be found as a smaller one.
+        # The first of equal boards, which is the larger one: part of it can be found as a smaller one.
         best = max(counts, key=lambda size: counts[size])
         if counts[best]:
             return f"one of {best[0]}x{best[1]} inner corners is there: count those of the board"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles the kernels of all kinds of plans with NVIDIA's compiler, which needs no GPU: each for one of the
-// supported architectures, because it is slow. The report on registers and spills in docs/measurements/kernels.md covers
-// all of them:
+// supported architectures, because it is slow. The report on registers and spills in
+// docs/measurements/kernels.md covers all of them:
 //
 //   LD_LIBRARY_PATH=BUILD/emulated_gpu PARALLAX_UPDATE_DOCS=1 test_devices
 //   --gtest_filter='*KernelReportTest*'

@@ -344,7 +344,7 @@ TEST(ParametersTest, DeclarationsOfWhatIsLackingAreSpelledCorrectly) {
 }
 
 TEST(ParametersTest, WhatADeviceLacksIsRefusedByName) {
-  if (in_this_build({DeviceKind::opencl}).empty()) GTEST_SKIP();
+  if (in_this_build({DeviceKind::opencl}).empty()) GTEST_SKIP() << "this build has no device opencl";
   const auto expect_lacking = [](const char* name, const char* value, const char* message) {
     MatcherParameters parameters = preset("bp", "default");
     set_parameter(parameters, name, value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Precompiled for files with inner loops where there is a single vector target: Highway's headers, which take longer to read
-// than most of these files. Including <hwy/foreach_target.h> again has no effect.
+// Precompiled for files with inner loops where there is a single vector target: Highway's headers, which
+// take longer to read than most of these files. Including <hwy/foreach_target.h> again has no effect.
 #pragma once
 
 #include <algorithm>
