@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sets parallax_vectors, the definitions that select the library's vector instructions, and parallax_all_vectors, the
 # definitions for all of them.
-set(PARALLAX_VECTORS all CACHE STRING "Vector instructions to compile for: all, narrowest, native (for this machine alone) or both (the narrowest, and the widest of this machine)")
-set_property(CACHE PARALLAX_VECTORS PROPERTY STRINGS all narrowest native both)
+set(PARALLAX_VECTORS all CACHE STRING "Vector instructions to compile for: all, native (for this machine alone) or both (the narrowest, and the widest of this machine)")
+set_property(CACHE PARALLAX_VECTORS PROPERTY STRINGS all native both)
 
 # Scalable vectors cannot be kept in arrays, which the median does; such machines run their fixed-width targets.
 set(unused_vectors HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128 HWY_RVV)
@@ -41,8 +41,6 @@ endfunction()
 parallax_vectors_without(parallax_all_vectors ${unused_vectors})
 if(PARALLAX_VECTORS STREQUAL "all")
   set(parallax_vectors ${parallax_all_vectors})
-elseif(PARALLAX_VECTORS STREQUAL "narrowest")
-  parallax_vectors_without(parallax_vectors ${unused_vectors} ${wider_vectors})
 elseif(PARALLAX_VECTORS STREQUAL "native")
   parallax_find_widest_vectors()
   set(parallax_vectors ${parallax_all_vectors})
@@ -54,5 +52,5 @@ elseif(PARALLAX_VECTORS STREQUAL "both")
   list(REMOVE_ITEM wider_vectors "${PARALLAX_WIDEST_VECTORS}")
   parallax_vectors_without(parallax_vectors ${unused_vectors} ${wider_vectors})
 else()
-  message(FATAL_ERROR "PARALLAX_VECTORS is ${PARALLAX_VECTORS}: set it to all, narrowest, native or both")
+  message(FATAL_ERROR "PARALLAX_VECTORS is ${PARALLAX_VECTORS}: set it to all, native or both")
 endif()
