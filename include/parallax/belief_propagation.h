@@ -72,8 +72,8 @@ struct BeliefPropagationParameters {
   bool align_rows = false;
 
   /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is then
-  /// a disparity and a row offset (DisparityMap::row_offset). Only on reference and cpu, and neither with
-  /// `align_rows` or refit, nor with DataCost::volume.
+  /// a disparity and a row offset (DisparityMap::row_offset). Only on reference and cpu, and not with
+  /// `align_rows`, refit or DataCost::volume.
   int row_tolerance = 0;
   /// Neighbours whose row offsets differ by k cost row_weight·k more, and T at most in all, whatever the edges;
   /// 0…1024.

@@ -27,6 +27,12 @@ void add_cost_fields(detail::Fields& fields, Parameters& p, detail::Names<DataCo
            {"Sigma in pixels of the Gaussian blur of both images; 0 = none", "pixels"});
 }
 
+inline void add_align_rows_field(detail::Fields& fields, bool& align_rows) {
+  fields.add("align_rows", align_rows,
+             {"Match twice, the second time with the right image moved by the fractions of rows that a first "
+              "match shows: for pairs that are not perfectly rectified"});
+}
+
 // Adds row_tolerance: matches are searched in as many rows above and below.
 inline void add_row_tolerance_field(detail::Fields& fields, int& row_tolerance) {
   fields.add("row_tolerance", row_tolerance, detail::range(0, most_row_tolerance),
@@ -42,19 +48,24 @@ inline void add_row_prior_field(detail::Fields& fields, float& row_prior) {
               "", detail::Audience::experts});
 }
 
-// \throws Error (argument) for a step that has no meaning across rows
+// \throws Error (argument) for parameters that exclude row_tolerance
 template <class Parameters>
-void check_refinement_across_rows(const Parameters& p) {
-  if (p.row_tolerance > 0 && p.refine.refit > 0)
+void check_row_tolerance(const Parameters& p) {
+  if (p.row_tolerance == 0) return;
+  if (p.align_rows) refuse("align_rows", "true", "false with row_tolerance, which finds other row offsets");
+  if (p.refine.refit > 0)
     refuse("refit", p.refine.refit, "0 with row_tolerance: fractions are fitted in one row");
 }
 
-// \throws Error (argument) for parameters that have no meaning across rows
+// \throws Error (argument) for parameters that need rows of the images with a volume of data costs
 template <class Parameters>
-void check_row_tolerance(const Parameters& p) {
-  if (p.row_tolerance > 0 && p.cost == DataCost::volume)
-    refuse("row_tolerance", p.row_tolerance, "0 with cost volume, which has no rows but the pixel's own");
-  check_refinement_across_rows(p);
+void check_rows_of_volume(const Parameters& p) {
+  if (p.cost != DataCost::volume) return;
+  if (p.align_rows)
+    refuse("align_rows", "true", "false, or another cost than volume, which the caller has computed");
+  if constexpr (requires { p.row_tolerance; })
+    if (p.row_tolerance > 0)
+      refuse("row_tolerance", p.row_tolerance, "0 with cost volume, which has no rows but the pixel's own");
 }
 
 }  // namespace parallax::data_cost

@@ -15,7 +15,6 @@
 #include "core/checks.h"
 #include "core/fields.h"
 #include "matchers/registry.h"
-#include "rows/aligned_plan.h"
 
 namespace parallax::detail {
 
@@ -39,6 +38,7 @@ struct Declaration {
   bool two_axes = false;                     // labels are columns and rows
   bool Parameters::*full_row = nullptr;      // the field that selects full rows
   int Parameters::*row_tolerance = nullptr;  // the field of rows searched above and below
+  bool Parameters::*align_rows = nullptr;    // the field of a second match with aligned rows
   std::vector<Backend> backends;
 };
 
@@ -62,6 +62,7 @@ class Method {
   virtual Capabilities capabilities() const = 0;
   virtual bool searches_full_rows(const MatcherParameters& parameters) const = 0;
   virtual bool searches_rows(const MatcherParameters& parameters) const = 0;
+  virtual bool aligns_rows(const MatcherParameters& parameters) const = 0;
 
  protected:
   Method(std::string name, std::vector<Backend> backends);
@@ -119,6 +120,9 @@ class DeclaredMethod final : public Method {
     const auto tolerance = declared_.row_tolerance;
     return declared_.two_axes || (tolerance != nullptr && parameters.get_if<Parameters>()->*tolerance > 0);
   }
+  bool aligns_rows(const MatcherParameters& parameters) const override {
+    return declared_.align_rows != nullptr && parameters.get_if<Parameters>()->*declared_.align_rows;
+  }
 
  private:
   Declaration<Parameters> declared_;
@@ -142,24 +146,12 @@ struct Backends {
                                           const Configuration&);
   using Space = TuningSpace(const Parameters&, const Device&, const ImageFormat&);
 
-  // The plan itself, or, where the parameters align rows, one around it.
-  static std::unique_ptr<Plan> with_aligned_rows(std::unique_ptr<Plan> plan, const Parameters& parameters,
-                                                 const Device& device, const ImageFormat& format) {
-    if constexpr (requires { parameters.align_rows; })
-      if (parameters.align_rows)
-        return rows::with_aligned_rows(std::move(plan), format,
-                                       device.kind == DeviceKind::reference ? 1 : device.threads);
-    return plan;
-  }
-
   template <DeviceKind device, Make* make>
   static Backend backend() {
     if constexpr (!is_in_build(device)) return {device};
-    return {device, [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format,
-                       const Configuration&) {
-              const Parameters& own = *parameters.get_if<Parameters>();
-              return with_aligned_rows(make(own, where, format), own, where, format);
-            }};
+    return {device,
+            [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format,
+               const Configuration&) { return make(*parameters.get_if<Parameters>(), where, format); }};
   }
 
   template <DeviceKind device, MakeTuned* make, Space* space>
@@ -170,8 +162,7 @@ struct Backends {
       return {device,
               [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format,
                  const Configuration& configuration) {
-                const Parameters& own = *parameters.get_if<Parameters>();
-                return with_aligned_rows(make(own, where, format, configuration), own, where, format);
+                return make(*parameters.get_if<Parameters>(), where, format, configuration);
               },
               [](const MatcherParameters& parameters, const Device& where, const ImageFormat& format) {
                 return space(*parameters.get_if<Parameters>(), where, format);

@@ -3,6 +3,8 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "matchers/method.h"
+#include "rows/aligned_plan.h"
 
 namespace parallax::detail {
 namespace {
@@ -39,7 +41,11 @@ std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Devic
                                 const ImageFormat& format, const Configuration& configuration) {
   const DefaultFloatingPoint environment;
   check_request(parameters, device, format);
-  return find_backend(parameters, device).make(parameters, device, format, configuration);
+  std::unique_ptr<Plan> plan =
+      find_backend(parameters, device).make(parameters, device, format, configuration);
+  if (!method_of(parameters).aligns_rows(parameters)) return plan;
+  return rows::with_aligned_rows(std::move(plan), format,
+                                 device.kind == DeviceKind::reference ? 1 : device.threads);
 }
 
 }  // namespace parallax::detail

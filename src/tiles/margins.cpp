@@ -23,7 +23,12 @@ Margins margins(const MatcherParameters& parameters, const ImageFormat& format, 
   check_range("padding", padding, 0, 1'000'000);
   parameters.validate();
   check_steps(parameters.refine());
-  return detail::method_of(parameters).margins(parameters, format, padding);
+  const detail::Method& method = detail::method_of(parameters);
+  if (method.aligns_rows(parameters))
+    throw Error(
+        ErrorCategory::argument,
+        "align_rows is not available in tiles, because it looks at the whole image: match without it");
+  return method.margins(parameters, format, padding);
 }
 
 namespace tiles {

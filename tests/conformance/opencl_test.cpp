@@ -206,7 +206,7 @@ TEST_P(OpenclBeliefPropagationConformance, EqualsTheReference) {
 INSTANTIATE_TEST_SUITE_P(Seeds, OpenclBeliefPropagationConformance, testing::Range(0u, sanitized ? 2u : 7u));
 
 // The rows are moved on the host.
-TEST(OpenclBeliefPropagationTest, AlignedRowsEqualTheReference) {
+TEST(OpenclAlignmentTest, AlignedRowsEqualTheReference) {
   PARALLAX_NEEDS_OPENCL();
   for (unsigned seed = 0; seed < 4; ++seed) {
     const MisalignedCase misaligned(seed);
@@ -215,6 +215,9 @@ TEST(OpenclBeliefPropagationTest, AlignedRowsEqualTheReference) {
     parameters.arithmetic = Arithmetic::fixed8;
     expect_conformance(parameters, misaligned.images.pair(), true, misaligned.description);
   }
+  const MisalignedCase misaligned(0);
+  for (const char* method : {"block", "census", "sgm"})
+    expect_conformance(misaligned.parameters_of(method), misaligned.images.pair(), true, method);
 }
 
 class OpenclCandidateConformance : public OpenclConformance {};

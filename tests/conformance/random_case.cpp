@@ -22,6 +22,9 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"min_confidence", {"0", "0", "0.02", "0.3", "1"}},
       {"data_truncation", {"0", "0", "1", "3.7", "15", "40", "100", "256"}},
       {"smoothing", {"0", "0", "0.6", "2.5"}},
+      // Has tests of its own, with pairs whose rows are not aligned.
+      {"align_rows", {"false"}},
+      {"bp.align_rows", {"false", "true"}},
       {"row_tolerance", {"0", "0", "0", "1", "2", "1..5", "16"}},
       {"left_right_tolerance", {"0", "0.5", "0.6", "1", "1.5", "2"}},
       {"speckle_size", {"0", "0", "5", "1..30"}},
@@ -256,6 +259,14 @@ MisalignedCase::MisalignedCase(unsigned seed) {
   images = RandomPair(random, {{112, 76}, left.format.depth}, left.channels, 0);
   images.make_misaligned(parameters.min_disparity + 3);
   description = "misaligned, from " + random_case.description();
+}
+
+MatcherParameters MisalignedCase::parameters_of(const std::string& method) const {
+  MatcherParameters others = preset(method, "default");
+  set_parameter(others, "align_rows", "true");
+  others.min_disparity() = parameters.min_disparity;
+  others.disparities() = parameters.disparities;
+  return others;
 }
 
 }  // namespace parallax::test

@@ -157,6 +157,9 @@ BeliefPropagationParameters with_candidates(const RandomCase& random_case, unsig
 struct MisalignedCase {
   explicit MisalignedCase(unsigned seed);
 
+  // The default parameters of another method, with align_rows, for the same images.
+  MatcherParameters parameters_of(const std::string& method) const;
+
   BeliefPropagationParameters parameters;
   RandomPair images;
   std::string description;

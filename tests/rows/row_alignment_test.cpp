@@ -118,6 +118,19 @@ double errors(const Result& result) {
   return 100.0 * wrong / all;
 }
 
+// The mean error in pixels of disparity, of the pixels that have one, except those of the border.
+double mean_error(const Result& result) {
+  double sum = 0;
+  int pixels = 0;
+  for (int y = 5; y < size.height - 5; ++y)
+    for (int x = 20; x < size.width - 5; ++x)
+      if (const double found = static_cast<double>(result.disparity.at(x, y)); std::isfinite(found)) {
+        sum += std::abs(found - disparity(x, y));
+        ++pixels;
+      }
+  return sum / pixels;
+}
+
 // A RowAlignment with its memory.
 struct Alignment : RowAlignment {
   explicit Alignment(const StereoPair& pair) : RowAlignment(pair.left.format) {
@@ -173,6 +186,49 @@ TEST(RowAlignmentTest, MatchesACrookedPairLikeAStraightOne) {
     EXPECT_LT(with, best + 1);
   }
 }
+
+MatcherParameters parameters_of(const std::string& method, bool align_rows) {
+  MatcherParameters parameters = preset(method, "default");
+  set_parameter(parameters, "align_rows", align_rows ? "true" : "false");
+  parameters.disparities() = 16;
+  return parameters;
+}
+
+class AlignedMethod : public testing::TestWithParam<const char*> {};
+
+TEST_P(AlignedMethod, MatchesACrookedPairLikeAStraightOne) {
+  const Pair straight(none, BitDepth::bits8), pair(crooked, BitDepth::bits8);
+  const double best = mean_error(match(parameters_of(GetParam(), false), cpu(2), straight.views()));
+  const double without = mean_error(match(parameters_of(GetParam(), false), cpu(2), pair.views()));
+  const Result with = match(parameters_of(GetParam(), true), cpu(2), pair.views());
+  EXPECT_GT(without, 1.2 * best);
+  EXPECT_LT(mean_error(with), best + 0.5 * (without - best));
+  EXPECT_TRUE(same_bytes(match(parameters_of(GetParam(), true), reference, pair.views()), with));
+}
+
+TEST_P(AlignedMethod, RefusesWhatItCannotDo) {
+  expect_refused(
+      [] {
+        plan_tiles(parameters_of(GetParam(), true), cpu(1), {{400, 300}}, {});
+      },
+      "align_rows is not available in tiles");
+  MatcherParameters parameters = parameters_of(GetParam(), true);
+  if (GetParam() != std::string("tiled-bp")) {
+    set_parameter(parameters, "row_tolerance", "1");
+    expect_refused([&] { parameters.validate(); }, "align_rows is true: choose false with row_tolerance");
+    set_parameter(parameters, "row_tolerance", "0");
+  }
+  const ParameterInfo cost = describe_parameter(GetParam(), "cost");
+  if (std::count(cost.choices.begin(), cost.choices.end(), "volume") == 0) return;
+  set_parameter(parameters, "cost", "volume");
+  expect_refused([&] { parameters.validate(); },
+                 "align_rows is true: choose false, or another cost than volume");
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, AlignedMethod, testing::Values("block", "census", "bp", "sgm", "tiled-bp"),
+                         [](const auto& info) {
+                           return info.param == std::string("tiled-bp") ? "tiled_bp" : info.param;
+                         });
 
 TEST(RowAlignmentTest, LeavesAStraightPairAsItIs) {
   const Pair pair(none, BitDepth::bits8);
@@ -298,17 +354,6 @@ TEST(RowAlignmentTest, MeasuresInsideOfTheImage) {
       Alignment(pair.views()).find(pair.views(), map.map(), Workers(1));
     }
   }
-}
-
-TEST(RowAlignmentTest, RefusesWhatItCannotDo) {
-  BeliefPropagationParameters volume = parameters(true);
-  volume.cost = DataCost::volume;
-  expect_refused([&] { volume.validate(); }, "align_rows is true: choose false, or another cost than volume");
-  expect_refused(
-      [] {
-        plan_tiles(parameters(true), cpu(1), {{400, 300}}, {});
-      },
-      "align_rows is not available in tiles");
 }
 
 }  // namespace

@@ -110,10 +110,6 @@ std::string variant(const BeliefPropagationParameters& parameters) {
 // levels, with the same checkerboard colours; and at multiples of the tiles that have candidates. In floats,
 // the outermost pixels of a tile get no disparity.
 Margins margins(const BeliefPropagationParameters& parameters, Size size, int padding) {
-  if (parameters.align_rows)
-    throw Error(
-        ErrorCategory::argument,
-        "align_rows is not available in tiles, because it looks at the whole image: match without it");
   const Model model = make_model(parameters);
   Margins margins =
       data_cost::margins(model, size, parameters.refine.left_right_check, padding + (model.integer ? 0 : 1));

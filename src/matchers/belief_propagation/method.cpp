@@ -40,9 +40,7 @@ Fields fields(BeliefPropagationParameters& p) {
                               {"birchfield-tomasi", DataCost::birchfield_tomasi},
                               {"volume", DataCost::volume}},
                              "", 1000);
-  fields.add("align_rows", p.align_rows,
-             {"Match twice, the second time with the right image moved by the fractions of rows that a first "
-              "match shows: for pairs that are not perfectly rectified"});
+  data_cost::add_align_rows_field(fields, p.align_rows);
   data_cost::add_row_tolerance_field(fields, p.row_tolerance);
   fields.add("row_weight", p.row_weight, detail::range(0, 1024),
              {"Cost of a change of the row offset by one", "labels", Audience::experts});
@@ -119,7 +117,7 @@ std::unique_ptr<detail::Method> method() {
        .approximate_tiles = true,
        .volume = true,
        .row_tolerance = &BeliefPropagationParameters::row_tolerance,
-       // Rows are aligned on the processor, between two matches.
+       .align_rows = &BeliefPropagationParameters::align_rows,
        .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
                     On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
                     On::backend<opencl, make_opencl>()
@@ -136,10 +134,7 @@ void BeliefPropagationParameters::validate() const {
   BeliefPropagationParameters copy = *this;
   belief_propagation::fields(copy).check();
   belief_propagation::make_model(*this);
-  if (align_rows && cost == DataCost::volume)
-    refuse("align_rows", "true", "false, or another cost than volume, which the caller has computed");
-  if (align_rows && row_tolerance > 0)
-    refuse("align_rows", "true", "false with row_tolerance, which finds other row offsets");
+  data_cost::check_rows_of_volume(*this);
   data_cost::check_row_tolerance(*this);
 }
 

@@ -38,6 +38,7 @@ Fields fields(CensusParameters& p) {
       .add("uniqueness", p.uniqueness, detail::range(0, 100),
            {"Reject pixels whose second-best cost is within this percentage of the best; 0 = none",
             "per cent"});
+  data_cost::add_align_rows_field(fields, p.align_rows);
   data_cost::add_row_tolerance_field(fields, p.row_tolerance);
   data_cost::add_row_prior_field(fields, p.row_prior);
   refine::add_sub_pixel_field(fields, p.sub_pixel);
@@ -96,6 +97,7 @@ std::unique_ptr<detail::Method> method() {
        .margins = [](const CensusParameters& p, const ImageFormat& format,
                      int) { return margins(p, format.size); },
        .row_tolerance = &CensusParameters::row_tolerance,
+       .align_rows = &CensusParameters::align_rows,
        .backends = {
            On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
            On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
@@ -107,7 +109,7 @@ std::unique_ptr<detail::Method> method() {
 void CensusParameters::validate() const {
   CensusParameters copy = *this;
   census::fields(copy).check();
-  data_cost::check_refinement_across_rows(*this);
+  data_cost::check_row_tolerance(*this);
 }
 
 }  // namespace parallax

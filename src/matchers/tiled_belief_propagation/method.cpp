@@ -46,6 +46,7 @@ Fields fields(TiledBeliefPropagationParameters& p) {
                              "units", highest_truncation);
   fields.add("frame", p.frame, detail::range(0, 1'000'000),
              {"Width of the border without data costs, in pixels", "pixels", Audience::experts});
+  data_cost::add_align_rows_field(fields, p.align_rows);
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields.add("min_confidence", p.min_confidence, detail::range(0, 1),
              {"Reject pixels of lower confidence (0 to 1); 0 = none"});
@@ -100,6 +101,7 @@ std::unique_ptr<detail::Method> method() {
        .energy = energy,
        .approximate_tiles = true,
        .volume = true,
+       .align_rows = &TiledBeliefPropagationParameters::align_rows,
        .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
                     On::tuned<cuda, make_cuda, cuda_tuning_space>()}});
 }
@@ -110,6 +112,7 @@ void TiledBeliefPropagationParameters::validate() const {
   TiledBeliefPropagationParameters copy = *this;
   tiled_belief_propagation::fields(copy).check();
   tiled_belief_propagation::make_model(*this);
+  data_cost::check_rows_of_volume(*this);
 }
 
 }  // namespace parallax
