@@ -3,7 +3,7 @@
 `pip install .` needs no network.
 
 The wheel has libparallax and the two libraries that it loads, so it runs where they are not installed. With
-PARALLAX_LIBRARY, the path of a built libparallax.so, nothing is compiled.
+PARALLAX_LIBRARY, the path of a built libparallax.so, nothing is compiled. CMAKE_ARGS has more options for CMake.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import hashlib
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -85,6 +86,7 @@ def _compiled(folder: Path) -> Path:
         "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON",
         "-DCMAKE_INSTALL_RPATH=$ORIGIN",
         *(["-GNinja"] if shutil.which("ninja") else []),
+        *shlex.split(os.environ.get("CMAKE_ARGS", "")),
     )
     _run("cmake", "--build", str(folder), "--target", "parallax", "--parallel", str(os.cpu_count() or 1))
     return folder / "src" / "libparallax.so"

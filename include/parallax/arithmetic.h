@@ -12,8 +12,9 @@ enum class Arithmetic {
   fixed8,
   /// The same in 16 bits, with messages of at most 4095 units, where 31 steps are too coarse.
   fixed16,
-  /// Single precision. In the method "bp" this is the published algorithm: the mean of each message is subtracted from
-  /// it, and the outermost pixels keep the messages of the coarser level and get no disparity.
+  /// Single precision. In the method "bp" this is the published algorithm: the mean of each message is
+  /// subtracted from it, and the outermost pixels keep the messages of the coarser level and get no
+  /// disparity.
   float32,
   float16,   ///< float32 with messages and costs stored in IEEE half precision
   bfloat16,  ///< float32 with messages and costs stored in bfloat16

@@ -44,10 +44,10 @@ struct BeliefPropagationParameters {
   int finest_iterations = 3;
   /// The same in the right match of the left-right check; 0 = as in the left match; 0…1000.
   int right_finest_iterations = 2;
-  /// The number of finest levels on which a tile of 8×8 pixels considers only candidate labels: those that the
-  /// pixels of the next coarser level, under the tile or next to it, believe most, and labels near them; 0…2,
-  /// 0 = all levels consider all labels. Candidates need fixed8, DataCost::census, and data costs of
-  /// at most T; otherwise all labels are considered.
+  /// The number of finest levels on which a tile of 8×8 pixels considers only candidate labels: those that
+  /// the pixels of the next coarser level, under the tile or next to it, believe most, and labels near them;
+  /// 0…2, 0 = all levels consider all labels. Candidates need fixed8, DataCost::census, and data costs of at
+  /// most T; otherwise all labels are considered.
   int candidate_levels = 2;
   int candidate_slack = 1;  ///< labels on either side of a believed one that are candidates, too; 0…1024
   int candidate_ranges = 4;  ///< ranges of candidates of a tile, at most; the nearest of more are joined; 1…4
@@ -65,18 +65,18 @@ struct BeliefPropagationParameters {
   std::optional<float> outside_cost = 1.6f;
   float smoothing = 0;  ///< σ of the Gaussian that first smooths both images, in pixels; 0 = none; 0…30
 
-  /// Finds by how many rows, a fraction that varies smoothly, the right image is lower than the left one, from a
-  /// first match; and if that is not negligible, matches again with the right image moved. For pairs that are
-  /// not perfectly rectified. The image is moved in the memory of the host, so run() works on every device,
-  /// and enqueue() is refused. Not in tiles, and not with DataCost::volume.
+  /// Finds by how many rows, a fraction that varies smoothly, the right image is lower than the left one,
+  /// from a first match; and if that is not negligible, matches again with the right image moved. For pairs
+  /// that are not perfectly rectified. The image is moved in the memory of the host, so run() works on every
+  /// device, and enqueue() is refused. Not in tiles, and not with DataCost::volume.
   bool align_rows = false;
 
-  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is then
-  /// a disparity and a row offset (DisparityMap::row_offset). Only on reference and cpu, and not with
-  /// `align_rows`, refit or DataCost::volume.
+  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A
+  /// label is then a disparity and a row offset (DisparityMap::row_offset). Only on reference and cpu, and
+  /// not with `align_rows`, refit or DataCost::volume.
   int row_tolerance = 0;
-  /// Neighbours whose row offsets differ by k cost row_weight·k more, and T at most in all, whatever the edges;
-  /// 0…1024.
+  /// Neighbours whose row offsets differ by k cost row_weight·k more, and T at most in all, whatever the
+  /// edges; 0…1024.
   float row_weight = 4;
   /// Strength of a smooth surface of row offsets that is fitted to the whole pair: a row offset k rows away
   /// from it costs row_prior·k/10 labels (as T) more, for each pixel of the image. 1 = the measured best of
@@ -93,8 +93,8 @@ struct BeliefPropagationParameters {
 
   SubPixel sub_pixel = SubPixel::v_shape;  ///< how beliefs are interpolated between labels
   /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is
-  /// g / (g + T), where g is the gap between the lowest belief and the lowest one more than one label away. On levels
-  /// with candidates only these count; without a second one the confidence is 1.
+  /// g / (g + T), where g is the gap between the lowest belief and the lowest one more than one label away.
+  /// On levels with candidates only these count; without a second one the confidence is 1.
   float min_confidence = 0;
   RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 0};  ///< steps after the match
 

@@ -52,10 +52,10 @@ struct BlockParameters {
   /// lower than the left one; the second takes the right image moved by as much. See
   /// BeliefPropagationParameters::align_rows.
   bool align_rows = false;
-  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is then
-  /// a disparity and a row offset (DisparityMap::row_offset). Each pixel takes the row offset that its neighbourhood prefers, or
-  /// the whole pair (row_prior), and in that row the cheapest disparity. Only on reference and cpu, and not with
-  /// `align_rows` or refit.
+  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A
+  /// label is then a disparity and a row offset (DisparityMap::row_offset). Each pixel takes the row offset
+  /// that its neighbourhood prefers, or the whole pair (row_prior), and in that row the cheapest disparity.
+  /// Only on reference and cpu, and not with `align_rows` or refit.
   int row_tolerance = 0;
   /// Strength of a smooth surface of row offsets that is fitted to the whole pair: a row offset k rows away
   /// from it costs row_prior·k/10 of the mean cost of a pixel more. 1 = the measured best of every method

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Checks whether a pair is fit to be matched: whether its rows line up, which disparities it has, and what is wrong
-/// with its pictures.
+/// Checks whether a pair is fit to be matched: whether its rows line up, which disparities it has, and what
+/// is wrong with its pictures.
 ///
-/// The check matches corners of both images, both ways, to a fraction of a pixel in both directions, and fits a model
-/// to the differences of their rows. docs/explanation/rows.md describes the method.
+/// The check matches corners of both images, both ways, to a fraction of a pixel in both directions, and fits
+/// a model to the differences of their rows. docs/explanation/rows.md describes the method.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ namespace parallax {
 
 /// What to search, and what to accept.
 struct CheckParameters {
-  /// Matches may lie this share of the height above or below, 0.001 to 0.5. Where no points agree, three times as much
-  /// is searched.
+  /// Matches may lie this share of the height above or below, 0.001 to 0.5. Where no points agree, three
+  /// times as much is searched.
   double search_rows = 0.05;
   /// Largest disparity of either sign as a share of the width, 0.01 to 1.
   double search_columns = 0.5;
@@ -75,22 +75,26 @@ struct CheckedPoint {
 struct Estimate {
   double value = 0;        ///< in pixels
   double uncertainty = 0;  ///< its standard deviation, in pixels, given the noise of the points
-  /// Whether the points determine it. If not, they are too few, or lie such that another coefficient does the same.
+  /// Whether the points determine it. If not, they are too few, or lie such that another coefficient does the
+  /// same.
   bool held = false;
 };
 
 /// A model of the differences of rows: how far below its left row a point lies in the right picture,
 ///
-///     y_right − y_left = shift + rotation·u + scale·v + yaw·u·v + pitch·v² + shear·w + forward·v·w + distortion·v·r²
+///     y_right − y_left = shift + rotation·u + scale·v + yaw·u·v + pitch·v²
+///                        + shear·w + forward·v·w + distortion·v·r²
 ///
-/// with u = (x_right − cx) / h, v = (y_left − cy) / h and r² = u² + v², where (cx, cy) is the centre of the image, h
-/// half its width, and w = (disparity − centre_disparity) / h. So every coefficient is the pixels of row difference
-/// that it causes at the left or right edge, or where the disparity differs from centre_disparity by half the width.
+/// with u = (x_right − cx) / h, v = (y_left − cy) / h and r² = u² + v², where (cx, cy) is the centre of the
+/// image, h half its width, and w = (disparity − centre_disparity) / h. So every coefficient is the pixels of
+/// row difference that it causes at the left or right edge, or where the disparity differs from
+/// centre_disparity by half the width.
 ///
-/// To first order these are all the ways in which two pinhole cameras can be misaligned. Rows do not tell the effect of
-/// a turn about the vertical axis, a difference in horizontal focal length or a horizontal shear on columns: these
-/// only change disparities. A rotation of the right camera about its optical axis is `rotation`, one of both cameras
-/// together is `shear`. Where all disparities are equal, or a linear function of the position, `shear` is not held.
+/// To first order these are all the ways in which two pinhole cameras can be misaligned. Rows do not tell the
+/// effect of a turn about the vertical axis, a difference in horizontal focal length or a horizontal shear on
+/// columns: these only change disparities. A rotation of the right camera about its optical axis is
+/// `rotation`, one of both cameras together is `shear`. Where all disparities are equal, or a linear function
+/// of the position, `shear` is not held.
 struct RowModel {
   static constexpr int terms = 8;  ///< number of coefficients
 
@@ -120,8 +124,8 @@ struct RowModel {
   double rows_off(double right_x, double left_y, double disparity) const;
 };
 
-/// Disparities that the points show, in pixels, and the range to search. Points without neighbours of a like disparity
-/// are left out, because most of them are wrong.
+/// Disparities that the points show, in pixels, and the range to search. Points without neighbours of a like
+/// disparity are left out, because most of them are wrong.
 struct DisparityRange {
   int points = 0;                        ///< that it rests on
   double lowest = 0;                     ///< lowest that three points or more support
@@ -134,7 +138,8 @@ struct DisparityRange {
   int disparities = 0;                   ///< recommended, with a margin: a multiple of 16; 0 = not known
 };
 
-/// How gray values or colours of the right picture follow from those of the left one: right = gain · left + offset.
+/// How gray values or colours of the right picture follow from those of the left one: right = gain · left +
+/// offset.
 struct Exposure {
   double gain = 1;    ///< 1 = the same
   double offset = 0;  ///< in gray levels of 255
@@ -160,8 +165,9 @@ struct PairReport {
   Exposure exposure;          ///< of gray values
   std::array<Exposure, 3> colour;  ///< of R, G and B; all like `exposure` for gray pictures
   double sharpness = 1;            ///< sharpness of the right picture over that of the left one; 1 = the same
-  /// The points that agree with the model, row by row of the left picture. If the verdict is mirrored, upside_down or
-  /// turned, they are those of the pair in which that is undone: in `side`, or, if not known, in the right picture.
+  /// The points that agree with the model, row by row of the left picture. If the verdict is mirrored,
+  /// upside_down or turned, they are those of the pair in which that is undone: in `side`, or, if not known,
+  /// in the right picture.
   std::vector<CheckedPoint> points;
 
   /// Whether the pair can be matched as it is.
@@ -170,9 +176,10 @@ struct PairReport {
   bool has_range() const;
 };
 
-/// Checks a pair of rectified pictures. Points are more than 8 pixels from masked ones, in either direction; costs are
-/// ignored. The same pair gives the same report on any number of threads.
-/// \throws Error (argument) when the formats of the images differ, an image is empty, or a parameter is out of range.
+/// Checks a pair of rectified pictures. Points are more than 8 pixels from masked ones, in either direction;
+/// costs are ignored. The same pair gives the same report on any number of threads.
+/// \throws Error (argument) when the formats of the images differ, an image is empty, or a parameter is out
+/// of range.
 PairReport check_pair(const StereoPair& pair, const CheckParameters& parameters = {});
 
 /// Returns all of a report but its points as a JSON object, as `parallax check --json` prints it.

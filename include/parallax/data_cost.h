@@ -16,11 +16,12 @@ enum class DataCost {
   /// Mean absolute difference of gray values over 5×5 pixels, in gray levels, rounded down to an integer.
   /// Border pixels are repeated outside the image. Only for tiled belief propagation.
   mean_absolute_difference,
-  /// Hamming distance of 31 bits, in bits: for each pair of pixels that lie opposite in a 9×7 window, whether the first one,
-  /// row by row, is brighter (Spangenberg, Langner & Rojas 2013; libSGM's). Only for semi-global matching.
+  /// Hamming distance of 31 bits, in bits: for each pair of pixels that lie opposite in a 9×7 window, whether
+  /// the first one, row by row, is brighter (Spangenberg, Langner & Rojas 2013; libSGM's). Only for
+  /// semi-global matching.
   census_centre_symmetric,
-  /// As OpenCV's StereoSGBM: Birchfield & Tomasi on horizontal Sobel gradients, cut at ±15 gray levels, plus a quarter of
-  /// the same on gray values. Only for semi-global matching.
+  /// As OpenCV's StereoSGBM: Birchfield & Tomasi on horizontal Sobel gradients, cut at ±15 gray levels, plus
+  /// a quarter of the same on gray values. Only for semi-global matching.
   gradient_birchfield_tomasi,
 };
 

@@ -39,10 +39,10 @@ struct Device {
   std::string text() const;
 };
 
-/// Parses one or several devices, separated by commas, such as "cuda:0,cuda:2" or "cuda:all,cpu". "cuda:all" stands for
-/// every NVIDIA GPU of this machine. A device that is named twice counts once.
-/// \throws Error (argument) for a name that Device::parse() does not accept, (device) for "cuda:all" on a machine
-/// without a GPU.
+/// Parses one or several devices, separated by commas, such as "cuda:0,cuda:2" or "cuda:all,cpu". "cuda:all"
+/// stands for every NVIDIA GPU of this machine. A device that is named twice counts once.
+/// \throws Error (argument) for a name that Device::parse() does not accept, (device) for "cuda:all" on a
+/// machine without a GPU.
 std::vector<Device> parse_devices(std::string_view text);
 
 /// A readable description of a device of this machine.

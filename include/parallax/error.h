@@ -27,8 +27,8 @@ class Error : public std::runtime_error {
   Error(ErrorCategory category, const std::string& message, bool is_transient = false);
   /// Tells callers how to react.
   ErrorCategory category() const noexcept { return category_; }
-  /// Whether the same call may succeed later or elsewhere, for example after a full disk or a failed GPU. It would fail
-  /// again with a damaged file, or with a method that the device does not run.
+  /// Whether the same call may succeed later or elsewhere, for example after a full disk or a failed GPU. It
+  /// would fail again with a damaged file, or with a method that the device does not run.
   bool is_transient() const noexcept { return is_transient_; }
 
  private:

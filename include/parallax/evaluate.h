@@ -44,14 +44,15 @@ ErrorMetrics evaluate(View<const float> disparity, View<const float> truth,
                       View<const std::uint8_t> mask = {});
 
 /// Brings the map of a smaller picture to the size of the full one, as the SDK of the Middlebury evaluation
-/// (version 3) does before it compares: every pixel becomes factor × factor pixels of factor times its disparity.
+/// (version 3) does before it compares: every pixel becomes factor × factor pixels of factor times its
+/// disparity.
 /// \throws Error (argument) for a factor below 1, or a size that becomes too large.
 Plane<float> enlarge(View<const float> disparity, int factor);
 
-/// Fills pixels that are not finite as KITTI's development kit does before it scores a map: a gap in a row takes
-/// the lesser of the disparities at its two ends; a gap at the end of a row the only one; a row without any
-/// disparity takes, column by column, those of the nearest row above the first or below the last one that has
-/// some. Rows without any that lie between others stay without.
+/// Fills pixels that are not finite as KITTI's development kit does before it scores a map: a gap in a row
+/// takes the lesser of the disparities at its two ends; a gap at the end of a row the only one; a row without
+/// any disparity takes, column by column, those of the nearest row above the first or below the last one that
+/// has some. Rows without any that lie between others stay without.
 Plane<float> interpolate_background(View<const float> disparity);
 
 }  // namespace parallax

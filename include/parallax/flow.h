@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Optical flow: the motion of each pixel from one frame to another, as files, as colours, compared with the truth, and
-/// in synthetic pairs.
+/// Optical flow: the motion of each pixel from one frame to another, as files, as colours, compared with the
+/// truth, and in synthetic pairs.
 ///
-/// A vector (u, v) says that pixel (x, y) of the first frame is at (x + u, y + v) in the second one; u counts columns
-/// to the right and v rows downwards. The maps of the method "motion" become vectors as flow_of() says.
+/// A vector (u, v) says that pixel (x, y) of the first frame is at (x + u, y + v) in the second one; u counts
+/// columns to the right and v rows downwards. The maps of the method "motion" become vectors as flow_of()
+/// says.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
-/// Views of both components of vectors in pixels, of one size; a pixel has no vector where either is not finite.
+/// Views of both components of vectors in pixels, of one size; a pixel has no vector where either is not
+/// finite.
 struct FlowView {
   View<const float> u;  ///< columns, to the right
   View<const float> v;  ///< rows, downwards
@@ -41,9 +43,10 @@ struct Flow {
 /// \throws Error (argument) when the sizes differ.
 Flow flow_of(View<const float> disparity, View<const float> row_offset);
 
-/// Parses a .flo file of the Middlebury benchmark. Components beyond ±1e9 mean that there is no vector. \p name appears in
-/// errors.
-/// \throws Error (file) when the bytes are not a .flo file, its size is impossible, or it is shorter than its header says.
+/// Parses a .flo file of the Middlebury benchmark. Components beyond ±1e9 mean that there is no vector. \p
+/// name appears in errors.
+/// \throws Error (file) when the bytes are not a .flo file, its size is impossible, or it is shorter than its
+/// header says.
 Flow parse_flo(std::span<const std::byte> bytes, const std::string& name);
 /// Reads and parses a .flo file.
 /// \throws Error (file) as read_file() and parse_flo() do.
@@ -52,8 +55,9 @@ Flow read_flo(const std::string& path);
 /// \throws Error (argument) for views without data, or of different sizes.
 std::vector<std::byte> encode_flo(const FlowView& flow);
 
-/// Converts to KITTI's pictures of 16 bits and three interleaved channels: 64·u + 2¹⁵, 64·v + 2¹⁵, and 1; all are 0 where
-/// there is no vector. Rounds to the nearest integer. The result is three times as wide as the map.
+/// Converts to KITTI's pictures of 16 bits and three interleaved channels: 64·u + 2¹⁵, 64·v + 2¹⁵, and 1; all
+/// are 0 where there is no vector. Rounds to the nearest integer. The result is three times as wide as the
+/// map.
 /// \throws Error (argument) for a component that does not fit: below −512 or above 511.98.
 Plane<std::uint16_t> encode_kitti_flow(const FlowView& flow);
 /// Converts from such a picture, which is three times as wide as the map.
@@ -62,15 +66,16 @@ Flow decode_kitti_flow(View<const std::uint16_t> rgb);
 
 /// The length of the longest vector; 0 if there is none.
 double longest_vector(const FlowView& flow);
-/// Colours vectors by the wheel of Baker et al. 2011, "A database and evaluation methodology for optical flow": the
-/// direction decides the hue, the length the saturation: white is no motion, and vectors of `longest` pixels have full
-/// colour. Longer ones are darkened, and pixels without a vector are black. `rgb` is three times as wide as the map, with
-/// R, G, B interleaved.
+/// Colours vectors by the wheel of Baker et al. 2011, "A database and evaluation methodology for optical
+/// flow": the direction decides the hue, the length the saturation: white is no motion, and vectors of
+/// `longest` pixels have full colour. Longer ones are darkened, and pixels without a vector are black. `rgb`
+/// is three times as wide as the map, with R, G, B interleaved.
 /// \throws Error (argument) when the sizes do not match, or `longest` is negative or not finite.
 void colour_flow(const FlowView& flow, double longest, View<std::uint8_t> rgb);
 
-/// Metrics over the evaluated pixels: those whose truth is known and whose mask, if there is one, is 255. The end-point
-/// error e is the distance of a vector from the truth, in pixels. "No vector" counts as an error in all shares.
+/// Metrics over the evaluated pixels: those whose truth is known and whose mask, if there is one, is 255. The
+/// end-point error e is the distance of a vector from the truth, in pixels. "No vector" counts as an error in
+/// all shares.
 struct FlowMetrics {
   std::size_t count = 0;  ///< evaluated pixels
   double bad05 = 0;       ///< share of evaluated pixels with e > 0.5 or no vector, 0…1

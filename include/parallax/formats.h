@@ -2,8 +2,8 @@
 /// \file
 /// File formats and conventions of stereo data sets.
 ///
-/// The library reads PFM, calib.txt and files of data costs, and writes PFM, data costs, PLY and PCD. Pictures
-/// (PNG, JPEG, TIFF …) are read by the command line; the library takes them as arrays.
+/// The library reads PFM, calib.txt and files of data costs, and writes PFM, data costs, PLY and PCD.
+/// Pictures (PNG, JPEG, TIFF …) are read by the command line; the library takes them as arrays.
 #pragma once
 
 #include <cstddef>
@@ -39,27 +39,28 @@ Plane<std::uint16_t> encode_kitti(View<const float> disparity);
 /// Converts from KITTI's 16-bit convention; 0 becomes +infinity.
 Plane<float> decode_kitti(View<const std::uint16_t> values);
 
-/// Converts depths in metres to the millimetres of 16-bit depth pictures, as RealSense and ROS have them: rounded to
-/// the nearest integer; 0 = none, also for what is not finite or rounds to less than 1 or more than 65535.
+/// Converts depths in metres to the millimetres of 16-bit depth pictures, as RealSense and ROS have them:
+/// rounded to the nearest integer; 0 = none, also for what is not finite or rounds to less than 1 or more
+/// than 65535.
 Plane<std::uint16_t> encode_millimetres(View<const float> metres);
 
 /// Converts Middlebury's 8-bit ground truth to disparities: value / scale, 0 = unknown (+infinity).
 Plane<float> decode_scaled_truth(View<const std::uint8_t> values, double scale);
 
-/// Colours disparities by the map "Turbo": up to `low` is blue, from `high` on is red, no value is black. `rgb` is three times
-/// as wide as the map, with R, G, B interleaved.
+/// Colours disparities by the map "Turbo": up to `low` is blue, from `high` on is red, no value is black.
+/// `rgb` is three times as wide as the map, with R, G, B interleaved.
 /// \throws Error (argument) when the sizes do not match or a bound is not finite.
 void colour(View<const float> disparity, double low, double high, View<std::uint8_t> rgb);
 
-/// Parses Middlebury's calib.txt, whose baseline is in millimetres. The keys cam0 and baseline are required; cam1,
-/// doffs, width, height and ndisp are optional; other keys are skipped. \p name appears in errors.
+/// Parses Middlebury's calib.txt, whose baseline is in millimetres. The keys cam0 and baseline are required;
+/// cam1, doffs, width, height and ndisp are optional; other keys are skipped. \p name appears in errors.
 /// \throws Error (file) when a required key is missing or a value is not a valid number.
 Calibration parse_middlebury_calibration(std::string_view text, const std::string& name);
 /// Reads and parses a calib.txt.
 /// \throws Error (file) as read_file() and parse_middlebury_calibration() do.
 Calibration read_middlebury_calibration(const std::string& path);
-/// Returns the text of a calib.txt with all keys, which is parsed to the same values, except that a baseline in another
-/// known unit is converted to millimetres.
+/// Returns the text of a calib.txt with all keys, which is parsed to the same values, except that a baseline
+/// in another known unit is converted to millimetres.
 std::string encode_middlebury_calibration(const Calibration& calibration);
 
 /// Data costs of every label of every pixel; owns its memory.
@@ -93,8 +94,8 @@ std::vector<std::byte> encode_ply(std::span<const Point> points);
 /// lists of int.
 /// \throws Error (argument) for a vertex that is not finite, or a triangle with an index out of range.
 std::vector<std::byte> encode_mesh(const Mesh& mesh);
-/// Returns the bytes of a binary PCD of version 0.7 for the Point Cloud Library: x, y, z and rgb (0x00RRGGBB in the
-/// bits of a float), unorganised.
+/// Returns the bytes of a binary PCD of version 0.7 for the Point Cloud Library: x, y, z and rgb (0x00RRGGBB
+/// in the bits of a float), unorganised.
 /// \throws Error (argument) for a point that is not finite.
 std::vector<std::byte> encode_pcd(std::span<const Point> points);
 

@@ -23,7 +23,8 @@ struct Calibration {
   int width = 0;        ///< columns of the images; 0 = unknown
   int height = 0;       ///< rows of the images; 0 = unknown
   int disparities = 0;  ///< Middlebury's ndisp, a bound on the disparities; 0 = unknown
-  /// Metres in the unit of the baseline: 0.001 for millimetres, as in Middlebury's files; 0 = unknown, taken as metres.
+  /// Metres in the unit of the baseline: 0.001 for millimetres, as in Middlebury's files; 0 = unknown, taken
+  /// as metres.
   double metres_per_unit = 0;
 };
 
@@ -35,13 +36,14 @@ Calibration in_metres(const Calibration& calibration);
 /// where there is no disparity and where disparity + doffs is not positive (at or beyond infinity).
 double depth(const Calibration& calibration, float disparity);
 
-/// Returns the standard deviation of depth(), to first order: Z² · \p disparity_uncertainty / (focal · baseline),
-/// in the unit of the baseline, for a disparity with this standard deviation in pixels. +infinity where the depth is 0.
+/// Returns the standard deviation of depth(), to first order: Z² · \p disparity_uncertainty / (focal ·
+/// baseline), in the unit of the baseline, for a disparity with this standard deviation in pixels. +infinity
+/// where the depth is 0.
 double depth_uncertainty(const Calibration& calibration, float disparity, double disparity_uncertainty);
 
 /// Computes depth_uncertainty() for every pixel.
-/// \throws Error (argument) when the sizes of the views differ, the calibration is not finite, or the uncertainty
-/// of the disparity is negative or not finite.
+/// \throws Error (argument) when the sizes of the views differ, the calibration is not finite, or the
+/// uncertainty of the disparity is negative or not finite.
 void depth_uncertainty_map(const Calibration& calibration, View<const float> disparity,
                            double disparity_uncertainty, View<float> uncertainty);
 
@@ -58,8 +60,8 @@ struct DepthLimits {
 };
 
 /// Computes depth() for every pixel; 0 outside the limits.
-/// \throws Error (argument) when the sizes of the views differ, the calibration is not finite, or a limit is out
-/// of range.
+/// \throws Error (argument) when the sizes of the views differ, the calibration is not finite, or a limit is
+/// out of range.
 void depth_map(const Calibration& calibration, View<const float> disparity, View<float> depth,
                const DepthLimits& limits = {});
 
@@ -71,8 +73,8 @@ struct Point {
   std::array<std::uint8_t, 3> colour;  ///< R, G, B
 };
 
-/// Returns a point for each pixel that has a depth within the limits, row by row, coloured by the left image (by the
-/// upper byte of 16-bit values). Points too far away for a float are left out.
+/// Returns a point for each pixel that has a depth within the limits, row by row, coloured by the left image
+/// (by the upper byte of 16-bit values). Points too far away for a float are left out.
 /// \throws Error (argument) when the sizes differ, the calibration is not finite, or a limit is out of range.
 std::vector<Point> point_cloud(const Calibration& calibration, View<const float> disparity,
                                const ImageView& left, const DepthLimits& limits = {});
@@ -87,19 +89,19 @@ struct Mesh {
 /// Parameters of mesh().
 struct MeshParameters {
   DepthLimits limits = {};  ///< pixels outside them are no vertices
-  /// Greatest difference in disparity along an edge, in pixels, 0 or more; the mesh is cut at larger ones. At 1 along
-  /// a row, the right camera sees the surface edge-on; beyond, it could not see it.
+  /// Greatest difference in disparity along an edge, in pixels, 0 or more; the mesh is cut at larger ones. At
+  /// 1 along a row, the right camera sees the surface edge-on; beyond, it could not see it.
   double greatest_step = 1;
 
   /// \throws Error (argument) when a value is out of range.
   void validate() const;
 };
 
-/// Returns the surface through the points of neighbouring pixels: two triangles for each 2×2 pixels, split along the
-/// diagonal with the smaller step in disparity. A triangle with a missing pixel, or a step above the limit along one
-/// of its edges, is left out, and so are vertices without triangles.
-/// \throws Error (argument) when the sizes differ, there are 2³¹ pixels or more, the calibration is not finite, or a
-/// parameter is out of range.
+/// Returns the surface through the points of neighbouring pixels: two triangles for each 2×2 pixels, split
+/// along the diagonal with the smaller step in disparity. A triangle with a missing pixel, or a step above
+/// the limit along one of its edges, is left out, and so are vertices without triangles.
+/// \throws Error (argument) when the sizes differ, there are 2³¹ pixels or more, the calibration is not
+/// finite, or a parameter is out of range.
 Mesh mesh(const Calibration& calibration, View<const float> disparity, const ImageView& left,
           const MeshParameters& parameters = {});
 

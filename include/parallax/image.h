@@ -198,8 +198,9 @@ struct DisparityMap {
   /// Confidence of the matcher, 0…1, in its decision before any refinement; 0 where it made none. Optional,
   /// and only for matchers that compute it.
   View<float> confidence = {};
-  /// By how many rows the match is lower: left (x, y) shows the same point as right (x − disparity, y + row_offset).
-  /// +infinity where there is no disparity. Optional, and only for matchers that search rows: Matcher::has_row_offsets().
+  /// By how many rows the match is lower: left (x, y) shows the same point as right (x − disparity, y +
+  /// row_offset). +infinity where there is no disparity. Optional, and only for matchers that search rows:
+  /// Matcher::has_row_offsets().
   View<float> row_offset = {};
 };
 

@@ -15,9 +15,10 @@ struct Margins {
   /// Tile::around begins at multiples of this many columns and rows, so that the pyramid of a tile is a part
   /// of the pyramid of the image.
   int alignment = 1;
-  /// Whether a tile with these margins equals its part of the untiled map, byte for byte. Belief propagation and semi-global
-  /// matching are never exact: distant pixels have an influence, which decreases with the padding. Nor are block and census
-  /// matching with row_tolerance and row_prior: a tile has surfaces of row offsets of its own.
+  /// Whether a tile with these margins equals its part of the untiled map, byte for byte. Belief propagation
+  /// and semi-global matching are never exact: distant pixels have an influence, which decreases with the
+  /// padding. Nor are block and census matching with row_tolerance and row_prior: a tile has surfaces of row
+  /// offsets of its own.
   bool exact = true;
 };
 

@@ -38,8 +38,8 @@ struct PlanOptions {
   /// Overrides remembered tuning. If the method does not have a name or value on the device, or the values
   /// cannot be combined, planning fails with an Error (argument) that says what is allowed.
   TunedValues configuration = {};
-  /// Pairs that the matcher may match at once on a GPU, each in memory of its own: one small pair leaves most of a
-  /// large GPU idle. 1…64. Other devices match one pair at a time.
+  /// Pairs that the matcher may match at once on a GPU, each in memory of its own: one small pair leaves most
+  /// of a large GPU idle. 1…64. Other devices match one pair at a time.
   int pairs_in_flight = 1;
 };
 
@@ -49,8 +49,8 @@ struct StageTime {
   double milliseconds;  ///< elapsed time
 };
 
-/// A disparity map without infinities, for code that does not expect them, such as OpenCV's: one of the two views, which
-/// has the size of the left image; the other one is empty.
+/// A disparity map without infinities, for code that does not expect them, such as OpenCV's: one of the two
+/// views, which has the size of the left image; the other one is empty.
 struct FiniteMap {
   /// 16 times the disparity, rounded to nearest, halves up, and clamped to 16 bits
   View<std::int16_t> fixed = {};
@@ -87,15 +87,15 @@ class Matcher {
   /// size.
   void run(const StereoPair& pair, const DisparityMap& map);
 
-  /// Begins to match one pair, and on a GPU returns while it is being matched; other devices match it at once. Waits
-  /// first while PlanOptions::pairs_in_flight pairs are being matched, so pairs are done in the order in
-  /// which they were started. The pair and the map must stay alive, and the map must not be read, until
-  /// wait() has returned.
+  /// Begins to match one pair, and on a GPU returns while it is being matched; other devices match it at
+  /// once. Waits first while PlanOptions::pairs_in_flight pairs are being matched, so pairs are done in the
+  /// order in which they were started. The pair and the map must stay alive, and the map must not be read,
+  /// until wait() has returned.
   /// \throws Error as run() does; also for the pair that it waited for.
   void start(const StereoPair& pair, const DisparityMap& map);
 
-  /// Waits until at most `most_running` of the started pairs are being matched: the last ones that were started.
-  /// The maps of the others are complete.
+  /// Waits until at most `most_running` of the started pairs are being matched: the last ones that were
+  /// started. The maps of the others are complete.
   /// \throws Error (argument) for a negative number; (device) when a match failed.
   void wait(int most_running = 0);
 

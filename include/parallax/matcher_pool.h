@@ -17,15 +17,15 @@ namespace parallax {
 
 /// How a MatcherPool uses its devices: the options of all its plans together, and how many pairs are in work.
 struct PoolOptions {
-  /// Most memory that the matchers of one device may take, host and GPU together, in bytes. 0 = each matcher has the
-  /// limit that PlanOptions::max_memory_bytes = 0 stands for, and matchers that are only kept for later are
-  /// dropped when all take more than half of whole_memory().
+  /// Most memory that the matchers of one device may take, host and GPU together, in bytes. 0 = each matcher
+  /// has the limit that PlanOptions::max_memory_bytes = 0 stands for, and matchers that are only kept for
+  /// later are dropped when all take more than half of whole_memory().
   std::size_t max_memory_bytes = 0;
-  /// Pairs that are matched at once on each GPU, 0…64; 0 = chosen by the size of the images. Other devices match one
-  /// pair at a time.
+  /// Pairs that are matched at once on each GPU, 0…64; 0 = chosen by the size of the images. Other devices
+  /// match one pair at a time.
   int matchers_per_gpu = 0;
-  /// Pairs that may wait for a free matcher, 0…1,000,000; 0 = twice as many as may be matched at once. submit() blocks
-  /// while so many wait.
+  /// Pairs that may wait for a free matcher, 0…1,000,000; 0 = twice as many as may be matched at once.
+  /// submit() blocks while so many wait.
   int waiting = 0;
   /// As PlanOptions::configuration.
   TunedValues configuration = {};
@@ -60,18 +60,20 @@ struct LostDevice {
   std::string reason;  ///< its error, one line
 };
 
-/// Matches pairs of any size on several devices: each pair goes to whichever is free. The first pair of a size makes a
-/// plan, and plans of the sizes that were used last are kept, within the memory limit. The maps have the same bytes
-/// whatever the devices, and in whatever order pairs are done.
+/// Matches pairs of any size on several devices: each pair goes to whichever is free. The first pair of a
+/// size makes a plan, and plans of the sizes that were used last are kept, within the memory limit. The maps
+/// have the same bytes whatever the devices, and in whatever order pairs are done.
 ///
 ///     parallax::MatcherPool pool(parallax::preset("bp", "default"), parallax::parse_devices("cuda:all"));
 ///     for (Job& job : jobs) job.number = pool.submit({job.left, job.right}, {job.disparity, job.status});
 ///     for (Job& job : jobs) pool.wait(job.number);
 ///
-/// A device that fails is no longer used: its pairs go to the others. All functions may be called from any thread.
+/// A device that fails is no longer used: its pairs go to the others. All functions may be called from any
+/// thread.
 class MatcherPool {
  public:
-  /// Makes no plan yet: the first pair of each size does. A device that is listed twice counts as two devices.
+  /// Makes no plan yet: the first pair of each size does. A device that is listed twice counts as two
+  /// devices.
   /// \throws Error (argument) for parameters or options out of range, or without a device; (device) when a
   /// device is missing or does not run this algorithm.
   MatcherPool(const MatcherParameters& parameters, const std::vector<Device>& devices,
@@ -97,7 +99,8 @@ class MatcherPool {
   /// \throws PairError when it could not be matched.
   std::optional<MatchedPair> wait_any();
 
-  /// The devices that stopped working, each once. When all have, every remaining pair fails with the error of the last.
+  /// The devices that stopped working, each once. When all have, every remaining pair fails with the error of
+  /// the last.
   std::vector<LostDevice> lost_devices() const;
   /// Pairs of this format that may be matched at once, on all devices that work.
   int matchers(const ImageFormat& format) const;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Motion: where each pixel of one frame is in another one, by belief propagation over labels of two dimensions.
+/// Motion: where each pixel of one frame is in another one, by belief propagation over labels of two
+/// dimensions.
 ///
-/// A label is an offset of columns and rows. The algorithm is that of the method "bp" (Felzenszwalb & Huttenlocher 2006)
-/// with messages that are separable in both axes; large ranges are searched coarse to fine.
-/// docs/reference/motion.md has the equations; src/matchers/motion/reference.cpp is the specification.
+/// A label is an offset of columns and rows. The algorithm is that of the method "bp" (Felzenszwalb &
+/// Huttenlocher 2006) with messages that are separable in both axes; large ranges are searched coarse to
+/// fine. docs/reference/motion.md has the equations; src/matchers/motion/reference.cpp is the specification.
 #pragma once
 
 #include <cstdint>
@@ -30,14 +31,15 @@ namespace parallax {
 ///
 /// Presets of the method "motion":
 /// - `default`: coarse to fine, for motions of up to 64 pixels along each axis;
-/// - `all-labels`: every pixel considers all labels, of motions of up to 15 columns and 7 rows, with half the iterations.
+/// - `all-labels`: every pixel considers all labels, of motions of up to 15 columns and 7 rows, with half the
+///   iterations.
 struct MotionParameters {
   int min_disparity = -64;   ///< disparity of the first label, in pixels, any sign; −1,000,000…1,000,000
   int disparities = 129;     ///< number of labels along a row, one per pixel; 1…4096
   int min_row_offset = -64;  ///< row offset of the first label, in pixels, any sign; −1,000,000…1,000,000
   int row_offsets = 129;     ///< number of labels along a column, one per pixel; 1…4096
-  /// Side of the square of labels that a pixel considers, around the motion that the next coarser scale found; 0 = all
-  /// labels, and no scales; or odd, 3…7.
+  /// Side of the square of labels that a pixel considers, around the motion that the next coarser scale
+  /// found; 0 = all labels, and no scales; or odd, 3…7.
   int active_window = 7;
   /// Cost of each pixel by which a motion differs from the one that the next coarser scale found; 0…1000.
   float prediction_weight = 0.02f;
@@ -65,13 +67,13 @@ struct MotionParameters {
 
   SubPixel sub_pixel = SubPixel::v_shape;  ///< how beliefs are interpolated between labels, on each axis
   /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is
-  /// g / (g + T), where g is the gap between the lowest belief and the lowest one of a label more than one away on an
-  /// axis, of those that the pixel considers. Without a second one the confidence is 1.
+  /// g / (g + T), where g is the gap between the lowest belief and the lowest one of a label more than one
+  /// away on an axis, of those that the pixel considers. Without a second one the confidence is 1.
   float min_confidence = 0;
-  /// Steps after the match. The check also matches from the second frame to the first; both components must agree.
-  /// `refit` fits fractions to gray levels by a step of Lucas & Kanade 1981, in place of census costs. Fill::directions
-  /// takes the vector median of the nearest motions in eight directions. Medians are those of each component. Other
-  /// fills, the speckle filter and the bilateral filter are not available.
+  /// Steps after the match. The check also matches from the second frame to the first; both components must
+  /// agree. `refit` fits fractions to gray levels by a step of Lucas & Kanade 1981, in place of census costs.
+  /// Fill::directions takes the vector median of the nearest motions in eight directions. Medians are those
+  /// of each component. Other fills, the speckle filter and the bilateral filter are not available.
   RefineParameters refine = {.left_right_tolerance = 0.75f,
                              .speckle_size = 0,
                              .refit = 15,

@@ -32,13 +32,13 @@
 
 namespace parallax::opencv {
 
-/// A matcher as a cv::StereoMatcher. It plans when it is first used and when the parameters, or the size or depth
-/// of the images, have changed, and allocates only then. One thread at a time may use it.
+/// A matcher as a cv::StereoMatcher. It plans when it is first used and when the parameters, or the size or
+/// depth of the images, have changed, and allocates only then. One thread at a time may use it.
 ///
-/// Images: CV_8U or CV_16U, one channel, or three in OpenCV's order blue, green, red. The disparity is CV_16S, 16 times
-/// the disparity rounded to nearest, and (minDisparity − 1)·16 where there is none; or CV_32F, in pixels, and
-/// minDisparity − 1 where there is none. It is CV_32F after setDisparityType(CV_32F), or for a
-/// cv::Mat_<float>.
+/// Images: CV_8U or CV_16U, one channel, or three in OpenCV's order blue, green, red. The disparity is
+/// CV_16S, 16 times the disparity rounded to nearest, and (minDisparity − 1)·16 where there is none; or
+/// CV_32F, in pixels, and minDisparity − 1 where there is none. It is CV_32F after setDisparityType(CV_32F),
+/// or for a cv::Mat_<float>.
 class StereoMatcher : public cv::StereoMatcher {
  public:
   /// Takes the parameters of any method.
@@ -52,8 +52,8 @@ class StereoMatcher : public cv::StereoMatcher {
   /// For cv::Algorithm::load<parallax::opencv::StereoMatcher>().
   static cv::Ptr<StereoMatcher> create() { return cv::makePtr<StereoMatcher>(preset("bp", "default")); }
 
-  /// \throws Error (argument) when the images cannot be used, or the disparities do not fit the type of the map, and
-  /// whatever the constructor of Matcher throws.
+  /// \throws Error (argument) when the images cannot be used, or the disparities do not fit the type of the
+  /// map, and whatever the constructor of Matcher throws.
   void compute(cv::InputArray left, cv::InputArray right, cv::OutputArray disparity) override {
     const cv::Mat left_image = as_rgb(left, "left"), right_image = as_rgb(right, "right");
     const bool floats = type_ == CV_32F || (disparity.fixedType() && disparity.type() == CV_32F);
@@ -70,9 +70,9 @@ class StereoMatcher : public cv::StereoMatcher {
       convert<short>(result, DISP_SCALE);
   }
 
-  /// Matches gray images in the memory of the GPU for which this matcher was made, and returns before the work is
-  /// done; `stream` is a cudaStream_t or CUstream (null = the default stream). `disparity` is reused if it
-  /// has the right size and type, and reallocated otherwise. Wait for the stream before you change a
+  /// Matches gray images in the memory of the GPU for which this matcher was made, and returns before the
+  /// work is done; `stream` is a cudaStream_t or CUstream (null = the default stream). `disparity` is reused
+  /// if it has the right size and type, and reallocated otherwise. Wait for the stream before you change a
   /// parameter or use images of another size or depth. OpenCV need not have CUDA if all three wrap the
   /// caller's memory.
   /// \throws Error (argument) as for images on the host, and for colour images; (device) when the matcher is
@@ -192,7 +192,8 @@ class StereoMatcher : public cv::StereoMatcher {
     change([&](MatcherParameters& p) { p.refine().speckle_range = static_cast<float>(speckleRange); });
   }
 
-  /// Tolerance in pixels of the left-right check (`left_right_tolerance`); negative = no check. The getter rounds.
+  /// Tolerance in pixels of the left-right check (`left_right_tolerance`); negative = no check. The getter
+  /// rounds.
   int getDisp12MaxDiff() const override {
     return parameters_.refine().left_right_check ? cvRound(parameters_.refine().left_right_tolerance) : -1;
   }

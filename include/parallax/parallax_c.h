@@ -59,8 +59,8 @@ PARALLAX_API const char* parallax_error_message(void);
 
 /** Receives a line of text, from any thread. Must not call Parallax and must not throw. */
 typedef void (*parallax_log_function)(void* user, const char* message);
-/** Sets the function that is told about work that takes seconds, such as the compilation of kernels for a GPU;
-    NULL = none. It applies to the whole process. Do not call it while a matcher is being planned. */
+/** Sets the function that is told about work that takes seconds, such as the compilation of kernels for a
+    GPU; NULL = none. It applies to the whole process. Do not call it while a matcher is being planned. */
 PARALLAX_API parallax_code parallax_set_log(parallax_log_function log, void* user);
 
 /** Receives how much of the work is done, and returns 0 to continue; any other value ends the call with
@@ -168,8 +168,8 @@ typedef struct parallax_map {
   const parallax_output* disparity;  /**< floats in pixels, +infinity = none */
   const parallax_output* status;     /**< 8 bits, values of parallax_status */
   const parallax_output* confidence; /**< floats, 0 to 1; NULL = not wanted */
-  /** By how many rows the match is lower: left (x, y) shows the same point as right (x - d, y + row offset). Floats,
-      +infinity where there is no disparity; NULL = not wanted. */
+  /** By how many rows the match is lower: left (x, y) shows the same point as right (x - d, y + row offset).
+      Floats, +infinity where there is no disparity; NULL = not wanted. */
   const parallax_output* row_offset;
 } parallax_map;
 
@@ -223,8 +223,8 @@ PARALLAX_API parallax_code parallax_matcher_set_float(parallax_matcher* matcher,
 /** Sets a parameter of any kind from text; "none" removes the value of an optional parameter. */
 PARALLAX_API parallax_code parallax_matcher_set_string(parallax_matcher* matcher, const char* name,
                                                        const char* value);
-/** Sets all parameters that a JSON object names, or none if one is refused: {"disparities": 64, "preset": "fast"}. A
-    preset in it is applied first. */
+/** Sets all parameters that a JSON object names, or none if one is refused: {"disparities": 64, "preset":
+    "fast"}. A preset in it is applied first. */
 PARALLAX_API parallax_code parallax_matcher_set_json(parallax_matcher* matcher, const char* json);
 
 /** Gets a parameter as text, which is valid until the next call on this matcher. */
@@ -244,8 +244,8 @@ PARALLAX_API parallax_code parallax_matcher_set_memory_limit(parallax_matcher* m
 PARALLAX_API parallax_code parallax_matcher_configure(parallax_matcher* matcher, const char* name,
                                                       const char* value);
 
-/** Plans for images of a size and type (8 or 16 bits): checks everything, then allocates everything. Does nothing
-    if the matcher is already planned for them. */
+/** Plans for images of a size and type (8 or 16 bits): checks everything, then allocates everything. Does
+    nothing if the matcher is already planned for them. */
 PARALLAX_API parallax_code parallax_matcher_plan(parallax_matcher* matcher, int32_t width, int32_t height,
                                                  parallax_type type);
 /** Returns how many bytes a plan would take, without allocating them. */
@@ -268,19 +268,20 @@ PARALLAX_API parallax_code parallax_matcher_run(parallax_matcher* matcher, const
     matcher on no other stream. */
 PARALLAX_API parallax_code parallax_matcher_enqueue(parallax_matcher* matcher, const parallax_pair* pair,
                                                     const parallax_map* map, void* stream);
-/** Matches a pair in tiles that fit into the memory limit, for images that are too large to plan for. Needs no
-    plan, and can write neither confidences nor row offsets. `padding` is the number of pixels of overlap around each tile,
-    for belief propagation; 0 = 80. `progress` counts tiles; NULL = none. */
+/** Matches a pair in tiles that fit into the memory limit, for images that are too large to plan for. Needs
+    no plan, and can write neither confidences nor row offsets. `padding` is the number of pixels of overlap
+    around each tile, for belief propagation; 0 = 80. `progress` counts tiles; NULL = none. */
 PARALLAX_API parallax_code parallax_matcher_run_in_tiles(parallax_matcher* matcher, const parallax_pair* pair,
                                                          const parallax_map* map, int32_t padding,
                                                          parallax_progress_function progress, void* user);
 
 /* Tiles and strips of a pair, for programs that distribute them over processes or machines. Tiles of the map
    are matched with their margins around them (parallax_matcher_set_tiles(), then plan and run as usual); then
-   parallax_matcher_refine_strip() runs the other steps over strips of full rows of the map that the tiles make.
-   If the margins are exact, the strips are those of the untiled map, byte for byte. */
+   parallax_matcher_refine_strip() runs the other steps over strips of full rows of the map that the tiles
+   make. If the margins are exact, the strips are those of the untiled map, byte for byte. */
 
-/** How much of the image around tiles and strips their match needs, in pixels; it ends where the image ends. */
+/** How much of the image around tiles and strips their match needs, in pixels; it ends where the image ends.
+    */
 typedef struct parallax_margins {
   size_t struct_size;     /**< size of this struct for the caller */
   int32_t left;           /**< columns to the left of a tile, in both images */
@@ -303,12 +304,13 @@ PARALLAX_API parallax_code parallax_matcher_margins(parallax_matcher* matcher, i
                                                     parallax_margins* margins);
 /** Sets whether the matcher matches tiles, 0 or 1: if so, a match ends with the left-right check. */
 PARALLAX_API parallax_code parallax_matcher_set_tiles(parallax_matcher* matcher, int32_t tiles);
-/** Runs the steps after the left-right check over a strip with its halo, in place. `left`: the same rows of the
-    left image. The rows of the halo do not get their final values. Needs no plan; runs with the matcher's parameters
-    on its CPU threads, whatever its device. */
+/** Runs the steps after the left-right check over a strip with its halo, in place. `left`: the same rows of
+    the left image. The rows of the halo do not get their final values. Needs no plan; runs with the matcher's
+    parameters on its CPU threads, whatever its device. */
 PARALLAX_API parallax_code parallax_matcher_refine_strip(parallax_matcher* matcher,
                                                          const parallax_image* left, const parallax_map* map);
-/** Gets how many bytes parallax_matcher_refine_strip() allocates for a strip of this many rows, halo included. */
+/** Gets how many bytes parallax_matcher_refine_strip() allocates for a strip of this many rows, halo
+    included. */
 PARALLAX_API parallax_code parallax_matcher_estimate_strip_memory(parallax_matcher* matcher, int32_t width,
                                                                   int32_t rows, uint64_t* bytes);
 
@@ -328,8 +330,8 @@ PARALLAX_API parallax_code parallax_matcher_energy(parallax_matcher* matcher, co
 
 /* Pools: many pairs on several devices, or several pairs at once on one GPU. See parallax/matcher_pool.h. */
 
-/** Matches pairs of any size, each on whichever of the pool's devices is free. All functions may be called from several
-    threads at once. */
+/** Matches pairs of any size, each on whichever of the pool's devices is free. All functions may be called
+    from several threads at once. */
 typedef struct parallax_pool parallax_pool;
 
 /** How a pool uses its devices. */
@@ -343,25 +345,26 @@ typedef struct parallax_pool_limits {
 #define PARALLAX_POOL_LIMITS_INIT \
   { sizeof(parallax_pool_limits), 0, 0 }
 
-/** Creates a pool with the method, parameters, threads and tunables that `matcher` has now; its memory limit holds for each
-    device. `matcher` needs no plan. `devices`: devices separated by commas; "cuda:all" stands for every GPU;
-    NULL = that of `matcher`. The caller holds one reference to the pool. */
+/** Creates a pool with the method, parameters, threads and tunables that `matcher` has now; its memory limit
+    holds for each device. `matcher` needs no plan. `devices`: devices separated by commas; "cuda:all" stands
+    for every GPU; NULL = that of `matcher`. The caller holds one reference to the pool. */
 PARALLAX_API parallax_code parallax_pool_create(parallax_matcher* matcher, const char* devices,
                                                 const parallax_pool_limits* limits, parallax_pool** pool);
 /** Adds a reference. */
 PARALLAX_API parallax_code parallax_pool_retain(parallax_pool* pool);
-/** Removes a reference; with the last one, the pool waits for the pairs that are being matched, drops those that wait,
-    and is destroyed. NULL is allowed. */
+/** Removes a reference; with the last one, the pool waits for the pairs that are being matched, drops those
+    that wait, and is destroyed. NULL is allowed. */
 PARALLAX_API void parallax_pool_release(parallax_pool* pool);
 
-/** Queues a pair, and gets its number, counted from 0. Blocks while too many pairs wait. What `pair` and `map` point to must
-    stay alive until the pair has been waited for; the structs themselves need not. `matcher`: the method and parameters
-    of this pair; NULL = the pool's. */
+/** Queues a pair, and gets its number, counted from 0. Blocks while too many pairs wait. What `pair` and
+    `map` point to must stay alive until the pair has been waited for; the structs themselves need not.
+    `matcher`: the method and parameters of this pair; NULL = the pool's. */
 PARALLAX_API parallax_code parallax_pool_submit(parallax_pool* pool, const parallax_pair* pair,
                                                 const parallax_map* map, parallax_matcher* matcher,
                                                 uint64_t* number);
 
-/** A pair that was waited for. The text and the stages are valid until this thread waits for another pair, or ends. */
+/** A pair that was waited for. The text and the stages are valid until this thread waits for another pair, or
+    ends. */
 typedef struct parallax_matched {
   size_t struct_size;           /**< size of this struct for the caller */
   uint64_t number;              /**< as parallax_pool_submit() gave it */
@@ -374,12 +377,12 @@ typedef struct parallax_matched {
 #define PARALLAX_MATCHED_INIT \
   { sizeof(parallax_matched), 0, NULL, NULL, 0 }
 
-/** Waits for a pair; each pair is waited for once. Fails with the error of the pair, whose message begins with its number.
-    `matched` may be NULL. */
+/** Waits for a pair; each pair is waited for once. Fails with the error of the pair, whose message begins
+    with its number. `matched` may be NULL. */
 PARALLAX_API parallax_code parallax_pool_wait(parallax_pool* pool, uint64_t number,
                                               parallax_matched* matched);
-/** Waits for any pair. `found` receives 1, or 0 when there is none left to wait for. If the pair could not be matched, fails
-    with its error; `found` and `number` are set even then. `matched` may be NULL. */
+/** Waits for any pair. `found` receives 1, or 0 when there is none left to wait for. If the pair could not be
+    matched, fails with its error; `found` and `number` are set even then. `matched` may be NULL. */
 PARALLAX_API parallax_code parallax_pool_wait_any(parallax_pool* pool, int32_t* found, uint64_t* number,
                                                   parallax_matched* matched);
 
@@ -479,10 +482,10 @@ PARALLAX_API parallax_code parallax_points(const parallax_calibration* calibrati
                                            const parallax_image* disparity, const parallax_image* left,
                                            parallax_point* points, size_t* count);
 
-/** Writes the surface through the points of neighbouring pixels. `greatest_step` (usually 1): the mesh is cut where
-    disparities differ by more pixels. `vertices` must have room for all pixels, `triangles`, three indices of
-    vertices each, counter-clockwise for the camera, for six indices a pixel. The counts receive the numbers of
-    vertices and of triangles. */
+/** Writes the surface through the points of neighbouring pixels. `greatest_step` (usually 1): the mesh is cut
+    where disparities differ by more pixels. `vertices` must have room for all pixels, `triangles`, three
+    indices of vertices each, counter-clockwise for the camera, for six indices a pixel. The counts receive
+    the numbers of vertices and of triangles. */
 PARALLAX_API parallax_code parallax_mesh(const parallax_calibration* calibration,
                                          const parallax_image* disparity, const parallax_image* left,
                                          double greatest_step, parallax_point* vertices, size_t* vertex_count,
@@ -500,12 +503,13 @@ PARALLAX_API parallax_code parallax_read_pfm(const char* path, float** pixels, i
 PARALLAX_API void parallax_free(void* memory);
 /** Writes a one-channel float image as a PFM, completely or not at all. */
 PARALLAX_API parallax_code parallax_write_pfm(const char* path, const parallax_image* image);
-/** Reads a .flo file of the Middlebury benchmark: for each pixel, its motion to the right and downwards, or +infinity
-    twice where there is none. The rows have no gaps between them. Release `vectors` with parallax_free(). */
+/** Reads a .flo file of the Middlebury benchmark: for each pixel, its motion to the right and downwards, or
+    +infinity twice where there is none. The rows have no gaps between them. Release `vectors` with
+    parallax_free(). */
 PARALLAX_API parallax_code parallax_read_flo(const char* path, float** vectors, int32_t* width,
                                              int32_t* height);
-/** Writes motions as a .flo file, completely or not at all: `u` to the right and `v` downwards, both floats; a value
-    that is not finite means none. */
+/** Writes motions as a .flo file, completely or not at all: `u` to the right and `v` downwards, both floats;
+    a value that is not finite means none. */
 PARALLAX_API parallax_code parallax_write_flo(const char* path, const parallax_image* u,
                                               const parallax_image* v);
 /** Writes points as a binary PLY, completely or not at all. */
@@ -539,8 +543,8 @@ typedef enum parallax_interpolation {
 /** What rectified images show. */
 typedef struct parallax_rectify_parameters {
   size_t struct_size; /**< size of this struct for the caller */
-  /** 0: the widest view in which both cameras saw every pixel; 1: the narrowest view that shows every pixel of
-      both cameras that is within 76° of the new axis; between: in proportion. */
+  /** 0: the widest view in which both cameras saw every pixel; 1: the narrowest view that shows every pixel
+      of both cameras that is within 76° of the new axis; between: in proportion. */
   double alpha;
   double zoom; /**< multiplies the focal length; above 0 */
   /** 0: each image has its own principal point, which suits cameras that converge. Not 0: disparity 0 is
@@ -555,7 +559,8 @@ typedef struct parallax_rectify_parameters {
 #define PARALLAX_RECTIFY_PARAMETERS_INIT \
   { sizeof(parallax_rectify_parameters), 0, 1, 1, 0, 0, PARALLAX_BILINEAR }
 
-/** Two pinhole cameras of equal focal length, side by side. Lengths are in pixels, except for the baseline. */
+/** Two pinhole cameras of equal focal length, side by side. Lengths are in pixels, except for the baseline.
+    */
 typedef struct parallax_rectification {
   size_t struct_size;       /**< size of this struct for the caller */
   double rotation_left[9];  /**< from the left camera's axes to the rectified ones, row by row */
@@ -599,7 +604,8 @@ typedef struct parallax_rectified_pair {
   size_t struct_size;           /**< size of this struct for the caller */
   const parallax_output* left;  /**< type and channels of the camera's image; 0 where it saw nothing */
   const parallax_output* right; /**< likewise */
-  /** 8 bits: 0 where the camera saw nothing, 255 elsewhere. They are the same in every run. NULL = not wanted. */
+  /** 8 bits: 0 where the camera saw nothing, 255 elsewhere. They are the same in every run. NULL = not
+      wanted. */
   const parallax_output* left_mask;
   const parallax_output* right_mask; /**< likewise for the right camera */
 } parallax_rectified_pair;
@@ -617,8 +623,9 @@ PARALLAX_API parallax_code parallax_rectifier_run(parallax_rectifier* rectifier,
 /** A rectifier and a matcher on one device, planned together. */
 typedef struct parallax_rectified_matcher parallax_rectified_matcher;
 
-/** Creates and plans one for images of this type (8 or 16 bits), with the method, parameters, device and limits
-    that `matcher` has now; a plan of `matcher` is not needed. The method must not take the caller's costs. */
+/** Creates and plans one for images of this type (8 or 16 bits), with the method, parameters, device and
+    limits that `matcher` has now; a plan of `matcher` is not needed. The method must not take the caller's
+    costs. */
 PARALLAX_API parallax_code parallax_rectified_matcher_create(parallax_matcher* matcher,
                                                              const parallax_rig* rig,
                                                              const parallax_rectify_parameters* parameters,
@@ -626,9 +633,9 @@ PARALLAX_API parallax_code parallax_rectified_matcher_create(parallax_matcher* m
                                                              parallax_rectified_matcher** rectified);
 /** Destroys a rectified matcher. NULL is allowed. */
 PARALLAX_API void parallax_rectified_matcher_release(parallax_rectified_matcher* rectified);
-/** Rectifies and matches the images of the left and the right camera. The maps have the rectified size; pixels that
-    the left camera did not see have the status PARALLAX_INPUT_MASKED. Allocates nothing. The outputs must not
-    overlap the images. Calls from several threads run one after the other. */
+/** Rectifies and matches the images of the left and the right camera. The maps have the rectified size;
+    pixels that the left camera did not see have the status PARALLAX_INPUT_MASKED. Allocates nothing. The
+    outputs must not overlap the images. Calls from several threads run one after the other. */
 PARALLAX_API parallax_code parallax_rectified_matcher_run(parallax_rectified_matcher* rectified,
                                                           const parallax_image* left,
                                                           const parallax_image* right,
@@ -647,7 +654,8 @@ PARALLAX_API parallax_code parallax_rectified_matcher_has_confidence(parallax_re
 /** Returns whether a map of row offsets can be written: 0 or 1. */
 PARALLAX_API parallax_code parallax_rectified_matcher_has_row_offsets(parallax_rectified_matcher* rectified,
                                                                       int32_t* has);
-/** Lists the stages of the last parallax_rectified_matcher_run(), valid until the next call on this matcher. */
+/** Lists the stages of the last parallax_rectified_matcher_run(), valid until the next call on this matcher.
+    */
 PARALLAX_API parallax_code parallax_rectified_matcher_stages(parallax_rectified_matcher* rectified,
                                                              const parallax_stage** stages, size_t* count);
 
@@ -709,7 +717,8 @@ typedef struct parallax_checked_point {
   float residual;    /**< right_y − left_y minus the model's */
 } parallax_checked_point;
 
-/** The report of a check; lengths are in pixels. The library makes it and all that it points to, and never changes it. */
+/** The report of a check; lengths are in pixels. The library makes it and all that it points to, and never
+    changes it. */
 typedef struct parallax_pair_report {
   size_t struct_size;   /**< size of this struct for the library */
   int32_t verdict;      /**< the conclusion, a parallax_verdict: only PARALLAX_FIT can be matched as it is */
@@ -718,8 +727,9 @@ typedef struct parallax_pair_report {
   const char* const* remarks; /**< further sentences about what impairs a match */
   size_t remark_count;        /**< number of `remarks` */
   const char* json; /**< all but the points as a JSON object, as `parallax check --json` prints it */
-  /** The points that agree with the model, row by row of the left picture. If a picture is mirrored or turned, they
-      are those of the pair in which that is undone: in `side`, or, if not known, in the right picture. */
+  /** The points that agree with the model, row by row of the left picture. If a picture is mirrored or
+      turned, they are those of the pair in which that is undone: in `side`, or, if not known, in the right
+      picture. */
   const parallax_checked_point* points;
   size_t point_count;    /**< number of `points` */
   int32_t width;         /**< columns of the pictures */

@@ -183,8 +183,8 @@ std::string to_json(const MatcherParameters& parameters);
 /// \throws Error (argument) when the text is not a JSON object, and as preset() and set_parameter() do.
 MatcherParameters parameters_from_json(std::string_view json);
 
-/// Returns these parameters with the changes of such an object, which need not name the method: a preset first, then each
-/// parameter that it names.
+/// Returns these parameters with the changes of such an object, which need not name the method: a preset
+/// first, then each parameter that it names.
 /// \throws Error (argument) as parameters_from_json() does, and for another method.
 MatcherParameters with_json(const MatcherParameters& parameters, std::string_view json);
 

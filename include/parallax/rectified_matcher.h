@@ -13,21 +13,22 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
-/// A Rectifier and a Matcher on one device, planned together. On a GPU, images are rectified there, and the matcher
-/// reads them where they are. Pixels of the left image that its camera did not see have the status input_masked.
+/// A Rectifier and a Matcher on one device, planned together. On a GPU, images are rectified there, and the
+/// matcher reads them where they are. Pixels of the left image that its camera did not see have the status
+/// input_masked.
 ///
 ///     const parallax::Rig rig = parallax::rig_from_json(text, "rig.json");
-///     parallax::RectifiedMatcher matcher(parallax::preset("sgm", "default"), parallax::Device::parse("cuda"), rig);
+///     parallax::RectifiedMatcher matcher(parallax::preset("sgm", "default"),
+///                                        parallax::Device::parse("cuda"), rig);
 ///     matcher.run(left, right, {disparity, status});
 ///     parallax::depth_map(matcher.rectification().calibration(), disparity, depth);
 ///
-/// The maps have the rectified size, and are the same as those of Rectifier::run() and Matcher::run() one after the
-/// other. What Matcher says of threads, and of matchers that were moved from, holds here as well.
+/// The maps have the rectified size, and are the same as those of Rectifier::run() and Matcher::run() one
+/// after the other. What Matcher says of threads, and of matchers that were moved from, holds here as well.
 class RectifiedMatcher {
  public:
-  /// \throws Error as the constructors of Rectifier and Matcher do, and (argument) where the method needs the caller's
-  /// data costs
-  /// @{
+  /// \throws Error as the constructors of Rectifier and Matcher do, and (argument) where the method needs the
+  /// caller's data costs @{
   RectifiedMatcher(const MatcherParameters& parameters, const Device& device, const Rig& rig,
                    const Rectification& rectification, Interpolation interpolation = Interpolation::bilinear,
                    BitDepth depth = BitDepth::bits8, const PlanOptions& options = {});

@@ -27,12 +27,12 @@ enum class Interpolation {
 
 /// Choices of rectify().
 struct RectifyParameters {
-  /// 0: the widest view in which both cameras saw every pixel; 1: the narrowest view that shows every pixel of both
-  /// cameras that is within 76° of the new axis; between: in proportion. 0…1.
+  /// 0: the widest view in which both cameras saw every pixel; 1: the narrowest view that shows every pixel
+  /// of both cameras that is within 76° of the new axis; between: in proportion. 0…1.
   double alpha = 0;
   double zoom = 1;  ///< multiplies the focal length; above 0
-  /// Gives both images the same principal point, so that disparity 0 is infinitely far away. Otherwise each has its
-  /// own, which suits cameras that converge; Calibration::doffs is the difference.
+  /// Gives both images the same principal point, so that disparity 0 is infinitely far away. Otherwise each
+  /// has its own, which suits cameras that converge; Calibration::doffs is the difference.
   bool same_centres = true;
   Size size = {};  ///< of the rectified images; 0×0 = that of the left camera's images
   /// The rectifier's. For alpha 0, it also says how many pixels of the border are used up.
@@ -41,8 +41,8 @@ struct RectifyParameters {
   bool operator==(const RectifyParameters&) const = default;  ///< compares every member
 };
 
-/// Two pinhole cameras of equal focal length, side by side: what rectified images show. Fields may also be given by the
-/// caller.
+/// Two pinhole cameras of equal focal length, side by side: what rectified images show. Fields may also be
+/// given by the caller.
 struct Rectification {
   Matrix3 rotation_left = {1, 0, 0, 0, 1, 0, 0, 0, 1};  ///< from the left camera's axes to the rectified ones
   Matrix3 rotation_right = {1, 0, 0, 0, 1, 0, 0, 0, 1};  ///< the same for the right camera
@@ -52,9 +52,10 @@ struct Rectification {
   double centre_y = 0;                                   ///< row of both principal points
   double baseline = 0;                                   ///< distance of the cameras, in the rig's unit
   Size size;                                             ///< of both rectified images
-  /// Every pixel stays in the column that it has in its camera's image; only rows are moved. For cameras that are nearly
-  /// rectified, as keep_left() has them; the disparities are then those between the cameras' images. Where rows come from
-  /// beyond the image, its border is repeated, and so it is on the outer three pixels for Interpolation::lanczos3.
+  /// Every pixel stays in the column that it has in its camera's image; only rows are moved. For cameras that
+  /// are nearly rectified, as keep_left() has them; the disparities are then those between the cameras'
+  /// images. Where rows come from beyond the image, its border is repeated, and so it is on the outer three
+  /// pixels for Interpolation::lanczos3.
   bool keep_columns = false;
 
   /// For depth and point clouds.
@@ -62,10 +63,10 @@ struct Rectification {
   bool operator==(const Rectification&) const = default;  ///< compares every member
 };
 
-/// Rectifies a pair of cameras that stand side by side. Each is turned by half of the rotation between them, and then
-/// both until the baseline is parallel to rows, as OpenCV's stereoRectify does it.
-/// \throws Error (argument) for parameters out of range; as validate() does; for cameras above each other or facing
-/// away from each other; and where no rectangle was seen by both.
+/// Rectifies a pair of cameras that stand side by side. Each is turned by half of the rotation between them,
+/// and then both until the baseline is parallel to rows, as OpenCV's stereoRectify does it.
+/// \throws Error (argument) for parameters out of range; as validate() does; for cameras above each other or
+/// facing away from each other; and where no rectangle was seen by both.
 Rectification rectify(const Rig& rig, const RectifyParameters& parameters = {});
 
 /// Memory that receives an image: an ImageView to write to.
@@ -100,8 +101,8 @@ struct RectifiedPair {
   View<std::uint8_t> right_mask = {};  ///< the same for the right camera
 };
 
-/// Turns images of a rig's cameras into a rectified pair, with all the memory it needs. Positions in the cameras'
-/// images are rounded to 1/64 pixel; every device gives the same bytes.
+/// Turns images of a rig's cameras into a rectified pair, with all the memory it needs. Positions in the
+/// cameras' images are rounded to 1/64 pixel; every device gives the same bytes.
 ///
 ///     parallax::Rectifier rectifier(rig, parallax::RectifyParameters{}, parallax::Device::parse("cpu"));
 ///     rectifier.run(left, right, {new_left.view(), new_right.view(), left_mask.view(), right_mask.view()});
@@ -109,11 +110,11 @@ struct RectifiedPair {
 /// One thread at a time calls a rectifier. A moved-from rectifier can only be destroyed or assigned to.
 class Rectifier {
  public:
-  /// Makes the maps, which takes two threads some 0.1 s for 1920×1080. The images must have the sizes of the rig's
-  /// cameras, and `depth`.
-  /// \throws Error (argument) as validate() does; for a rectification without size or focal length, for cameras with
-  /// more than 32767 columns or rows, or for neighbouring pixels that are more than 127 camera pixels apart; (device)
-  /// when the device is missing; (memory) when there is too little
+  /// Makes the maps, which takes two threads some 0.1 s for 1920×1080. The images must have the sizes of the
+  /// rig's cameras, and `depth`.
+  /// \throws Error (argument) as validate() does; for a rectification without size or focal length, for
+  /// cameras with more than 32767 columns or rows, or for neighbouring pixels that are more than 127 camera
+  /// pixels apart; (device) when the device is missing; (memory) when there is too little
   Rectifier(const Rig& rig, const Rectification& rectification, Interpolation interpolation,
             const Device& device, BitDepth depth = BitDepth::bits8);
   /// The same with rectify(rig, parameters).
@@ -130,8 +131,8 @@ class Rectifier {
   /// \throws Error (argument) when an image has another size, depth or number of channels than planned
   void run(const ImageView& left, const ImageView& right, const RectifiedPair& to);
 
-  /// Rectifies a pair in the memory of the GPU for which this is planned: every pointer is an address there. Enqueues
-  /// all work on `stream`, as Matcher::enqueue() does, and neither waits nor allocates.
+  /// Rectifies a pair in the memory of the GPU for which this is planned: every pointer is an address there.
+  /// Enqueues all work on `stream`, as Matcher::enqueue() does, and neither waits nor allocates.
   /// \throws Error as run() does, and (device) when this is not planned for device cuda
   void enqueue(const ImageView& left, const ImageView& right, const RectifiedPair& to, void* stream);
 

@@ -38,7 +38,8 @@ enum class Fill {
 
 /// The refinement that follows a match, in this order: left-right check, speckle filter, refit, fill, median,
 /// weighted median, bilateral filter. The last two, Fill::directions and Fill::planes are guided by the left
-/// image; see weighted_median(), bilateral(), fill_directions() and fill_planes(). refit() looks at both images.
+/// image; see weighted_median(), bilateral(), fill_directions() and fill_planes(). refit() looks at both
+/// images.
 struct RefineParameters {
   bool left_right_check = true;       ///< rejects pixels that a match of the right image contradicts
   float left_right_tolerance = 1.0f;  ///< pixels by which the two maps may differ; 0 or more
@@ -66,23 +67,25 @@ struct RefineParameters {
 /// Left-right consistency check: a left pixel (x, y) of disparity d keeps its value if the right map has a
 /// value at column x − ⌈d − ½⌉ (the nearest; ties to the lower disparity) that differs from d by at most
 /// `tolerance` pixels. Otherwise it becomes Status::inconsistent. `right` has the disparity of every right
-/// pixel, with the sign convention of the left map. Where the left map has row offsets v, the right pixel is on row
-/// y + ⌈v − ½⌉; without row offsets, on row y.
+/// pixel, with the sign convention of the left map. Where the left map has row offsets v, the right pixel is
+/// on row y + ⌈v − ½⌉; without row offsets, on row y.
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance, int threads = 0);
 
-/// Fits fractions of disparities to data costs. A pixel (x, y) of disparity d has the label k = ⌈d − ½⌉ (the nearest;
-/// ties to the lower). For the labels k − 1, k and k + 1, c₋, c and c₊ are sums of the Hamming distances between the
-/// census signatures of left pixels (u, v) and right pixels (u − label, v), over an odd window of 3×3 to 15×15 around
-/// (x, y). If c ≤ c₋ and c ≤ c₊, and not all are equal, the new disparity is the mean of d and the tip of a V:
+/// Fits fractions of disparities to data costs. A pixel (x, y) of disparity d has the label k = ⌈d − ½⌉ (the
+/// nearest; ties to the lower). For the labels k − 1, k and k + 1, c₋, c and c₊ are sums of the Hamming
+/// distances between the census signatures of left pixels (u, v) and right pixels (u − label, v), over an odd
+/// window of 3×3 to 15×15 around (x, y). If c ≤ c₋ and c ≤ c₊, and not all are equal, the new disparity is
+/// the mean of d and the tip of a V:
 ///
 ///     ((k + o) + d) / 2, o = (c₋ − c₊) / (2·(max(c₋, c₊) − c))
 ///
-/// Otherwise d stays, as do pixels without a value. Sums are integers; each operation is rounded to the nearest float.
-/// A pixel of the window counts in all three sums, or in none if it or any of its three right pixels is outside
-/// the images or masked. A signature is that of DataCost::census: which of the 62 neighbours in a window of 9×7 pixels
-/// are darker than the pixel in the middle, in gray; images repeat their border pixels.
-/// \throws Error (argument) when `window` is out of range, an image or a mask does not have the size of the map, or
-/// the images differ in depth.
+/// Otherwise d stays, as do pixels without a value. Sums are integers; each operation is rounded to the
+/// nearest float. A pixel of the window counts in all three sums, or in none if it or any of its three right
+/// pixels is outside the images or masked. A signature is that of DataCost::census: which of the 62
+/// neighbours in a window of 9×7 pixels are darker than the pixel in the middle, in gray; images repeat their
+/// border pixels.
+/// \throws Error (argument) when `window` is out of range, an image or a mask does not have the size of the
+/// map, or the images differ in depth.
 void refit(View<float> disparity, const StereoPair& pair, int window, int threads = 0);
 
 /// Gives every pixel without a value a value from its row, as Fill::row describes, and the status `filled`.
@@ -96,22 +99,22 @@ void fill_row(const DisparityMap& map, int threads = 0);
 ///
 /// where d is its disparity, because occlusions belong to the background; s its distance in pixels; and Δ the
 /// largest difference from the pixel, in gray levels of `guide`, on the way to the candidate and there.
-/// `guide` is the left image (the upper 8 bits of 16-bit images). The lowest weight wins; ties go to the first
-/// in the order above, below, left, right. Δ + s is an integer and the sum is rounded once, to the nearest
-/// float. The way up and down ends after 128 rows; the way left and right ends with the row. Values that the
-/// fill itself gives are no candidates. Pixels of status `input_masked`, and those that meet no value, are
-/// unchanged.
+/// `guide` is the left image (the upper 8 bits of 16-bit images). The lowest weight wins; ties go to the
+/// first in the order above, below, left, right. Δ + s is an integer and the sum is rounded once, to the
+/// nearest float. The way up and down ends after 128 rows; the way left and right ends with the row. Values
+/// that the fill itself gives are no candidates. Pixels of status `input_masked`, and those that meet no
+/// value, are unchanged.
 /// \throws Error (argument) when `guide` does not have the size of the map.
 void fill_directions(const DisparityMap& map, const ImageView& guide, int threads = 0);
 
-/// Gives pixels without a value a value from a plane, and the status `filled`. Planes are fitted to superpixels
-/// of the left image (after Achanta et al. 2012, "SLIC superpixels compared to state-of-the-art superpixel
-/// methods"), as stereo methods on segments do (Klaus, Sormann & Karner 2006). All numbers are integers, and
-/// quotients are rounded to the nearest integer, halves away from 0.
+/// Gives pixels without a value a value from a plane, and the status `filled`. Planes are fitted to
+/// superpixels of the left image (after Achanta et al. 2012, "SLIC superpixels compared to state-of-the-art
+/// superpixel methods"), as stereo methods on segments do (Klaus, Sormann & Karner 2006). All numbers are
+/// integers, and quotients are rounded to the nearest integer, halves away from 0.
 ///
-/// The samples are the pixels of even columns and rows. There is one superpixel for each cell of 32×32 pixels;
-/// at first it has the samples of its cell. Its centre is the mean place and the mean colour of its samples. In
-/// each of three rounds, every sample p joins the superpixel k of least distance
+/// The samples are the pixels of even columns and rows. There is one superpixel for each cell of 32×32
+/// pixels; at first it has the samples of its cell. Its centre is the mean place and the mean colour of its
+/// samples. In each of three rounds, every sample p joins the superpixel k of least distance
 ///
 ///     D(p, k) = 40·|colour(p) − colour(k)|² + |place(p) − place(k)|²
 ///
@@ -119,17 +122,18 @@ void fill_directions(const DisparityMap& map, const ImageView& guide, int thread
 /// computed anew. One without samples keeps its centre. Colours are R, G, B in 8 bits (the upper 8 of 16-bit
 /// images); a gray image has three equal channels.
 ///
-/// The plane of a superpixel, z = z₀ + a·x + b·y + c, is relative to its centre, in 1/256 pixel; a, b and c are
-/// in 1/256 of that. It begins as a = b = c = 0 with the lower median z₀ of its samples' values, if there are
-/// at least 8 and an eighth of its samples has one. With the tolerances of 4, 2 and 1 pixels, one after the
-/// other, the least-squares plane of the residuals up to the tolerance is added. There is no plane if fewer
-/// than 8 samples are within a tolerance, if they are nearly on one line (the determinant of the covariance of
-/// their places is below 1), if a or b exceeds 2 pixels per pixel, or if in the end fewer than three fifths of
-/// the values are within 1 pixel.
+/// The plane of a superpixel, z = z₀ + a·x + b·y + c, is relative to its centre, in 1/256 pixel; a, b and c
+/// are in 1/256 of that. It begins as a = b = c = 0 with the lower median z₀ of its samples' values, if there
+/// are at least 8 and an eighth of its samples has one. With the tolerances of 4, 2 and 1 pixels, one after
+/// the other, the least-squares plane of the residuals up to the tolerance is added. There is no plane if
+/// fewer than 8 samples are within a tolerance, if they are nearly on one line (the determinant of the
+/// covariance of their places is below 1), if a or b exceeds 2 pixels per pixel, or if in the end fewer than
+/// three fifths of the values are within 1 pixel.
 ///
-/// A pixel without a value takes that of the plane of the superpixel with least D, of those of its cell and the
-/// eight around it that have a plane, if D is at most 4096. It is cut to the range of the values of all those
-/// superpixels' samples. Values beyond ±2²⁰ pixels take no part. Pixels of status `input_masked` are unchanged.
+/// A pixel without a value takes that of the plane of the superpixel with least D, of those of its cell and
+/// the eight around it that have a plane, if D is at most 4096. It is cut to the range of the values of all
+/// those superpixels' samples. Values beyond ±2²⁰ pixels take no part. Pixels of status `input_masked` are
+/// unchanged.
 /// \throws Error (argument) when `guide`, the left image, does not have the size of the map.
 void fill_planes(const DisparityMap& map, const ImageView& guide, int threads = 0);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Repairs the rig of two cameras that moved since their calibration, from pictures of any scene; and estimates one where
-/// there is none.
+/// Repairs the rig of two cameras that moved since their calibration, from pictures of any scene; and
+/// estimates one where there is none.
 ///
-/// The right camera's rotation, the direction of the baseline, the ratio of the focal lengths and the row of the right
-/// principal point follow from points that both cameras saw: rows of the rectified pair have to agree.
-/// docs/explanation/rows.md has the equations and what can be observed.
+/// The right camera's rotation, the direction of the baseline, the ratio of the focal lengths and the row of
+/// the right principal point follow from points that both cameras saw: rows of the rectified pair have to
+/// agree. docs/explanation/rows.md has the equations and what can be observed.
 #pragma once
 
 #include <array>
@@ -33,9 +33,9 @@ struct PointPair {
 
 /// What may have changed, and what to accept.
 ///
-/// The first six say how far the rig may be off: standard deviations before any point is seen. They matter little for what
-/// the points hold. What the points do not hold stays at the rig's value, and counts as uncertain by this much. 0 = it
-/// has not changed.
+/// The first six say how far the rig may be off: standard deviations before any point is seen. They matter
+/// little for what the points hold. What the points do not hold stays at the rig's value, and counts as
+/// uncertain by this much. 0 = it has not changed.
 struct RepairParameters {
   double rotation = 3;        ///< of the right camera about each of its axes, in degrees, 0 to 45
   double direction = 3;       ///< of the baseline, down and forward, in degrees, 0 to 45
@@ -44,11 +44,11 @@ struct RepairParameters {
   double distortion = 0;      ///< of the right lens's k1, 0 to 1
   double decentring = 0;      ///< of the right lens's p1, 0 to 1; not used for equidistant lenses
 
-  /// The largest standard deviation of rows, anywhere in the picture and at any depth that it may show, with which a repair
-  /// is accepted, in pixels, 0.001 to 100.
+  /// The largest standard deviation of rows, anywhere in the picture and at any depth that it may show, with
+  /// which a repair is accepted, in pixels, 0.001 to 100.
   double max_uncertainty = 0.2;
-  /// Keeps the left picture as it is and moves only the right one, for pairs that are nearly rectified. The baseline
-  /// stays parallel to the rows, and `direction` is not used. The left camera must be a pinhole.
+  /// Keeps the left picture as it is and moves only the right one, for pairs that are nearly rectified. The
+  /// baseline stays parallel to the rows, and `direction` is not used. The left camera must be a pinhole.
   bool keep_left = false;
   /// How points are found, and, as max_rows_off, the rows off that are accepted without being an improvement.
   CheckParameters check = {};
@@ -89,7 +89,8 @@ struct Drift {
 struct RigRepair {
   RepairVerdict verdict = RepairVerdict::unmatched;  ///< what became of it
   std::string sentence;                              ///< the verdict for people
-  Rig rig;  ///< the repaired rig; the given one if the repair was refused. The length of the baseline is as it was
+  /// The repaired rig; the given one if the repair was refused. The length of the baseline is as it was.
+  Rig rig;
 
   std::array<RepairedValue, 3>
       rotation;                 ///< of the right camera about its axes right, down and forward, in degrees
@@ -121,8 +122,8 @@ struct FrameRepair {
   double moved =
       0;  ///< how far the frame moved the rows of the repaired pair where it moved them most, in pixels
   double uncertainty = 0;  ///< RigRepair::uncertainty after this frame
-  /// Whether the frame alone agrees with the frames before. One that does not is left out, until three in a row agree with
-  /// each other.
+  /// Whether the frame alone agrees with the frames before. One that does not is left out, until three in a
+  /// row agree with each other.
   bool agrees = true;
   double disagreement = 0;  ///< in rows, where it is largest, in pixels; 0 if it agrees
 };
@@ -168,9 +169,10 @@ RigRepair repair_rig(const Rig& rig, std::span<const PointPair> points,
                      const RepairParameters& parameters = {});
 /// @}
 
-/// Two pinhole cameras side by side, for pictures of unknown cameras: parallel, at the distance 1, with the principal points
-/// in the middle. Repaired with RepairParameters::uncalibrated(), it aligns the rows; depth has no scale, and is bent
-/// by as much as the focal length is off. \p focal in pixels; 0 = a guess, 1.2 times the longer side.
+/// Two pinhole cameras side by side, for pictures of unknown cameras: parallel, at the distance 1, with the
+/// principal points in the middle. Repaired with RepairParameters::uncalibrated(), it aligns the rows; depth
+/// has no scale, and is bent by as much as the focal length is off. \p focal in pixels; 0 = a guess, 1.2
+/// times the longer side.
 /// \throws Error (argument) for a size or focal length out of range.
 Rig guessed_rig(Size size, double focal = 0);
 
@@ -181,8 +183,8 @@ struct KeptLeft {
 };
 
 /// For a rig that was repaired with RepairParameters::keep_left.
-/// \throws Error (argument) for a left camera that is not a pinhole of equal focal lengths, or a baseline that is not
-/// parallel to the left picture's rows.
+/// \throws Error (argument) for a left camera that is not a pinhole of equal focal lengths, or a baseline
+/// that is not parallel to the left picture's rows.
 KeptLeft keep_left(const Rig& rig);
 
 }  // namespace parallax

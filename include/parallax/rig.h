@@ -21,8 +21,8 @@ using Position = std::array<double, 2>;
 
 /// How a lens bends rays.
 enum class LensModel {
-  /// Brown's model with its rational and thin-prism extensions. Coefficients: k1, k2, p1, p2, k3, k4, k5, k6, s1, s2,
-  /// s3, s4, τx, τy, in OpenCV's order; those that a calibration lacks are 0.
+  /// Brown's model with its rational and thin-prism extensions. Coefficients: k1, k2, p1, p2, k3, k4, k5, k6,
+  /// s1, s2, s3, s4, τx, τy, in OpenCV's order; those that a calibration lacks are 0.
   radial_tangential,
   /// Kannala and Brandt's model of a fisheye lens, equidistant with four coefficients k1 to k4.
   equidistant,
@@ -41,8 +41,8 @@ struct Camera {
   bool operator==(const Camera&) const = default;  ///< compares every member
 };
 
-/// Two cameras and where the right one is. A point X in the left camera's coordinates is rotation · X + translation in
-/// the right one's, as in OpenCV. For a horizontal pair, translation[0] is about −baseline.
+/// Two cameras and where the right one is. A point X in the left camera's coordinates is rotation · X +
+/// translation in the right one's, as in OpenCV. For a horizontal pair, translation[0] is about −baseline.
 struct Rig {
   Camera left;                                     ///< the camera whose image is the matcher's left one
   Camera right;                                    ///< the camera to its right
@@ -52,9 +52,10 @@ struct Rig {
   bool operator==(const Rig&) const = default;  ///< compares every member
 };
 
-/// Refuses a rig that cannot be rectified: a side of an image not from 1 to 1,000,000 pixels, a focal length that is not
-/// positive, a value that is not finite, a rotation that is not orthonormal to 1e-4 (files round it) or mirrors, no
-/// baseline, or a right camera to the left of the left one. A baseline that is mostly vertical is valid.
+/// Refuses a rig that cannot be rectified: a side of an image not from 1 to 1,000,000 pixels, a focal length
+/// that is not positive, a value that is not finite, a rotation that is not orthonormal to 1e-4 (files round
+/// it) or mirrors, no baseline, or a right camera to the left of the left one. A baseline that is mostly
+/// vertical is valid.
 /// \throws Error (argument) that begins with the member, such as "left.focal_x".
 void validate(const Rig& rig);
 
@@ -73,9 +74,10 @@ std::string to_json(const Rig& rig);
 ///  "rotation": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
 ///  "translation": [-0.12, 0, 0]}
 /// \endcode
-/// `model` is "radial-tangential", with 0, 4, 5, 8, 12 or 14 coefficients in the order of Camera::distortion, or "equidistant",
-/// with 4. \p name appears in errors.
-/// \throws Error (file) when the text is not such JSON, a key is unknown or missing, or validate() refuses the rig.
+/// `model` is "radial-tangential", with 0, 4, 5, 8, 12 or 14 coefficients in the order of Camera::distortion,
+/// or "equidistant", with 4. \p name appears in errors.
+/// \throws Error (file) when the text is not such JSON, a key is unknown or missing, or validate() refuses
+/// the rig.
 Rig rig_from_json(std::string_view text, const std::string& name);
 
 }  // namespace parallax

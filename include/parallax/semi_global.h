@@ -2,10 +2,10 @@
 /// \file
 /// Semi-global matching: smoothness along straight paths through each pixel, from several directions.
 ///
-/// The algorithm is Hirschmüller 2008, "Stereo processing by semiglobal matching and mutual information"; with
-/// Aggregation::mgm it is Facciolo, de Franchis & Meinhardt 2015, "MGM: a significantly more global matching for
-/// stereovision". docs/reference/semi_global.md has the equations; src/matchers/semi_global/reference.cpp
-/// is the specification.
+/// The algorithm is Hirschmüller 2008, "Stereo processing by semiglobal matching and mutual information";
+/// with Aggregation::mgm it is Facciolo, de Franchis & Meinhardt 2015, "MGM: a significantly more global
+/// matching for stereovision". docs/reference/semi_global.md has the equations;
+/// src/matchers/semi_global/reference.cpp is the specification.
 #pragma once
 
 #include <optional>
@@ -27,47 +27,50 @@ enum class Aggregation {
 /// Where the right map of the left-right check comes from. Ties go to the lowest label.
 enum class RightMap {
   sums,  ///< a right pixel takes the label with the lowest of the sums that left pixels have for it
-  winners,  ///< of the left pixels whose label leads to a right pixel, it takes the one with the lowest sum: StereoSGBM's
+  /// Of the left pixels whose label leads to a right pixel, it takes the one with the lowest sum: StereoSGBM's.
+  winners,
   match,  ///< the right image is matched, too, which takes twice the time
 };
 
 /// Parameters of semi-global matching.
 ///
-/// Costs are in integer units, to which data costs are rounded; energy() is in the same units. Gray levels are those
-/// of 8-bit images; 256 values of a 16-bit image are one gray level.
+/// Costs are in integer units, to which data costs are rounded; energy() is in the same units. Gray levels
+/// are those of 8-bit images; 256 values of a 16-bit image are one gray level.
 ///
 /// Presets of the method "sgm":
 /// - `default`: 8 paths, the best mean error on the Middlebury pairs of docs/measurements/errors.md;
 /// - `fast`: the same with 4 paths;
 /// - `mgm`: 8 paths with Aggregation::mgm, a higher P2, and the right image matched, too;
-/// - `opencv-sgbm`, `opencv-sgbm-hh`: what OpenCV 4.6 makes of the default arguments of StereoSGBM::create(), with 5 and
+/// - `opencv-sgbm`, `opencv-sgbm-hh`: what OpenCV 4.6 makes of the default arguments of StereoSGBM::create(),
+///   with 5 and
 ///   with 8 paths;
 /// - `libsgm`: the settings of libSGM's README.
 struct SemiGlobalParameters {
   int min_disparity = 0;  ///< disparity of the first label, in pixels, any sign; −1,000,000…1,000,000
   int disparities = 64;   ///< number of labels, one per pixel of disparity; 2…1024
-  /// Number of paths through each pixel: 8; 5, those of OpenCV's StereoSGBM, which come from the left, the right, and
-  /// the row above; or 4, from the left, the right, above and below.
+  /// Number of paths through each pixel: 8; 5, those of OpenCV's StereoSGBM, which come from the left, the
+  /// right, and the row above; or 4, from the left, the right, above and below.
   int paths = 8;
   Aggregation aggregation = Aggregation::sgm;  ///< mgm needs 4 or 8 paths
 
-  /// Any data cost except mean_absolute_difference. The costs of a `volume` are rounded, and clamped to what fits.
+  /// Any data cost except mean_absolute_difference. The costs of a `volume` are rounded, and clamped to what
+  /// fits.
   DataCost cost = DataCost::census;
   float data_weight = 1;  ///< cost of one gray level (or bit) of difference, in units; above 0, to 1000
   /// Larger differences count as this, in gray levels or bits; 0 = no limit; 0…256.
   float data_truncation = 0;
-  /// Cost of a label whose right pixel is outside the image or masked, in units; 0…8191. Without a value, a pixel with
-  /// any such label has no data costs at all.
+  /// Cost of a label whose right pixel is outside the image or masked, in units; 0…8191. Without a value, a
+  /// pixel with any such label has no data costs at all.
   std::optional<int> outside_cost = 20;
-  /// Side of the square window over which data costs are added up, in pixels; border pixels are repeated outside the
-  /// image; odd, 1…15.
+  /// Side of the square window over which data costs are added up, in pixels; border pixels are repeated
+  /// outside the image; odd, 1…15.
   int window = 1;
   float smoothing = 0;  ///< σ of the Gaussian that first smooths both images, in pixels; 0 = none; 0…30
 
   /// P1: cost of a change by one label from one pixel of a path to the next, in units; 1…8191.
   int small_jump = 16;
-  /// P2: cost of any larger change, in units; above P1, to 8191. The number of paths times the sum of P2 and the
-  /// highest data cost is at most 65534.
+  /// P2: cost of any larger change, in units; above P1, to 8191. The number of paths times the sum of P2 and
+  /// the highest data cost is at most 65534.
   int large_jump = 120;
   /// Where neighbours differ by ΔI gray levels, P2 is multiplied by edge_floor + (1 − edge_floor)·exp(−|ΔI| /
   /// edge_contrast), and rounded, but not below P1 + 1. 0 = the same P2 everywhere; 0…256.
@@ -78,12 +81,12 @@ struct SemiGlobalParameters {
   /// lower than the left one; the second takes the right image moved by as much. See
   /// BeliefPropagationParameters::align_rows. Not with DataCost::volume.
   bool align_rows = false;
-  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A label is then
-  /// a disparity and a row offset (DisparityMap::row_offset). Only on reference and cpu, and not with
-  /// `align_rows`, refit or DataCost::volume.
+  /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A
+  /// label is then a disparity and a row offset (DisparityMap::row_offset). Only on reference and cpu, and
+  /// not with `align_rows`, refit or DataCost::volume.
   int row_tolerance = 0;
-  /// P3: cost of any change of the row offset from one pixel of a path to the next, in units, whatever the edges; 1…8191.
-  /// Where rows are searched, the higher of P2 and P3 counts in what must fit 16 bits.
+  /// P3: cost of any change of the row offset from one pixel of a path to the next, in units, whatever the
+  /// edges; 1…8191. Where rows are searched, the higher of P2 and P3 counts in what must fit 16 bits.
   int row_jump = 120;
   /// Strength of a smooth surface of row offsets that is fitted to the whole pair: a row offset k rows away
   /// from it costs row_prior·2·(k − ½) units more, where k is above ½. 1 = the measured best of every method
@@ -92,16 +95,18 @@ struct SemiGlobalParameters {
   float row_prior = 1;
 
   SubPixel sub_pixel = SubPixel::v_shape;  ///< how sums are interpolated between labels
-  /// A pixel becomes `ambiguous` when a label more than one away from the best has a sum that, times 1 − uniqueness / 100,
-  /// is less than the lowest, as in StereoSGBM; in percent, 0…100; 0 = accept all.
+  /// A pixel becomes `ambiguous` when a label more than one away from the best has a sum that, times 1 −
+  /// uniqueness / 100, is less than the lowest, as in StereoSGBM; in percent, 0…100; 0 = accept all.
   int uniqueness = 0;
   /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is
-  /// g / (g + paths·P2), where g is the gap between the lowest sum and the lowest one more than one label away.
+  /// g / (g + paths·P2), where g is the gap between the lowest sum and the lowest one more than one label
+  /// away.
   float min_confidence = 0;
   RightMap right_map = RightMap::sums;                                           ///< of the left-right check
   RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 0};  ///< steps after the match
 
-  /// \throws Error (argument) naming the field, its value and the allowed range, also when sums do not fit 16 bits.
+  /// \throws Error (argument) naming the field, its value and the allowed range, also when sums do not fit 16
+  /// bits.
   void validate() const;
 };
 

@@ -100,20 +100,21 @@ class TileMatcher {
   Plane<float> row_offset_;
 };
 
-/// Matches the tiles of a plan on several devices, each tile on whichever is free: a MatcherPool for tiles. All functions
-/// may be called from any thread.
+/// Matches the tiles of a plan on several devices, each tile on whichever is free: a MatcherPool for tiles.
+/// All functions may be called from any thread.
 class TilePool {
  public:
-  /// The devices replace that of the plan. On each, a tile may take the memory that the plan allows, or, if that is 0, all
-  /// that is free.
+  /// The devices replace that of the plan. On each, a tile may take the memory that the plan allows, or, if
+  /// that is 0, all that is free.
   /// \throws Error as TileMatcher and the constructor of MatcherPool do.
   TilePool(const TilePlan& plan, const std::vector<Device>& devices);
   ~TilePool();                                    ///< as that of MatcherPool
   TilePool(const TilePool&) = delete;             ///< a pool cannot be copied
   TilePool& operator=(const TilePool&) = delete;  ///< a pool cannot be copied
 
-  /// Queues a tile, given as for TileMatcher::run(), and returns a number for it, counted from 0. Blocks while as many
-  /// tiles wait as there are devices. Images and map must stay alive until the tile has been waited for.
+  /// Queues a tile, given as for TileMatcher::run(), and returns a number for it, counted from 0. Blocks
+  /// while as many tiles wait as there are devices. Images and map must stay alive until the tile has been
+  /// waited for.
   /// \throws Error (argument) as TileMatcher::run() does.
   std::uint64_t submit(const Tile& tile, const StereoPair& around, const DisparityMap& inside);
   /// As MatcherPool::wait().
@@ -145,7 +146,8 @@ struct Strips {
   std::function<void(int first_row, const DisparityMap& rows)> write_rows;
 };
 
-/// The rows above and below a strip of full rows of the stitched map that the steps after the left-right check read.
+/// The rows above and below a strip of full rows of the stitched map that the steps after the left-right
+/// check read.
 struct Halo {
   int rows = 0;       ///< above the strip and below it, as far as the image goes
   int alignment = 1;  ///< a strip with its halo begins at a multiple of this many rows of the image
@@ -155,12 +157,12 @@ struct Halo {
 /// \throws Error (argument) for parameters out of range, and for refit, which is not available in tiles.
 Halo halo(const MatcherParameters& parameters);
 
-/// Runs the steps after the left-right check over a strip with its halo, in place, for callers that distribute
-/// strips themselves; stitch() does this strip by strip. The strip's own rows become those of the untiled map, row offsets
-/// included where the strip has them; the rows of the halo do not. `left` has the same rows of the left image, and is read
-/// only if a step is guided by it.
-/// \throws Error (argument) as halo() does, for views of other sizes, and for a strip with more pixels than the
-/// speckle filter supports.
+/// Runs the steps after the left-right check over a strip with its halo, in place, for callers that
+/// distribute strips themselves; stitch() does this strip by strip. The strip's own rows become those of the
+/// untiled map, row offsets included where the strip has them; the rows of the halo do not. `left` has the
+/// same rows of the left image, and is read only if a step is guided by it.
+/// \throws Error (argument) as halo() does, for views of other sizes, and for a strip with more pixels than
+/// the speckle filter supports.
 void refine_strip(const MatcherParameters& parameters, const ImageView& left, const DisparityMap& strip,
                   int threads = 0);
 
@@ -170,8 +172,8 @@ std::size_t refine_strip_memory_bytes(const MatcherParameters& parameters, Size 
 
 /// Returns the bytes that stitch() needs for strips of `rows` finished rows; if a step is guided by the left
 /// image, they include its rows in colour.
-/// \throws Error (argument) when `rows` is out of range (1…1,000,000), a strip has more pixels than the speckle
-/// filter supports, or the plan's parameters include refit.
+/// \throws Error (argument) when `rows` is out of range (1…1,000,000), a strip has more pixels than the
+/// speckle filter supports, or the plan's parameters include refit.
 std::size_t stitch_memory_bytes(const TilePlan& plan, int rows);
 
 /// Returns the largest number of rows, up to the height of the image, for which stitch_memory_bytes() is at
@@ -193,7 +195,8 @@ using TileProgress = std::function<void(std::size_t done, std::size_t total)>;
 /// \throws Error as TileMatcher and stitch() do, and (argument) for a pair or a map of another size.
 void match_in_tiles(const TilePlan& plan, const StereoPair& pair, const DisparityMap& map,
                     const TileProgress& progress = nullptr);
-/// The same with a TilePool: on several devices, which replace that of the plan, each tile on whichever is free.
+/// The same with a TilePool: on several devices, which replace that of the plan, each tile on whichever is
+/// free.
 /// \throws Error as the first one and as the constructor of MatcherPool do.
 void match_in_tiles(const TilePlan& plan, const std::vector<Device>& devices, const StereoPair& pair,
                     const DisparityMap& map, const TileProgress& progress = nullptr);

@@ -16,6 +16,8 @@ if(NOT status EQUAL 0)
 endif()
 run(${python} -m venv --system-site-packages ${work}/venv)
 set(venv_python ${work}/venv/bin/python)
+# What a first match needs, which is compiled in a quarter of the time.
+set(ENV{CMAKE_ARGS} "-DPARALLAX_METHODS=bp -DPARALLAX_VECTORS=native -DPARALLAX_CUDA=OFF -DPARALLAX_OPENCL=OFF")
 run(${venv_python} -m pip install --quiet --no-index ${source})
 # Two builds give the same bytes, from a library that is already compiled.
 set(ENV{PARALLAX_LIBRARY} ${library})
