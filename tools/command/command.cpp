@@ -2,7 +2,6 @@
 #include "tools/command/command.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <mutex>
 
 #include <sys/ioctl.h>
@@ -14,6 +13,11 @@ namespace parallax::tool {
 
 std::string text(Size size) {
   return std::to_string(size.width) + "×" + std::to_string(size.height);
+}
+
+std::string rounded(double value, int decimals) {
+  const std::string text = with_decimals(value, decimals);
+  return text.find_first_not_of("-0.") == std::string::npos ? with_decimals(0, decimals) : text;
 }
 
 void write_message(std::string_view text) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that a command reads and writes. No output may overwrite an input or another output, under any
-// name.
+// The files that a command reads and writes: no output may overwrite an input or another output.
 #pragma once
 
 #include <map>

@@ -14,15 +14,9 @@ namespace parallax::tool {
 namespace {
 
 const char* remedy(int reason) {
-  switch (reason) {
-    case ENOSPC:
-    case EDQUOT:
-      return "; free some space, or choose another disk";
-    case EFBIG:
-      return "; raise the limit of file sizes";
-    default:
-      return "; check its name, folder and permissions, or choose another place";
-  }
+  if (reason == ENOSPC || reason == EDQUOT) return "; free some space, or choose another disk";
+  if (reason == EFBIG) return "; raise the limit of file sizes";
+  return "; check its name, folder and permissions, or choose another place";
 }
 
 }  // namespace

@@ -27,14 +27,8 @@ std::size_t memory_limit(std::size_t max_memory) {
 // Measured, and rounded up generously; docs/measurements/tiles.md says how.
 std::size_t program_bytes(const Device& device) {
   constexpr std::size_t mebibyte = 1 << 20;
-  switch (device.kind) {
-    case DeviceKind::cuda:
-      return 512 * mebibyte;
-    case DeviceKind::opencl:
-      return 192 * mebibyte;
-    default:
-      return 48 * mebibyte;
-  }
+  if (device.kind == DeviceKind::cuda) return 512 * mebibyte;
+  return (device.kind == DeviceKind::opencl ? 192 : 48) * mebibyte;
 }
 
 std::size_t peak_memory_bytes() {

@@ -18,7 +18,6 @@ std::size_t memory_limit(std::size_t max_memory);
 // The program itself: code, libraries, threads, drivers, buffers of files; no image and no matcher.
 std::size_t program_bytes(const Device& device);
 
-// Peak memory of this process.
 std::size_t peak_memory_bytes();
 
 }  // namespace parallax::tool

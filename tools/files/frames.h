@@ -39,6 +39,23 @@ class FrameSource {
   virtual double frames_per_second() const { return 0; }
 };
 
+// Whether `body` succeeds with this frame; an Error (file) becomes the frame's. \throws other errors
+template <class Body>
+bool try_frame(Frame& frame, const Body& body) {
+  try {
+    body();
+    return true;
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::file) throw;
+    frame.error = error.what();
+    return false;
+  }
+}
+
+// The error of a frame whose format is not that of the earlier ones; empty if it is.
+std::string format_error(const Frame& frame, const ImageFormat& earlier);
+void complain_of(const Frame& frame);
+
 // The frames of an input; null if it is a single pair.
 // \throws Error (file) when LEFT and RIGHT differ in kind or number of frames, or are empty; UsageError
 std::unique_ptr<FrameSource> open_sequence(const Input& input);

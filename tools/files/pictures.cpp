@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 
 #include "parallax/formats.h"
 
@@ -30,7 +29,6 @@ void read_region(TiffReader& tiff, const Rectangle& region, Picture& picture) {
   tiff.read(region, picture.row(0), picture.view().stride_bytes);
 }
 
-// Reads a complete TIFF that can be read by regions.
 Picture read_whole(TiffReader& tiff) {
   Picture picture;
   read_region(tiff, {0, 0, tiff.format().size}, picture);

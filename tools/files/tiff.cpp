@@ -59,7 +59,6 @@ class TiffFile {
     errno = 0;
     file_ = TIFFOpenExt(path.c_str(), mode, options.get());
   }
-  // A new file in memory.
   explicit TiffFile(TiffMemory& memory);
   TiffFile(const TiffFile&) = delete;
   TiffFile& operator=(const TiffFile&) = delete;
@@ -128,18 +127,14 @@ bool fits_int(std::uint32_t value) {
 
 }  // namespace
 
-TiffReader::TiffReader(std::unique_ptr<TiffFile> file) : file_(std::move(file)) {}
-TiffReader::TiffReader(TiffReader&&) noexcept = default;
-TiffReader& TiffReader::operator=(TiffReader&&) noexcept = default;
-TiffReader::~TiffReader() = default;
-
 std::optional<TiffReader> TiffReader::open(const std::string& path, int picture) {
   // Not memory-mapped: pages read would count as memory of this process.
-  auto file = std::make_unique<TiffFile>(path, "rm");
-  if (file->get() == nullptr) return std::nullopt;
-  if (picture > 0 && TIFFSetDirectory(file->get(), static_cast<tdir_t>(picture)) != 1) return std::nullopt;
-  TiffReader reader(std::move(file));
-  if (!reader.understand()) return std::nullopt;
+  TiffReader reader;
+  reader.file_ = std::make_shared<TiffFile>(path, "rm");
+  TIFF* file = reader.file_->get();
+  if (file == nullptr || (picture > 0 && TIFFSetDirectory(file, static_cast<tdir_t>(picture)) != 1) ||
+      !reader.understand())
+    return std::nullopt;
   return reader;
 }
 
@@ -259,10 +254,8 @@ void TiffReader::copy_unit(const Rectangle& unit, const Rectangle& region, int s
 }
 
 bool is_tiff(Bytes bytes) {
-  const auto starts = [&](const char* magic) {
-    return bytes.size() >= 4 && std::memcmp(bytes.data(), magic, 4) == 0;
-  };
-  return starts("II*\0") || starts("MM\0*") || starts("II+\0") || starts("MM\0+");
+  const auto begins = [&](const char* magic) { return begins_with(bytes, {magic, 4}); };
+  return begins("II*\0") || begins("MM\0*") || begins("II+\0") || begins("MM\0+");
 }
 
 namespace {
@@ -330,21 +323,19 @@ std::size_t pixels_in_tiles(Size size) {
 TiffWriter::TiffWriter(const std::string& path, std::size_t bytes) {
   // A classic TIFF has 32-bit offsets; everything but pixels takes far less than the margin.
   constexpr std::size_t most = 4'000'000'000;
-  file_ = std::make_unique<TiffFile>(path, bytes > most ? "w8" : "w");
+  file_ = std::make_shared<TiffFile>(path, bytes > most ? "w8" : "w");
   check(file_->get() != nullptr);
 }
 
 TiffWriter::TiffWriter(std::vector<std::byte>& memory) : memory_(new TiffMemory{memory}) {
-  file_ = std::make_unique<TiffFile>(*memory_);
+  file_ = std::make_shared<TiffFile>(*memory_);
   check(file_->get() != nullptr);
 }
-
-TiffWriter::~TiffWriter() = default;
 
 void TiffWriter::begin(const TiffFormat& format, bool tiled, const std::string& description) {
   format_ = format;
   tiled_ = tiled;
-  const std::size_t row_bytes = static_cast<std::size_t>(format.size.width) * format.pixel_bytes();
+  const std::size_t row_bytes = format.row_bytes();
   constexpr std::size_t strip_bytes = 1 << 18;
   const auto rows = static_cast<int>(std::max<std::size_t>(1, strip_bytes / row_bytes));
   band_rows_ = tiled ? tile_side : std::min(format.size.height, rows);
@@ -368,7 +359,7 @@ void TiffWriter::begin(const TiffFormat& format, bool tiled, const std::string& 
 }
 
 void TiffWriter::write_rows(const void* rows, int count, std::ptrdiff_t stride_bytes) {
-  const std::size_t row_bytes = static_cast<std::size_t>(format_.size.width) * format_.pixel_bytes();
+  const std::size_t row_bytes = format_.row_bytes();
   const auto* from = static_cast<const std::byte*>(rows);
   for (int y = 0; y < count; ++y, from += stride_bytes) {
     std::memcpy(band_.data() + static_cast<std::size_t>(filled_) * row_bytes, from, row_bytes);
@@ -378,7 +369,7 @@ void TiffWriter::write_rows(const void* rows, int count, std::ptrdiff_t stride_b
 
 void TiffWriter::flush_band() {
   if (filled_ == 0) return;
-  const std::size_t row_bytes = static_cast<std::size_t>(format_.size.width) * format_.pixel_bytes();
+  const std::size_t row_bytes = format_.row_bytes();
   const auto bytes = static_cast<tmsize_t>(static_cast<std::size_t>(filled_) * row_bytes);
   errno = 0;
   if (tiled_)
@@ -391,8 +382,7 @@ void TiffWriter::flush_band() {
 }
 
 void TiffWriter::write_tiles() {
-  const std::size_t pixel = format_.pixel_bytes();
-  const std::size_t row_bytes = static_cast<std::size_t>(format_.size.width) * pixel;
+  const std::size_t pixel = format_.pixel_bytes(), row_bytes = format_.row_bytes();
   for (int x = 0; x < format_.size.width; x += tile_side) {
     const auto columns = static_cast<std::size_t>(std::min(tile_side, format_.size.width - x));
     std::fill(tile_.begin(), tile_.end(), std::byte{0});

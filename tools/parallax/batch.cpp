@@ -89,7 +89,6 @@ void check_files(const BatchRequest& request, const BatchOutputs& outputs,
   files.writes(request.results);
 }
 
-// Makes the folders of the outputs.
 void make_folders(const BatchOutputs& outputs, const std::vector<ListedPair>& pairs, OutputFolders& folders) {
   std::set<std::string> names;
   for (const ListedPair& pair : pairs)

@@ -11,12 +11,8 @@
 namespace parallax::tool {
 
 Picture colour(View<const float> disparity, double low, double high) {
-  const Size size = disparity.size;
-  Picture picture({size, BitDepth::bits8}, 3);
-  parallax::colour(disparity, low, high,
-                   {reinterpret_cast<std::uint8_t*>(picture.row(0)),
-                    {3 * size.width, size.height},
-                    picture.view().stride_bytes});
+  Picture picture({disparity.size, BitDepth::bits8}, 3);
+  parallax::colour(disparity, low, high, picture.samples());
   return picture;
 }
 

@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr int plan_version = 2;
+constexpr std::array<const char*, 4> file_keys = {"left", "right", "left_mask", "right_mask"};
 // Other versions may produce other results.
 constexpr const char* made_by = "parallax " PARALLAX_VERSION;
 constexpr const char* remedy = ": make a new plan; if an interrupted match left it, remove its folder";
@@ -78,14 +79,9 @@ Size read_size(const ordered_json& json) {
 }
 
 Margins read_margins(const ordered_json& json) {
-  Margins margins;
-  margins.left = read_number<int>(json.at("left"));
-  margins.right = read_number<int>(json.at("right"));
-  margins.top = read_number<int>(json.at("top"));
-  margins.bottom = read_number<int>(json.at("bottom"));
-  margins.alignment = read_number<int>(json.at("alignment"));
-  margins.exact = json.at("exact").get<bool>();
-  return margins;
+  const auto number = [&](const char* key) { return read_number<int>(json.at(key)); };
+  return {number("left"),   number("right"),     number("top"),
+          number("bottom"), number("alignment"), json.at("exact").get<bool>()};
 }
 
 // Columns or rows of tiles: what they decide, and what they are matched from.
@@ -183,8 +179,8 @@ ordered_json json_of(const PairCut& cut) {
   json["tile_memory_bytes"] = plan.tile_memory_bytes;
   json["row_offsets"] = plan.row_offsets;
   json["margins"] = json_of(plan.margins);
-  const std::size_t columns = static_cast<std::size_t>(std::count_if(
-      plan.tiles.begin(), plan.tiles.end(), [](const Tile& tile) { return tile.inside.y == 0; }));
+  const auto columns = static_cast<std::size_t>(
+      std::ranges::count_if(plan.tiles, [](const Tile& tile) { return tile.inside.y == 0; }));
   json["columns"] = json_of_spans(plan.tiles, columns, 1, columns_of);
   json["rows"] = json_of_spans(plan.tiles, plan.tiles.size() / columns, columns, rows_of);
   return json;
@@ -238,12 +234,9 @@ ordered_json json_of(const PlannedFile& file, const std::string& base) {
 }
 
 ordered_json json_of(const PlannedPair& pair, int tile, const std::string& base) {
-  ordered_json json{{"tile", tile},
-                    {"cut", pair.cut},
-                    {"left", json_of(pair.left, base)},
-                    {"right", json_of(pair.right, base)}};
-  if (!pair.left_mask.path.empty()) json["left_mask"] = json_of(pair.left_mask, base);
-  if (!pair.right_mask.path.empty()) json["right_mask"] = json_of(pair.right_mask, base);
+  ordered_json json{{"tile", tile}, {"cut", pair.cut}};
+  for (std::size_t i = 0; i < file_keys.size(); ++i)
+    if (!pair.files[i].path.empty()) json[file_keys[i]] = json_of(pair.files[i], base);
   json["output"] = stored_path(pair.output, base);
   return json;
 }
@@ -284,12 +277,9 @@ ordered_json description_of(const TiledPair& pair, const ImageFormat& format) {
   json["size"] = json_of(format.size);
   json["bits"] = static_cast<int>(format.depth);
   json["rows_off"] = pair.tiles.row_offsets;
-  for (const auto& [key, path] : {std::pair{"left", &pair.input.left},
-                                  {"right", &pair.input.right},
-                                  {"left_mask", &pair.input.left_mask},
-                                  {"right_mask", &pair.input.right_mask},
-                                  {"output", &pair.output}})
-    json[key] = *path;
+  const std::array<std::string, 4> paths = pair.pictures();
+  for (std::size_t i = 0; i < paths.size(); ++i) json[file_keys[i]] = paths[i];
+  json["output"] = pair.output;
   return json;
 }
 
@@ -383,15 +373,14 @@ PathMaps parse_path_maps(const std::vector<std::string>& texts) {
 }
 
 void PairJob::check_inputs(bool verify) const {
-  for (const PlannedFile* file : {&left, &right, &left_mask, &right_mask})
-    check_unchanged(*file, head->path, verify);
+  for (const PlannedFile& file : files) check_unchanged(file, head->path, verify);
 }
 
 void PairJob::check_names() const {
-  CommandFiles files;
-  for (const PlannedFile* file : {&left, &right, &left_mask, &right_mask}) files.reads(file->path);
-  files.reads_once(head->path);
-  files.writes(output);
+  CommandFiles uses;
+  for (const PlannedFile& file : files) uses.reads(file.path);
+  uses.reads_once(head->path);
+  uses.writes(output);
 }
 
 JobFile::JobFile(const std::string& path, PathMaps maps)
@@ -506,10 +495,8 @@ PairJob JobFile::pair(int number) const {
     job.cut = cut(read_number<std::size_t>(json.at("cut")));
     job.number = number;
     job.first_tile = read_number<int>(json.at("tile"));
-    job.left = file("left");
-    job.right = file("right");
-    if (json.contains("left_mask")) job.left_mask = file("left_mask");
-    if (json.contains("right_mask")) job.right_mask = file("right_mask");
+    for (std::size_t i = 0; i < file_keys.size(); ++i)
+      if (i < 2 || json.contains(file_keys[i])) job.files[i] = file(file_keys[i]);
     job.output = place(json.at("output").get<std::string>());
     if (job.first_tile < 0 || (number == 0 && job.first_tile != 0) ||
         0LL + job.first_tile + job.tiles() != next)
@@ -533,10 +520,10 @@ void check_same_job(const JobFile& file, const TiledPair& pair, const ImageForma
   const PairJob there = file.pair(0);
   TiledPair before{{}, file.head().search, there.output, file.head().tiling};
   before.search.parameters = there.plan().parameters;
-  before.input.left = there.left.path;
-  before.input.right = there.right.path;
-  before.input.left_mask = there.left_mask.path;
-  before.input.right_mask = there.right_mask.path;
+  before.input.left = there.files[0].path;
+  before.input.right = there.files[1].path;
+  before.input.left_mask = there.files[2].path;
+  before.input.right_mask = there.files[3].path;
   before.tiles.row_offsets = there.plan().row_offsets;
   const std::string what =
       difference(description_of(before, there.plan().format), description_of(pair, format));

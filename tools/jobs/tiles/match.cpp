@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/jobs/tiles/match.h"
-
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
@@ -27,13 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-std::string plan_path(const std::string& folder) {
-  return (fs::path(folder) / "plan.json").string();
-}
-
 // The job of this match, stored in the folder of its tiles: a new one, or the one to resume.
 JobFile open_job(const PairRequest& request, bool resume) {
-  const std::string folder = folder_of_tiles(request), path = plan_path(folder);
+  const std::string folder = folder_of_tiles(request), path = (fs::path(folder) / "plan.json").string();
   std::error_code unknown;
   if (fs::exists(path, unknown)) {
     if (!resume)
@@ -56,7 +49,6 @@ struct TileReport {
   double match_milliseconds = 0, stitch_milliseconds = 0;
 };
 
-// \throws Error naming the tile, and how to go on
 [[noreturn]] void fail(const TileOutcome& outcome) {
   show_progress("");
   throw Error(ErrorCategory::file,
@@ -66,7 +58,6 @@ struct TileReport {
               outcome.failure->status == failed_for_now);
 }
 
-// Matches the tiles that are not done.
 void match_tiles(const std::shared_ptr<const PairJob>& pair, const std::vector<Device>& devices,
                  TileReport& report) {
   const PairJob& job = *pair;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // 'parallax bench --suite middlebury|kitti|eth3d': a method over a public benchmark, in the benchmark's
 // figures.
-#include "tools/parallax/scoreboards/bench.h"
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
-#include <optional>
 
 #include "parallax/version.h"
 
@@ -172,7 +169,7 @@ ScoreboardRow run_pair(const ScoreboardRequest& request, const Scoreboard& board
     throw Error(ErrorCategory::file, pair.calibration + " has no ndisp: add it, or give --disparities");
   const PicturePair pictures = read_pair(pair.left, pair.right);
   plan.make(pictures.left.view().format);
-  MatchResult result = plan.make_result();
+  Result result = plan.make_result();
   plan.run(pictures, result);
   Stopwatch stopwatch;
   stopwatch.add(plan.matcher().stage_times());
