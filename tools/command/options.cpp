@@ -179,7 +179,7 @@ Option& Options::add(const std::string& names, Size& value, const std::string& h
 }
 
 Option& Options::add(const std::string& names, std::vector<std::string>& value, const std::string& help) {
-  Option& option = add_files(names + " NAME,…", value, help);
+  Option& option = add_files(names.find(' ') == std::string::npos ? names + " NAME,…" : names, value, help);
   option.set_ = [&value](const std::string& text) {
     for (const std::string& word : CLI::detail::split(text, ',')) value.push_back(word);
   };

@@ -20,7 +20,6 @@
 #include "parallax/formats.h"
 
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 
 namespace parallax::tool {
 namespace {

@@ -8,12 +8,26 @@
 #include <string>
 #include <vector>
 
-#include "tools/command/file_errors.h"
+#include "parallax/rectify.h"
+
+#include "tools/command/command_files.h"
 #include "tools/command/number_pattern.h"
-#include "tools/files/input.h"
 #include "tools/files/pictures.h"
 
 namespace parallax::tool {
+
+// The pictures that a command matches, and the files that belong to them.
+struct Input {
+  std::string left, right;    // for a sequence: folders, patterns, videos
+  bool side_by_side = false;  // left contains both views
+  std::string calibration, left_mask, right_mask;
+  std::string cost_file;         // data costs, in place of the matcher's own
+  std::vector<std::string> rig;  // the cameras of pictures that are not rectified
+  RectifyParameters rectify;
+
+  // Whether depths are known.
+  bool has_geometry() const { return !calibration.empty() || !rig.empty(); }
+};
 
 struct Frame {
   std::uint64_t number = 0;

@@ -96,4 +96,10 @@ void check_disparity_path(const std::string& path);
 // By the extension: .pfm, .png (KITTI), .tif or .tiff (floats). \throws UsageError for another
 std::vector<std::byte> encode_disparity(const std::string& path, View<const float> disparity);
 
+// Up to `low` is blue, from `high` on is red, no value is black.
+Picture colour(View<const float> disparity, double low, double high);
+
+// A PNG: near is red, far is blue, no value is black.
+std::vector<std::byte> encode_coloured(View<const float> disparity);
+
 }  // namespace parallax::tool

@@ -9,47 +9,16 @@
 #include <limits>
 #include <utility>
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <tiffio.h>
 #include <unistd.h>
 
 #include "parallax/error.h"
 
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 
 namespace parallax::tool {
-
-// Memory in place of a file, for libtiff.
-struct TiffMemory {
-  std::vector<std::byte>& bytes;
-  std::size_t position = 0;
-
-  static tmsize_t read(thandle_t self, void* to, tmsize_t count) {
-    auto& [bytes, position] = *static_cast<TiffMemory*>(self);
-    const std::size_t left = bytes.size() - std::min(position, bytes.size());
-    const std::size_t taken = std::min(static_cast<std::size_t>(count), left);
-    std::copy_n(bytes.data() + position, taken, static_cast<std::byte*>(to));
-    position += taken;
-    return static_cast<tmsize_t>(taken);
-  }
-  static tmsize_t write(thandle_t self, void* from, tmsize_t count) {
-    auto& [bytes, position] = *static_cast<TiffMemory*>(self);
-    const std::size_t end = position + static_cast<std::size_t>(count);
-    if (bytes.size() < end) bytes.resize(end);
-    std::copy_n(static_cast<const std::byte*>(from), count, bytes.data() + position);
-    position = end;
-    return count;
-  }
-  static toff_t seek(thandle_t self, toff_t offset, int from) {
-    auto& [bytes, position] = *static_cast<TiffMemory*>(self);
-    position = static_cast<std::size_t>(offset) + (from == SEEK_CUR   ? position
-                                                   : from == SEEK_END ? bytes.size()
-                                                                      : 0);
-    return position;
-  }
-  static int close(thandle_t) { return 0; }
-  static toff_t size(thandle_t self) { return static_cast<TiffMemory*>(self)->bytes.size(); }
-};
 
 // An open file and the last message of libtiff about it.
 class TiffFile {
@@ -59,7 +28,11 @@ class TiffFile {
     errno = 0;
     file_ = TIFFOpenExt(path.c_str(), mode, options.get());
   }
-  explicit TiffFile(TiffMemory& memory);
+  // A new file in memory, whose descriptor becomes libtiff's.
+  explicit TiffFile(int memory) : path_("memory") {
+    const Options options = make_options();
+    file_ = TIFFFdOpenExt(memory, "memory", "w", options.get());
+  }
   TiffFile(const TiffFile&) = delete;
   TiffFile& operator=(const TiffFile&) = delete;
   ~TiffFile() { close(); }
@@ -96,12 +69,6 @@ class TiffFile {
   std::string path_, complaint_;
   TIFF* file_ = nullptr;
 };
-
-TiffFile::TiffFile(TiffMemory& memory) : path_("memory") {
-  const Options options = make_options();
-  file_ = TIFFClientOpenExt("memory", "w", &memory, &TiffMemory::read, &TiffMemory::write, &TiffMemory::seek,
-                            &TiffMemory::close, &TiffMemory::size, nullptr, nullptr, options.get());
-}
 
 namespace {
 
@@ -306,13 +273,11 @@ std::optional<Picture> read_converted_tiff(const std::string& path) {
 }
 
 std::vector<std::byte> encode_tiff(View<const float> values) {
-  std::vector<std::byte> bytes;
-  TiffWriter writer(bytes);
+  TiffWriter writer;
   writer.begin({values.size, 1, 32});
   writer.write_rows(values.data, values.size.height, values.stride_bytes);
   writer.end();
-  writer.close();
-  return bytes;
+  return writer.bytes();
 }
 
 std::size_t pixels_in_tiles(Size size) {
@@ -327,9 +292,19 @@ TiffWriter::TiffWriter(const std::string& path, std::size_t bytes) {
   check(file_->get() != nullptr);
 }
 
-TiffWriter::TiffWriter(std::vector<std::byte>& memory) : memory_(new TiffMemory{memory}) {
-  file_ = std::make_shared<TiffFile>(*memory_);
+TiffWriter::TiffWriter() : file_(std::make_shared<TiffFile>(::memfd_create("tiff", MFD_CLOEXEC))) {
   check(file_->get() != nullptr);
+}
+
+std::vector<std::byte> TiffWriter::bytes() const {
+  const int memory = TIFFFileno(file_->get());
+  std::vector<std::byte> bytes(length_of(file_->get()));
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t count = ::pread(memory, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    check(count > 0);
+    done += static_cast<std::size_t>(count);
+  }
+  return bytes;
 }
 
 void TiffWriter::begin(const TiffFormat& format, bool tiled, const std::string& description) {
@@ -406,7 +381,7 @@ void TiffWriter::end() {
 
 void TiffWriter::close() {
   errno = 0;
-  check(memory_ != nullptr || ::fsync(TIFFFileno(file_->get())) == 0);
+  check(::fsync(TIFFFileno(file_->get())) == 0);
   file_->close();
 }
 

@@ -25,7 +25,6 @@ struct TiffFormat {
 };
 
 class TiffFile;
-struct TiffMemory;
 
 class TiffReader {
  public:
@@ -75,8 +74,8 @@ std::size_t pixels_in_tiles(Size size);
 // Writes one or more pictures to a file, row by row.
 class TiffWriter {
  public:
-  // Writes to memory, which must outlive the writer.
-  explicit TiffWriter(std::vector<std::byte>& memory);
+  // Writes to memory.
+  TiffWriter();
   // Replaces the file. `bytes`: of all strips or tiles; above 4 GB it is a BigTIFF. \throws Error (file)
   TiffWriter(const std::string& path, std::size_t bytes);
 
@@ -86,13 +85,14 @@ class TiffWriter {
   void end();
   // Syncs everything to disk.
   void close();
+  // Of the memory, after end().
+  std::vector<std::byte> bytes() const;
 
  private:
   void flush_band();
   void write_tiles();
   void check(bool written) const;
 
-  std::shared_ptr<TiffMemory> memory_;  // null = to a file
   std::shared_ptr<TiffFile> file_;
   TiffFormat format_;
   bool tiled_ = false;

@@ -20,9 +20,9 @@
 
 #include "parallax/version.h"
 
+#include "tools/command/command.h"
 #include "tools/command/command_files.h"
 #include "tools/command/json.h"
-#include "tools/command/memory.h"
 #include "tools/command/output_files.h"
 #include "tools/command/pipeline.h"
 #include "tools/files/content_hash.h"

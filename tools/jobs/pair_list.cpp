@@ -11,7 +11,7 @@
 #include "parallax/error.h"
 
 #include "tools/command/command.h"
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 #include "tools/command/json.h"
 #include "tools/files/frames.h"
 #include "tools/files/pictures.h"
@@ -174,6 +174,7 @@ OutputPattern::OutputPattern(const std::string& option, const std::string& text,
 }
 
 std::string OutputPattern::of(const ListedPair& pair) const {
+  static const NumberPattern six_digits = *NumberPattern::parse("%06d");
   std::string name;
   for (std::size_t at = 0; at < text_.size();) {
     if (text_[at] != '{') {
@@ -184,7 +185,7 @@ std::string OutputPattern::of(const ListedPair& pair) const {
     const std::string word = text_.substr(at + 1, end - at - 1);
     name += word == "name"     ? fs::path(pair.left).stem().string()
             : word == "folder" ? folder_of(pair)
-                               : NumberPattern::parse("%06d")->name(pair.number);
+                               : six_digits.name(pair.number);
     at = end + 1;
   }
   return name;

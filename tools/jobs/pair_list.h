@@ -10,7 +10,7 @@
 
 #include "tools/command/command_files.h"
 #include "tools/command/method_options.h"
-#include "tools/files/input.h"
+#include "tools/files/frames.h"
 
 namespace parallax::tool {
 

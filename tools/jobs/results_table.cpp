@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tools/command/command.h"
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 #include "tools/command/output_files.h"
 #include "tools/files/pictures.h"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "tools/command/command.h"
 #include "tools/command/json.h"
-#include "tools/command/memory.h"
 #include "tools/command/method_options.h"
 #include "tools/match/match_plan.h"
 

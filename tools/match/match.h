@@ -11,7 +11,7 @@
 
 #include "tools/command/method_options.h"
 #include "tools/files/depth_files.h"
-#include "tools/files/input.h"
+#include "tools/files/frames.h"
 #include "tools/files/truth.h"
 
 namespace parallax::tool {

@@ -4,9 +4,9 @@
 #include <iomanip>
 #include <iostream>
 
+#include "tools/command/command.h"
 #include "tools/command/forced.h"
 #include "tools/command/json.h"
-#include "tools/command/memory.h"
 #include "tools/files/frames.h"
 #include "tools/match/row_offsets.h"
 

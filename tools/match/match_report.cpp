@@ -8,7 +8,7 @@
 #include "tools/command/json.h"
 #include "tools/command/method_options.h"
 #include "tools/files/depth_files.h"
-#include "tools/files/pictures/colour.h"
+#include "tools/files/pictures.h"
 #include "tools/match/repair.h"
 
 namespace parallax::tool {

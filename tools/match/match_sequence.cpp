@@ -4,11 +4,10 @@
 #include <sstream>
 
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 #include "tools/command/json.h"
 #include "tools/command/pipeline.h"
 #include "tools/files/frames.h"
-#include "tools/files/pictures/colour.h"
+#include "tools/files/pictures.h"
 #include "tools/files/video.h"
 #include "tools/match/match.h"
 #include "tools/match/match_report.h"
@@ -78,40 +77,6 @@ struct Failure {
   std::string name, error;
 };
 
-class Summary {
- public:
-  void begin() { start_ = Clock::now(); }
-  void add(const std::vector<StageTime>& stages, const PixelShares& shares) {
-    ++done_;
-    seconds_ = milliseconds_since(start_) / 1000;
-    stopwatch_.add(stages);
-    sum_.valid += shares.valid;
-    for (std::size_t i = 0; i < sum_.status.size(); ++i) sum_.status[i] += shares.status[i];
-  }
-  void add(const Failure& failure) { failures_.push_back(failure); }
-
-  std::size_t done() const { return done_; }
-  std::size_t frames() const { return done_ + failures_.size(); }
-  const std::vector<Failure>& failures() const { return failures_; }
-  const Stopwatch& stopwatch() const { return stopwatch_; }
-  // Timed from the moment the plan was made.
-  double frames_per_second() const { return seconds_ > 0 ? static_cast<double>(done_) / seconds_ : 0; }
-  PixelShares mean_shares() const {
-    PixelShares mean = sum_;
-    mean.valid /= static_cast<double>(done_);
-    for (double& share : mean.status) share /= static_cast<double>(done_);
-    return mean;
-  }
-
- private:
-  std::size_t done_ = 0;
-  std::vector<Failure> failures_;
-  Stopwatch stopwatch_;
-  PixelShares sum_;
-  Clock::time_point start_;
-  double seconds_ = 0;
-};
-
 // Frames that are matched at once where there are several devices, beside those that are read or written.
 std::size_t frames_in_pool(const std::vector<Device>& devices) {
   std::size_t count = 0;
@@ -146,7 +111,7 @@ class Sequence {
     show_progress("");
     video_.finish();
     report();
-    return summary_.failures().empty() ? done : failed;
+    return failures_.empty() ? done : failed;
   }
 
  private:
@@ -190,7 +155,7 @@ class Sequence {
                     PoolOptions{.max_memory_bytes = search_.max_memory,
                                 .waiting = static_cast<int>(items_.size()),
                                 .configuration = search_.configuration});
-    summary_.begin();
+    start_ = Clock::now();
     return true;
   }
 
@@ -234,11 +199,15 @@ class Sequence {
     const Frame& frame = item.frame;
     if (!frame.error.empty()) {
       complain_of(frame);
-      summary_.add(Failure{frame.number, frame.left, frame.error});
+      failures_.push_back({frame.number, frame.left, frame.error});
       return;
     }
     if (video_.is_wanted()) video_.write(item.coloured);
-    summary_.add(item.stages, item.shares);
+    ++done_;
+    seconds_ = milliseconds_since(start_) / 1000;
+    stopwatch_.add(item.stages);
+    sum_.valid += item.shares.valid;
+    for (std::size_t i = 0; i < sum_.status.size(); ++i) sum_.status[i] += item.shares.status[i];
     show();
   }
 
@@ -246,12 +215,11 @@ class Sequence {
     if (milliseconds_since(shown_) < 100) return;
     shown_ = Clock::now();
     std::ostringstream text;
-    text << "frame " << summary_.frames();
+    text << "frame " << frames();
     if (source_.count() > 0) text << " of " << source_.count();
-    text << std::fixed << std::setprecision(1) << ", " << summary_.frames_per_second() << " frames/s";
+    text << std::fixed << std::setprecision(1) << ", " << frames_per_second() << " frames/s";
     std::optional<double> share;
-    if (source_.count() > 0)
-      share = static_cast<double>(summary_.frames()) / static_cast<double>(source_.count());
+    if (source_.count() > 0) share = static_cast<double>(frames()) / static_cast<double>(source_.count());
     show_progress(text.str(), share);
   }
 
@@ -260,28 +228,35 @@ class Sequence {
       std::cout << to_json().dump(2) << "\n";
       return;
     }
-    std::cerr << std::fixed << std::setprecision(1) << "matched " << summary_.done() << " of "
-              << summary_.frames() << " frames";
-    if (summary_.done() > 0)
+    std::cerr << std::fixed << std::setprecision(1) << "matched " << done_ << " of " << frames() << " frames";
+    if (done_ > 0)
       std::cerr << " of " << text(plan_.format().size) << " by " << search_.method << " on " << device_names()
-                << ": " << summary_.frames_per_second() << " frames/s, " << summary_.stopwatch().total()
+                << ": " << frames_per_second() << " frames/s, " << stopwatch_.total()
                 << " ms per match (median)";
     std::cerr << "\n";
   }
 
   ordered_json to_json() {
     ordered_json json{{"method", search_.method}, {"device", device_names()}};
-    if (summary_.done() > 0) json = describe(plan_, summary_.stopwatch(), summary_.mean_shares());
+    if (done_ > 0) json = describe(plan_, stopwatch_, mean_shares());
     json["device"] = device_names();
-    json["frames"] = summary_.frames();
+    json["frames"] = frames();
     json["failed"] = ordered_json::array();
-    for (const Failure& failure : summary_.failures())
+    for (const Failure& failure : failures_)
       json["failed"].push_back(
           {{"number", failure.number}, {"name", failure.name}, {"error", failure.error}});
-    json["frames_per_second"] = summary_.frames_per_second();
+    json["frames_per_second"] = frames_per_second();
     return json;
   }
 
+  std::size_t frames() const { return done_ + failures_.size(); }
+  double frames_per_second() const { return seconds_ > 0 ? static_cast<double>(done_) / seconds_ : 0; }
+  PixelShares mean_shares() const {
+    PixelShares mean = sum_;
+    mean.valid /= static_cast<double>(done_);
+    for (double& share : mean.status) share /= static_cast<double>(done_);
+    return mean;
+  }
   std::string device_names() const { return text(search_.devices); }
 
   const Search& search_;
@@ -295,7 +270,12 @@ class Sequence {
   LostDeviceNotice notice_;
   OutputFolders folders_;
   SequenceVideo video_;
-  Summary summary_;
+  std::size_t done_ = 0;
+  std::vector<Failure> failures_;
+  Stopwatch stopwatch_;
+  PixelShares sum_;
+  Clock::time_point start_;  // of the plan
+  double seconds_ = 0;
   Clock::time_point shown_;
 };
 

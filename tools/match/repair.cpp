@@ -18,10 +18,6 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t most_frames_for_match = 30;
 
-StereoPair pair_of(const PicturePair& pictures) {
-  return {pictures.left.view(), pictures.right.view()};
-}
-
 // A frame of a sequence, or the only pair.
 struct Shot {
   std::string name, error;
@@ -77,7 +73,7 @@ class LazyRepairer {
     if (!shot.error.empty()) return frame;
     if (!repairer_) repairer_.emplace(start_(shot.pictures.left.size()));
     try {
-      return repairer_->add(pair_of(shot.pictures));
+      return repairer_->add({shot.pictures.left.view(), shot.pictures.right.view()});
     } catch (const Error& error) {
       // The pictures are files.
       if (error.category() == ErrorCategory::argument)

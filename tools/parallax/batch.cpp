@@ -6,7 +6,6 @@
 #include <set>
 
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 #include "tools/command/method_options.h"
 #include "tools/command/output_files.h"
 #include "tools/files/pictures.h"

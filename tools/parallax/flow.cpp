@@ -6,7 +6,6 @@
 #include "parallax/motion.h"
 
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 #include "tools/command/json.h"
 #include "tools/command/method_options.h"
 #include "tools/command/pipeline.h"

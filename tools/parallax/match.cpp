@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tools/command/memory.h"
+#include "tools/command/command.h"
 #include "tools/files/frames.h"
 #include "tools/jobs/tiles/plan.h"
 #include "tools/match/match_pair.h"

@@ -6,6 +6,7 @@
 
 #include "tools/command/options.h"
 #include "tools/jobs/submit/slurm.h"
+#include "tools/jobs/tiles/results.h"
 #include "tools/parallax/pair_options.h"
 
 namespace parallax::tool {

@@ -8,7 +8,7 @@
 #include "parallax/flow.h"
 #include "parallax/formats.h"
 
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 #include "tools/command/options.h"
 #include "tools/command/output_files.h"
 #include "tools/command/pipeline.h"

@@ -8,7 +8,7 @@
 
 #include "tools/command/child_process.h"
 #include "tools/command/command.h"
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 #include "tools/command/json.h"
 #include "tools/command/output_files.h"
 #include "tools/jobs/tiles/results.h"

@@ -12,7 +12,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 #include "tools/command/output_files.h"
 #include "tools/files/tiff.h"
 #include "tools/jobs/tiles/results.h"

@@ -14,7 +14,6 @@
 #include "parallax/version.h"
 
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 #include "tools/command/json.h"
 #include "tools/command/method_options.h"
 #include "tools/command/output_files.h"
@@ -84,22 +83,8 @@ Margins read_margins(const ordered_json& json) {
           number("bottom"), number("alignment"), json.at("exact").get<bool>()};
 }
 
-// Columns or rows of tiles: what they decide, and what they are matched from.
-struct Span {
-  int inside, inside_length, around, around_length;
-};
-
-// The tiles of a plan are the products of columns and rows, row by row.
-template <class Read>
-ordered_json json_of_spans(const std::vector<Tile>& tiles, std::size_t count, std::size_t step,
-                           const Read& read) {
-  ordered_json spans = ordered_json::array();
-  for (std::size_t i = 0; i < count; ++i) {
-    const Span span = read(tiles[i * step]);
-    spans.push_back({span.inside, span.inside_length, span.around, span.around_length});
-  }
-  return spans;
-}
+// A column or row of tiles: first and length of what it decides, then of what it is matched from.
+using Span = std::array<int, 4>;
 
 Span columns_of(const Tile& tile) {
   return {tile.inside.x, tile.inside.size.width, tile.around.x, tile.around.size.width};
@@ -114,12 +99,12 @@ std::vector<Span> read_spans(const ordered_json& json, int extent) {
   std::vector<Span> spans;
   long long covered = 0;
   for (const ordered_json& numbers : json) {
-    const Span span{read_number<int>(numbers.at(0)), read_number<int>(numbers.at(1)),
-                    read_number<int>(numbers.at(2)), read_number<int>(numbers.at(3))};
-    const long long inside_end = 0LL + span.inside + span.inside_length,
-                    around_end = 0LL + span.around + span.around_length;
-    if (span.inside != covered || span.inside_length < 1 || span.around < 0 || span.around > span.inside ||
-        around_end < inside_end || around_end > extent)
+    Span span;
+    for (std::size_t i = 0; i < span.size(); ++i) span[i] = read_number<int>(numbers.at(i));
+    const auto [inside, inside_length, around, around_length] = span;
+    const long long inside_end = 0LL + inside + inside_length, around_end = 0LL + around + around_length;
+    if (inside != covered || inside_length < 1 || around < 0 || around > inside || around_end < inside_end ||
+        around_end > extent)
       break;
     covered = inside_end;
     spans.push_back(span);
@@ -136,8 +121,8 @@ std::vector<Tile> tiles_of(const std::vector<Span>& columns, const std::vector<S
   for (const Span& row : rows)
     for (const Span& column : columns)
       tiles.push_back({static_cast<int>(tiles.size()),
-                       {column.inside, row.inside, {column.inside_length, row.inside_length}},
-                       {column.around, row.around, {column.around_length, row.around_length}}});
+                       {column[0], row[0], {column[1], row[1]}},
+                       {column[2], row[2], {column[3], row[3]}}});
   return tiles;
 }
 
@@ -181,8 +166,9 @@ ordered_json json_of(const PairCut& cut) {
   json["margins"] = json_of(plan.margins);
   const auto columns = static_cast<std::size_t>(
       std::ranges::count_if(plan.tiles, [](const Tile& tile) { return tile.inside.y == 0; }));
-  json["columns"] = json_of_spans(plan.tiles, columns, 1, columns_of);
-  json["rows"] = json_of_spans(plan.tiles, plan.tiles.size() / columns, columns, rows_of);
+  // The tiles are the products of columns and rows, row by row.
+  for (std::size_t i = 0; i < columns; ++i) json["columns"].push_back(columns_of(plan.tiles[i]));
+  for (std::size_t i = 0; i < plan.tiles.size(); i += columns) json["rows"].push_back(rows_of(plan.tiles[i]));
   return json;
 }
 

@@ -17,7 +17,7 @@
 #include "parallax/tiles.h"
 
 #include "tools/command/method_options.h"
-#include "tools/files/input.h"
+#include "tools/files/frames.h"
 
 namespace parallax::tool {
 

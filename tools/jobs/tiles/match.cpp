@@ -7,12 +7,11 @@
 #include <optional>
 #include <vector>
 
+#include "tools/command/command.h"
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 #include "tools/command/json.h"
-#include "tools/command/memory.h"
 #include "tools/command/output_files.h"
-#include "tools/files/pictures/colour.h"
+#include "tools/files/pictures.h"
 #include "tools/jobs/tiles/folder.h"
 #include "tools/jobs/tiles/merge.h"
 #include "tools/jobs/tiles/plan.h"

@@ -16,10 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/command/command.h"
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 #include "tools/command/json.h"
-#include "tools/command/memory.h"
 #include "tools/command/output_files.h"
 #include "tools/files/content_hash.h"
 #include "tools/files/tiff.h"

@@ -7,8 +7,8 @@
 #include <optional>
 #include <tuple>
 
+#include "tools/command/command.h"
 #include "tools/command/command_files.h"
-#include "tools/command/memory.h"
 #include "tools/command/pipeline.h"
 #include "tools/jobs/pair_list.h"
 #include "tools/match/match_pair.h"

@@ -18,7 +18,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 #include "tools/command/json.h"
 #include "tools/command/output_files.h"
 #include "tools/files/content_hash.h"

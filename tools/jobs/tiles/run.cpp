@@ -10,9 +10,9 @@
 #include <set>
 #include <vector>
 
-#include "tools/command/file_errors.h"
+#include "tools/command/command.h"
+#include "tools/command/command_files.h"
 #include "tools/command/json.h"
-#include "tools/command/memory.h"
 #include "tools/command/pipeline.h"
 #include "tools/jobs/tiles/results.h"
 #include "tools/jobs/tiles/runner.h"

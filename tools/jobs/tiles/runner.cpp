@@ -5,8 +5,8 @@
 
 #include "parallax/matcher.h"
 
-#include "tools/command/file_errors.h"
-#include "tools/command/memory.h"
+#include "tools/command/command.h"
+#include "tools/command/command_files.h"
 #include "tools/command/output_files.h"
 #include "tools/command/pipeline.h"
 #include "tools/files/content_hash.h"
