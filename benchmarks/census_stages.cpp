@@ -18,7 +18,7 @@
 #include "matchers/census/census.h"
 #include "matchers/registry.h"
 #include "tools/files/pictures/codecs.h"
-#include "tools/files/pictures/colour.h"
+#include "tools/files/pictures.h"
 
 namespace {
 

@@ -11,7 +11,6 @@
 #include "support.h"
 #include "tools/command/command.h"
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 #include "tools/command/output_files.h"
 #include "tools/command_fixture.h"
 

@@ -210,7 +210,7 @@ void save(const std::string& path, const Picture& picture) {
   if (tool::has_extension(path, {".tif", ".tiff"})) {
     const tool::TiffFormat format{picture.size(), picture.channels(),
                                   static_cast<int>(picture.view().format.depth)};
-    tool::TiffWriter writer(path, format.bytes());
+    tool::TiffWriter writer(path, format.size.pixels() * format.pixel_bytes());
     writer.begin(format);
     writer.write_rows(picture.view().data, picture.size().height, picture.view().stride_bytes);
     writer.end();

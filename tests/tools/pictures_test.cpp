@@ -8,7 +8,6 @@
 #include "support.h"
 #include "tools/command_fixture.h"
 #include "tools/files/pictures/codecs.h"
-#include "tools/files/pictures/colour.h"
 #include "tools/files/tiff.h"
 #include "tools/picture_files.h"
 
@@ -167,12 +166,12 @@ TEST_F(PicturesTest, TiffsOfOtherKindsAreConverted) {
 TEST_F(PicturesTest, TilesFarLargerThanTheirPictureTakeNoMemory) {
   std::vector<std::byte> bytes;
   {
-    tool::TiffWriter writer(bytes);
+    tool::TiffWriter writer;
     const Picture picture = noise({40, 24}, 1, BitDepth::bits8);
     writer.begin({picture.size(), 1, 8}, true);
     writer.write_rows(picture.row(0), 24, picture.view().stride_bytes);
     writer.end();
-    writer.close();
+    bytes = writer.bytes();
   }
   EXPECT_NO_THROW(read(bytes));
   const std::array<std::uint16_t, 2> entry{322, 3};  // the width of a tile, as 16 bits

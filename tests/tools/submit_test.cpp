@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 'parallax submit' with a scheduler that runs a job when it is submitted. tests/slurm/ has a real one.
 #include "command_fixture.h"
-#include "tools/jobs/submit/chunks.h"
+#include "tools/jobs/submit/slurm.h"
 #include "tools/jobs/tiles/results.h"
 
 namespace parallax::test {

@@ -19,7 +19,7 @@ using tool::TiffWriter;
 
 // Pixels that depend on their position.
 std::vector<std::byte> pixels_of(const TiffFormat& format, int picture = 0) {
-  std::vector<std::byte> pixels(format.bytes());
+  std::vector<std::byte> pixels(format.size.pixels() * format.pixel_bytes());
   for (std::size_t i = 0; i < pixels.size(); ++i)
     pixels[i] = static_cast<std::byte>((i * 2654435761u + static_cast<std::size_t>(picture)) >> 13);
   return pixels;
@@ -63,9 +63,8 @@ TEST_F(TiffTest, EveryPartIsReadAsItWasWritten) {
          {TiffFormat{{600, 530}, 1, 8}, TiffFormat{{300, 257}, 3, 8}, TiffFormat{{256, 512}, 1, 16},
           TiffFormat{{257, 300}, 3, 16}, TiffFormat{{1, 1}, 1, 8}, TiffFormat{{700, 300}, 1, 32}}) {
       const std::vector<std::byte> pixels = pixels_of(format);
-      const auto row =
-          static_cast<std::ptrdiff_t>(format.bytes() / static_cast<std::size_t>(format.size.height));
-      TiffWriter writer(path("a.tiff"), format.bytes());
+      const auto row = static_cast<std::ptrdiff_t>(format.row_bytes());
+      TiffWriter writer(path("a.tiff"), format.size.pixels() * format.pixel_bytes());
       writer.begin(format, tiled);
       for (int y = 0; y < format.size.height; y += 37)
         writer.write_rows(pixels.data() + y * row, std::min(37, format.size.height - y), row);
@@ -138,7 +137,7 @@ TEST_F(TiffTest, ReadsWhatIsCompressed) {
 TEST_F(TiffTest, WhatIsCutShortIsFoundOut) {
   const TiffFormat format{{600, 530}, 3, 8};
   const std::vector<std::byte> pixels = pixels_of(format);
-  TiffWriter writer(path("a.tiff"), format.bytes());
+  TiffWriter writer(path("a.tiff"), format.size.pixels() * format.pixel_bytes());
   writer.begin(format, true);
   writer.write_rows(pixels.data(), 530, 1800);
   writer.end();

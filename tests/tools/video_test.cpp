@@ -10,7 +10,7 @@
 
 #include "support.h"
 #include "tools/command/child_process.h"
-#include "tools/files/pictures/colour.h"
+#include "tools/files/pictures.h"
 #include "tools/sequence_fixture.h"
 
 namespace parallax::test {

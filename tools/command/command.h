@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <optional>
 #include <span>
@@ -64,7 +65,6 @@ struct Command {
   int (*run)(const Arguments& arguments);
   const char* summary;
 };
-// Completes the names and options of these commands.
 int completion_command(const Arguments& arguments, std::span<const Command> commands);
 
 // Wrong use, such as an unknown or contradictory option: exit status 2.
@@ -91,6 +91,9 @@ inline std::string with_decimals(double value, int decimals) {
   return text;
 }
 
+// The same, but 0 has no sign.
+std::string rounded(double value, int decimals);
+
 // Writes to standard error, from any thread, without mixing lines.
 void write_message(std::string_view text);
 
@@ -101,7 +104,6 @@ std::string quoted_for_shell(const std::string& word);
 // "12 s", "5 min", "3 h"
 std::string duration_text(double seconds);
 
-// A line on standard error.
 void complain(const std::string& message);
 
 // Shows progress in place on a terminal, with a bar where the fraction done, 0 to 1, is known. An empty text
@@ -117,7 +119,6 @@ class CompilationNotice {
   ~CompilationNotice();
 };
 
-// Whether a stage copies between the caller's memory and that of the device.
 inline bool is_copy(std::string_view stage) {
   return stage == "upload" || stage == "download";
 }
@@ -132,5 +133,16 @@ inline double median(std::vector<double> values) {
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
+
+// "1.5 GiB"
+std::string memory_text(std::size_t bytes);
+
+// Memory that a command may use: its --max-memory, or, where that is 0, most of the machine's.
+std::size_t memory_limit(std::size_t max_memory);
+
+// The program itself: code, libraries, threads, drivers, buffers of files; no image and no matcher.
+std::size_t program_bytes(const Device& device);
+
+std::size_t peak_memory_bytes();
 
 }  // namespace parallax::tool

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command/command_files.h"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "parallax/tune.h"
 
@@ -22,6 +25,12 @@ fs::path without_links(const fs::path& folder) {
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(folder, error);
   return error ? fs::absolute(folder, error).lexically_normal() : canonical;
+}
+
+const char* remedy(int reason) {
+  if (reason == ENOSPC || reason == EDQUOT) return "; free some space, or choose another disk";
+  if (reason == EFBIG) return "; raise the limit of file sizes";
+  return "; check its name, folder and permissions, or choose another place";
 }
 
 }  // namespace
@@ -106,6 +115,41 @@ void CommandFiles::writes(const std::string& path) {
   const auto& [other, what] = use->second;
   throw UsageError(path + (other == path ? " is also " : " would overwrite " + other + ", which is ") + what +
                    " by this command: give every output its own name");
+}
+
+void fail_file(const std::string& what, const std::string& path, int reason) {
+  throw Error(ErrorCategory::file,
+              "cannot " + what + " " + path + ": " + std::strerror(reason) + remedy(reason),
+              is_transient(reason));
+}
+
+OutputFolders::~OutputFolders() {
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) ::rmdir(folder->c_str());
+}
+
+void OutputFolders::make(const std::string& folder) {
+  std::error_code error;
+  std::vector<std::string> missing;
+  fs::path path = fs::absolute(folder, error);
+  if (!path.has_filename()) path = path.parent_path();
+  for (; path.has_relative_path() && !fs::exists(path, error); path = path.parent_path())
+    missing.push_back(path.string());
+  made_.insert(made_.end(), missing.rbegin(), missing.rend());
+  fs::create_directories(folder, error);
+  if (error) fail_file("make folder", folder, error.value());
+}
+
+void make_folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) fs::create_directories(folder, error);
+  if (error) fail_file("make folder", folder.string(), error.value());
+}
+
+void remove_file(const std::string& path) {
+  std::error_code error;
+  fs::remove(path, error);
+  if (error) fail_file("remove", path, error.value());
 }
 
 }  // namespace parallax::tool

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that a command reads and writes. No output may overwrite an input or another output, under any
-// name.
+// The files that a command reads and writes, and their errors. No output may overwrite an input or another output.
 #pragma once
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace parallax::tool {
 
@@ -44,5 +44,30 @@ class CommandFiles {
   std::map<std::string, Use> uses_;             // by identity
   std::map<std::string, std::string> folders_;  // without links, by name
 };
+
+// "cannot write a.tiff: No space left on device; free some space": `reason` is an errno.
+// \throws Error (file), always
+[[noreturn]] void fail_file(const std::string& what, const std::string& path, int reason);
+
+// Creates output folders. Those that it created and that are still empty are removed by the destructor.
+class OutputFolders {
+ public:
+  OutputFolders() = default;
+  OutputFolders(const OutputFolders&) = delete;
+  OutputFolders& operator=(const OutputFolders&) = delete;
+  ~OutputFolders();
+
+  // Creates a folder and its missing parents. \throws Error (file)
+  void make(const std::string& folder);
+
+ private:
+  std::vector<std::string> made_;  // parents first
+};
+
+// Creates the folder of a file and its missing parents. \throws Error (file)
+void make_folder_of(const std::string& path);
+
+// Does nothing if there is no such file. \throws Error (file)
+void remove_file(const std::string& path);
 
 }  // namespace parallax::tool

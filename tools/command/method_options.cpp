@@ -79,7 +79,7 @@ Option& add_parameter(Options& options, MatcherParameters& parameters, const Par
 MatcherParameters method_preset(const std::string& method, const std::string& name) {
   const std::vector<std::string> names = list_methods();
   if (std::find(names.begin(), names.end(), method) == names.end())
-    throw UsageError("--method is '" + method + "': choose one of " + method_names());
+    throw UsageError("--method is '" + method + "': choose one of " + join(names));
   return preset(method, name);
 }
 
@@ -91,22 +91,10 @@ void read_method_and_preset(const Arguments& arguments, const std::string& comma
   options.read_known(arguments);
 }
 
-std::string method_names() {
-  return join(list_methods());
-}
-
-std::string preset_names(const std::string& method) {
-  return join(list_presets(method));
-}
-
-std::string methods_with(bool Capabilities::*capability) {
+std::vector<std::string> methods_with(bool Capabilities::*capability) {
   std::vector<std::string> names = list_methods();
   std::erase_if(names, [&](const std::string& name) { return !(capabilities(name).*capability); });
-  return join(names);
-}
-
-std::string method_help() {
-  return "Algorithm; bp is the most accurate, census and block are faster: " + method_names();
+  return names;
 }
 
 std::string footer_of(const std::string& command, const std::string& method) {
@@ -117,7 +105,9 @@ std::string footer_of(const std::string& command, const std::string& method) {
 std::vector<std::string> device_kinds(const std::string& method) {
   std::vector<std::string> names{"auto"};
   for (const MatcherOnDevice& entry : list_matchers())
-    if (entry.method == method) names.push_back(name(entry.device));
+    if ((method.empty() || entry.method == method) &&
+        std::find(names.begin(), names.end(), name(entry.device)) == names.end())
+      names.push_back(name(entry.device));
   return names;
 }
 
@@ -178,8 +168,7 @@ void settle_method_options(const Options& options, MatcherParameters& parameters
   }
   const bool range = options.given("--disparities") || options.given("--min-disparity");
   if (!range || !searches_full_rows(parameters)) return;
-  if (options.given("--full-row"))
-    throw UsageError("--full-row searches every column: leave out --disparities and --min-disparity");
+  options.refuse({"--full-row"}, " searches every column: leave out --disparities and --min-disparity");
   // A range given after a preset that searches the full row.
   set_parameter(parameters, "full_row", "false");
 }
@@ -201,21 +190,34 @@ Search read_search(const Arguments& arguments, const std::string& command) {
   Search search;
   read_method_and_preset(arguments, command, search.method, search.preset);
   search.parameters = method_preset(search.method, search.preset);
-  search.range_given = fixes_range(search.parameters);
+  // A preset may set the range.
+  const MatcherParameters usual = preset(search.parameters, "default");
+  search.range_given =
+      searches_full_rows(search.parameters) || search.parameters.disparities() != usual.disparities();
   return search;
+}
+
+void add_preset_option(Options& options, std::string& preset, const std::string& method) {
+  const std::vector<std::string> presets = list_presets(method);
+  options.add("--preset", preset, "Named set of parameters, which other options override: " + join(presets))
+      .offer(presets);
+}
+
+void add_device_options(Options& options, std::string& device, int& threads, const std::string& method) {
+  options.group("Device");
+  options.add("--device", device, device_names(method) + "; see 'parallax devices'")
+      .offer(device_kinds(method));
+  options.add("--threads N", threads, "Threads of the cpu device; 0 = one per core");
 }
 
 void add_search_options(Options& options, Search& search) {
   options.group("Search");
-  options.add("--method", search.method, method_help()).offer(list_methods());
   options
-      .add("--preset", search.preset,
-           "Named set of parameters, which other options override: " + preset_names(search.method))
-      .offer(list_presets(search.method));
-  options.group("Device");
-  options.add("--device", search.device, device_names(search.method) + "; see 'parallax devices'")
-      .offer(device_kinds(search.method));
-  options.add("--threads N", search.threads, "Threads of the cpu device; 0 = one per core");
+      .add("--method", search.method,
+           "Algorithm; bp is the most accurate, census and block are faster: " + join(list_methods()))
+      .offer(list_methods());
+  add_preset_option(options, search.preset, search.method);
+  add_device_options(options, search.device, search.threads, search.method);
   add_configuration_option(options, search.configuration);
   add_method_options(options, search.parameters);
 }
@@ -241,9 +243,8 @@ bool take_automatic_range(Arguments& arguments) {
 
 void check_automatic_range(const Options& options, const Search& search) {
   if (!search.automatic_range) return;
-  for (const char* other : {"--disparities", "--min-disparity", "--cost-file"})
-    if (options.given(other))
-      throw UsageError(std::string(other) + " and --disparities auto exclude each other: give one of them");
+  options.refuse({"--disparities", "--min-disparity", "--cost-file"},
+                 " and --disparities auto exclude each other: give one of them");
   if (searches_full_rows(search.parameters))
     throw UsageError("--full-row searches every column: leave out --disparities auto");
 }
@@ -252,11 +253,6 @@ void settle_devices(Search& search) {
   search.devices = parse_devices(search.device);
   for (Device& device : search.devices) device.threads = search.threads;
   search.device = search.devices.front().text();
-}
-
-bool fixes_range(const MatcherParameters& preset) {
-  const MatcherParameters usual = parallax::preset(preset, "default");
-  return searches_full_rows(preset) || preset.disparities() != usual.disparities();
 }
 
 nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters) {

@@ -17,57 +17,42 @@
 
 namespace parallax::tool {
 
-// The default method: the most accurate one.
-inline constexpr const char* default_method = "bp";
-
 // A method's preset. \throws UsageError for an unknown method, Error (argument) for an unknown preset
 MatcherParameters method_preset(const std::string& method, const std::string& preset);
 
-// Reads --method and --preset first: they decide the defaults of all other options, in any order.
-// \throws UsageError
+// Reads --method and --preset, which decide the defaults of all other options. \throws UsageError
 void read_method_and_preset(const Arguments& arguments, const std::string& command, std::string& method,
                             std::string& preset);
 
-// "block, bp, census, sgm, tiled-bp", and "default, sad-full-row".
-std::string method_names();
-std::string preset_names(const std::string& method);
-// For --help.
-std::string method_help();
 std::string footer_of(const std::string& command, const std::string& method);
-// "auto, reference, cpu, cuda, opencl": kinds of devices for this method.
+// "auto, reference, cpu, cuda, opencl": kinds of devices for this method, or, without one, for any.
 std::vector<std::string> device_kinds(const std::string& method);
 // Values of --device for this method in this build: "auto, reference, cpu, cuda[:N], opencl[:P.D]".
 std::string device_names(const std::string& method);
 
-// The help of a parameter, with the devices that have it, or its choices, where others of the method lack
-// them.
+// The help of a parameter. It names the devices that have it, or its choices, where others lack them.
 std::string parameter_help(const std::string& method, const ParameterInfo& parameter);
 
-// Methods with a capability: "bp, tiled-bp".
-std::string methods_with(bool Capabilities::*capability);
+std::vector<std::string> methods_with(bool Capabilities::*capability);
 
 // The words that set a parameter: "--levels", "4", or "--no-sub-pixel" for a value that is missing.
 std::vector<std::string> option_words(const ParameterInfo& parameter, const std::string& value);
 
-// Adds options for the parameters of a method, but for those of these names; their current values are the
-// defaults.
+// Adds options for the parameters of a method but those named; their current values are the defaults.
 void add_method_options(Options& options, MatcherParameters& parameters,
                         std::span<const std::string_view> without = {});
 // Call after parsing: resolves options that affect each other. \throws UsageError
 void settle_method_options(const Options& options, MatcherParameters& parameters);
 // For a map of row offsets. \throws UsageError unless the parameters search rows
 void check_searches_rows(const MatcherParameters& parameters);
-// Whether the preset sets the search range.
-bool fixes_range(const MatcherParameters& preset);
 
 nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters);
 
-// Adds --configure NAME=VALUE, which may be repeated.
 void add_configuration_option(Options& options, TunedValues& configuration);
 
 // How and where a command matches.
 struct Search {
-  std::string method = default_method, preset = "default";
+  std::string method = "bp", preset = "default";
   std::string device = "auto";  // the first one where there are several
   std::vector<Device> devices;  // of a command that takes several
   int threads = 0;
@@ -83,19 +68,19 @@ struct Search {
 
 // The presets of the method and preset that the arguments name. \throws UsageError, Error (argument)
 Search read_search(const Arguments& arguments, const std::string& command);
+void add_preset_option(Options& options, std::string& preset, const std::string& method);
+void add_device_options(Options& options, std::string& device, int& threads, const std::string& method);
 // Method, parameters and device: the same options for every command that matches.
 void add_search_options(Options& options, Search& search);
 // Call after parsing. \throws UsageError
 void settle_search(const Options& options, Search& search);
 
-// Removes "--disparities auto" from the arguments, as the option of a method takes numbers only; returns
-// whether it was there.
+// Removes "--disparities auto", as that option takes numbers only; returns whether it was there.
 bool take_automatic_range(Arguments& arguments);
 // \throws UsageError for an option that contradicts --disparities auto
 void check_automatic_range(const Options& options, const Search& search);
 
-// Parses a --device that may name several. \throws Error (argument), or Error (device) as parse_devices()
-// does
+// Parses a --device that may name several. \throws Error (argument, device) as parse_devices() does
 void settle_devices(Search& search);
 
 }  // namespace parallax::tool

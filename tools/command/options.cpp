@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <concepts>
 #include <limits>
 #include <type_traits>
 
@@ -16,16 +15,9 @@ namespace {
 // Layout of the help text.
 constexpr std::size_t columns = 100, help_column = 30;
 
-std::string text_of(double value) {
+std::string text_of(auto number) {
   char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
-std::string text_of(float value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
-std::string text_of(std::integral auto value) {
-  return std::to_string(value);
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }
 
 // Columns of a text: one per character, which may have several bytes.
@@ -52,17 +44,6 @@ std::string wrapped(const std::string& text, std::size_t column, std::size_t ind
   return lines;
 }
 
-std::optional<Size> size_of(const std::string& text) {
-  Size size;
-  const char* end = text.data() + text.size();
-  const auto width = std::from_chars(text.data(), end, size.width);
-  const bool cross = width.ec == std::errc{} && width.ptr != end && (*width.ptr == 'x' || *width.ptr == 'X');
-  const auto height = cross ? std::from_chars(width.ptr + 1, end, size.height) : width;
-  if (!cross || height.ec != std::errc{} || height.ptr != end || size.width < 1 || size.height < 1)
-    return std::nullopt;
-  return size;
-}
-
 // Empty for a text that is not a size in bytes, or too large a one.
 std::optional<std::size_t> memory_of(const std::string& text) {
   std::size_t bytes = 0;
@@ -81,33 +62,20 @@ std::optional<std::size_t> memory_of(const std::string& text) {
 
 }  // namespace
 
+std::optional<std::array<int, 2>> two_integers(const std::string& text, std::string_view separators) {
+  std::array<int, 2> numbers{};
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, numbers[0]);
+  if (first.ec != std::errc{} || first.ptr == end || separators.find(*first.ptr) == std::string_view::npos)
+    return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, numbers[1]);
+  if (second.ec != std::errc{} || second.ptr != end) return std::nullopt;
+  return numbers;
+}
+
 Option& Option::required() {
   required_ = true;
   parsed_->required();
-  return *this;
-}
-
-Option& Option::range(double least, double most) {
-  range_ = {least, most};
-  return *this;
-}
-
-Option& Option::expert() {
-  expert_ = true;
-  return *this;
-}
-
-Option& Option::without_default() {
-  default_.clear();
-  return *this;
-}
-Option& Option::repeats() {
-  list_ = true;
-  return *this;
-}
-
-Option& Option::offer(const std::vector<std::string>& values) {
-  choices_ = values;
   return *this;
 }
 
@@ -181,25 +149,17 @@ Option& Options::add_option(const std::string& names, const std::string& value_n
 }
 
 template <class Number>
-Option& Options::add_number(const std::string& names, Number& value, const std::string& help) {
+Option& Options::add(const std::string& names, Number& value, const std::string& help) {
   Option& option = add_option(names, std::is_integral_v<Number> ? "N" : "X", help);
   option.default_ = text_of(value);
   option.set_ = [&](const std::string& text) { value = option.read_number<Number>(text); };
   return option;
 }
+template Option& Options::add(const std::string&, int&, const std::string&);
+template Option& Options::add(const std::string&, std::uint64_t&, const std::string&);
+template Option& Options::add(const std::string&, float&, const std::string&);
+template Option& Options::add(const std::string&, double&, const std::string&);
 
-Option& Options::add(const std::string& names, int& value, const std::string& help) {
-  return add_number(names, value, help);
-}
-Option& Options::add(const std::string& names, std::uint64_t& value, const std::string& help) {
-  return add_number(names, value, help);
-}
-Option& Options::add(const std::string& names, float& value, const std::string& help) {
-  return add_number(names, value, help);
-}
-Option& Options::add(const std::string& names, double& value, const std::string& help) {
-  return add_number(names, value, help);
-}
 Option& Options::add(const std::string& names, std::string& value, const std::string& help) {
   Option& option = add_option(names, "NAME", help);
   option.default_ = value;
@@ -211,17 +171,15 @@ Option& Options::add(const std::string& names, Size& value, const std::string& h
   Option& option = add_option(names, "WxH", help);
   if (value != Size{}) option.default_ = text_of(value.width) + "x" + text_of(value.height);
   option.set_ = [&](const std::string& text) {
-    const std::optional<Size> size = size_of(text);
-    if (!size) option.refuse(text, "width x height, such as 640x480");
-    value = *size;
+    const auto sides = two_integers(text, "xX");
+    if (!sides || (*sides)[0] < 1 || (*sides)[1] < 1) option.refuse(text, "width x height, such as 640x480");
+    value = {(*sides)[0], (*sides)[1]};
   };
   return option;
 }
 
 Option& Options::add(const std::string& names, std::vector<std::string>& value, const std::string& help) {
-  Option& option = add_option(names, "NAME,…", help);
-  option.parsed_->expected(-1);
-  option.list_ = true;
+  Option& option = add_files(names.find(' ') == std::string::npos ? names + " NAME,…" : names, value, help);
   option.set_ = [&value](const std::string& text) {
     for (const std::string& word : CLI::detail::split(text, ',')) value.push_back(word);
   };
@@ -287,20 +245,6 @@ Option& Options::add_text(const std::string& names, const std::string& value_nam
   option.default_ = initial;
   option.set_ = [&option, give, take](const std::string& text) {
     if (!take(text)) option.refuse(text, give);
-  };
-  return option;
-}
-
-Option& Options::add_words(const std::string& names, const std::vector<std::string>& words,
-                           const std::string& chosen, const std::function<void(std::size_t)>& set,
-                           const std::string& help) {
-  Option& option = add_option(names, "NAME", help + ": " + join(words));
-  option.default_ = chosen;
-  option.choices_ = words;
-  option.set_ = [&option, words, set](const std::string& text) {
-    const auto found = std::find(words.begin(), words.end(), text);
-    if (found == words.end()) option.refuse(text, "one of " + join(words));
-    set(static_cast<std::size_t>(found - words.begin()));
   };
   return option;
 }
@@ -391,6 +335,11 @@ void Options::read_known(const Arguments& arguments) {
 bool Options::given(const std::string& name) const {
   const CLI::Option* option = app_->get_option_no_throw(name);
   return option != nullptr && option->count() > 0;
+}
+
+void Options::refuse(std::initializer_list<const char*> names, const std::string& why) const {
+  for (const std::string name : names)
+    if (given(name)) throw UsageError(name + why);
 }
 
 std::string Options::usage() const {

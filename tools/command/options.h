@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a subcommand: definitions, parsed values, and --help. Only options.cpp includes CLI11, which
-// takes seconds to compile.
+// The options of a subcommand. Only options.cpp includes CLI11, which takes seconds to compile.
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,7 +21,6 @@ class Option;
 
 namespace parallax::tool {
 
-// Named values.
 template <class Value>
 using Choices = std::vector<std::pair<std::string, Value>>;
 
@@ -32,20 +31,36 @@ std::string name_of(const Choices<Value>& choices, Value value) {
   return "";
 }
 
+// The numbers of a text such as "8x6": two integers, separated by one of these characters.
+std::optional<std::array<int, 2>> two_integers(const std::string& text, std::string_view separators);
+
 // Further properties of an option that was added.
 class Option {
  public:
   Option& required();
-  // Refuses numbers outside this range.
-  Option& range(double least, double most);
+  Option& range(double least, double most) {
+    range_ = {least, most};
+    return *this;
+  }
   // Shown by --help-all only.
-  Option& expert();
-  // May be given more than once.
-  Option& repeats();
+  Option& expert() {
+    expert_ = true;
+    return *this;
+  }
+  Option& repeats() {
+    list_ = true;
+    return *this;
+  }
   // The help shows no default, because the value counts only if it is given.
-  Option& without_default();
+  Option& without_default() {
+    default_.clear();
+    return *this;
+  }
   // Values that shells offer; others are not refused.
-  Option& offer(const std::vector<std::string>& values);
+  Option& offer(const std::vector<std::string>& values) {
+    choices_ = values;
+    return *this;
+  }
 
  private:
   friend class Options;
@@ -94,12 +109,9 @@ class Options {
 
   // An option with a value, "-o,--output FILE", or, without a dash, an argument, "LEFT". `value` contains
   // the default. The name of the value may be left out: it is N for integers, X for other numbers.
-  Option& add(const std::string& names, int& value, const std::string& help);
-  Option& add(const std::string& names, std::uint64_t& value, const std::string& help);
-  Option& add(const std::string& names, float& value, const std::string& help);
-  Option& add(const std::string& names, double& value, const std::string& help);
+  template <class Number>
+  Option& add(const std::string& names, Number& value, const std::string& help);
   Option& add(const std::string& names, std::string& value, const std::string& help);
-  // Width x height.
   Option& add(const std::string& names, Size& value, const std::string& help);
   // Separated by commas.
   Option& add(const std::string& names, std::vector<std::string>& value, const std::string& help);
@@ -107,23 +119,27 @@ class Options {
   Option& add_files(const std::string& names, std::vector<std::string>& value, const std::string& help);
   // Bytes, or with a unit of 1024: "512M", "2G".
   Option& add_memory(const std::string& names, std::size_t& value, const std::string& help);
-  // An option without a value.
   Option& add_flag(const std::string& names, bool& value, const std::string& help);
   Option& add_flag(const std::string& names, const std::string& help);
   // A switch with its opposite, "--early-out" and "--no-early-out". The last one given counts.
   Option& add_switch(const std::string& name, bool& value, const std::string& help);
-  // An option whose value is one of these names.
   template <class Value>
   Option& add_choice(const std::string& names, Value& value, const Choices<Value>& choices,
                      const std::string& help) {
     std::vector<std::string> words;
     for (const auto& choice : choices) words.push_back(choice.first);
-    const auto set = [&value, choices](std::size_t chosen) { value = choices[chosen].second; };
-    return add_words(names, words, name_of(choices, value), set, help);
+    const auto take = [&value, choices, words](const std::string& text) {
+      const auto found = std::find(words.begin(), words.end(), text);
+      if (found == words.end()) return false;
+      value = choices[static_cast<std::size_t>(found - words.begin())].second;
+      return true;
+    };
+    return add_text(names, "NAME", name_of(choices, value), "one of " + join(words), take,
+                    help + ": " + join(words))
+        .offer(words);
   }
 
-  // An option whose value a function parses. It returns false for a bad value; the message then says what to
-  // give, such as "a number from 1 to 8".
+  // An option that a function parses. Where it returns false, the message says what to give: "a number".
   Option& add_text(const std::string& names, const std::string& value_name, const std::string& initial,
                    const std::string& give, const std::function<bool(const std::string&)>& take,
                    const std::string& help);
@@ -133,7 +149,6 @@ class Options {
 
   // read() refuses these unknown options with their advice.
   void advise(std::vector<Advice> advice) { advice_ = std::move(advice); }
-  // Printed below the options.
   void footer(const std::string& text) { footer_ = text; }
 
   // Parses the arguments and sets the values. \throws UsageError, HelpRequest, OptionList
@@ -143,14 +158,11 @@ class Options {
 
   // False for an option that this command does not have.
   bool given(const std::string& name) const;
+  // \throws UsageError of its name and `why` if one of these options is given
+  void refuse(std::initializer_list<const char*> names, const std::string& why) const;
 
  private:
   Option& add_option(const std::string& names, const std::string& value_name, const std::string& help);
-  template <class Number>
-  Option& add_number(const std::string& names, Number& value, const std::string& help);
-  Option& add_words(const std::string& names, const std::vector<std::string>& words,
-                    const std::string& chosen, const std::function<void(std::size_t)>& set,
-                    const std::string& help);
   void check_flags(const Arguments& arguments) const;
   void parse(const Arguments& arguments);
   [[noreturn]] void refuse_unknown(const std::string& hint) const;

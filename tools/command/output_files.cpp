@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -21,7 +20,6 @@
 #include "parallax/formats.h"
 
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 
 namespace parallax::tool {
 namespace {
@@ -45,13 +43,6 @@ int take_slot(const std::string& path) {
     return static_cast<int>(i);
   }
   return -1;
-}
-
-void free_slot(int index) {
-  if (index < 0) return;
-  Slot& slot = slots[static_cast<std::size_t>(index)];
-  slot.filled = false;
-  slot.taken = false;
 }
 
 std::atomic<bool> asks_first = false;
@@ -105,7 +96,10 @@ void TemporaryFile::rename_to(const std::string& target) {
 
 void TemporaryFile::forget() {
   path_.clear();
-  free_slot(std::exchange(slot_, -1));
+  if (slot_ < 0) return;
+  Slot& slot = slots[static_cast<std::size_t>(std::exchange(slot_, -1))];
+  slot.filled = false;
+  slot.taken = false;
 }
 
 void remove_temporaries_on_signals() {
@@ -170,11 +164,21 @@ void OutputFile::take_place() {
 }
 
 void check_output(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!path.empty() && !folder.empty() && !std::filesystem::is_directory(folder))
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder))
     throw Error(ErrorCategory::file, "cannot write " + path + ": there is no folder " + folder.string());
-  if (std::filesystem::is_directory(path))
+  if (fs::is_directory(path))
     throw Error(ErrorCategory::file, "cannot write " + path + ": it is a folder: give a file name");
+}
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string read_text(const std::string& path, std::size_t most_bytes) {
+  const std::vector<std::byte> bytes = read_file(path, most_bytes);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 void write_files(std::span<const FileBytes> files, bool on_disk) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,8 +35,7 @@ class TemporaryFile {
 // Removes temporary files when SIGINT, SIGTERM or SIGHUP ends the program. Ignored signals stay ignored.
 void remove_temporaries_on_signals();
 
-// From now on, the first of these signals only makes stop_signal() return its number, so that a command can end what it has
-// begun. A second one ends the program.
+// From now on, the first of these signals only sets stop_signal(); a second one ends the program.
 void stop_on_signals();
 // 0 = none came.
 int stop_signal();
@@ -44,11 +45,8 @@ class OutputFile {
  public:
   // \throws Error (file)
   explicit OutputFile(const std::string& target);
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
 
-  // The path to write to.
   const std::string& temporary() const { return temporary_.path(); }
   void write(std::span<const std::byte> bytes);
   // With the permissions of the file it replaces, and, unless it need not be, on the disk.
@@ -63,15 +61,17 @@ class OutputFile {
   int file_ = -1;
 };
 
-// Checks an output before minutes are spent on it. An empty path is ignored.
-// \throws Error (file) if its folder does not exist
+// An empty path is ignored. \throws Error (file) if the folder does not exist, or the path is a folder
 void check_output(const std::string& path);
 
 using FileBytes = std::pair<std::string, std::vector<std::byte>>;  // a path and its contents
 
-// Writes all files or, after an error, none: files are renamed only once all are written and synced. Many
-// small files that would be made again after a crash need no sync. Devices and pipes are written directly.
-// \throws Error (file)
+std::vector<std::byte> bytes_of(std::string_view text);
+// The text of a file of at most so many bytes. \throws Error (file)
+std::string read_text(const std::string& path, std::size_t most_bytes = SIZE_MAX);
+
+// Writes all files or, after an error, none. Files that would be made again after a crash need not be on the
+// disk. Devices and pipes are written directly. \throws Error (file)
 void write_files(std::span<const FileBytes> files, bool on_disk = true);
 void write_output(const std::string& path, std::span<const std::byte> bytes);
 void write_output(const std::string& path, const std::string& text);

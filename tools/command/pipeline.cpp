@@ -6,8 +6,7 @@
 #include <oneapi/tbb/parallel_pipeline.h>
 #include <oneapi/tbb/task_arena.h>
 
-// oneTBB is compiled without ThreadSanitizer, so that it must be told of synchronisation: see
-// src/core/workers.cpp.
+// oneTBB is compiled without ThreadSanitizer, which must be told of synchronisation: src/core/workers.cpp.
 #ifdef PARALLAX_THREAD_SANITIZER
 extern "C" void __tsan_acquire(void*);
 extern "C" void __tsan_release(void*);

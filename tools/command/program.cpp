@@ -15,17 +15,7 @@
 namespace parallax::tool {
 namespace {
 
-int run_or_help(int (*command)(const Arguments&), const Arguments& arguments) {
-  try {
-    return command(arguments);
-  } catch (const HelpRequest& help) {
-    std::cout << help.what();
-    return done;
-  }
-}
-
-// If a standard stream is closed, a file opened later would take its descriptor and receive its output. Holds
-// the descriptor; reading and writing the stream still fail.
+// A file that is opened later would take the descriptor of a closed stream, and receive its output.
 void occupy_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -48,7 +38,12 @@ int end_with(const CommandFailure& failure) {
 
 int run(int (*command)(const Arguments&), const Arguments& arguments) {
   try {
-    const int status = run_or_help(command, arguments);
+    int status = done;
+    try {
+      status = command(arguments);
+    } catch (const HelpRequest& help) {
+      std::cout << help.what();
+    }
     std::cout.flush();
     if (!std::cout)
       return end_with(

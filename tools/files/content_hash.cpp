@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 
 namespace parallax::tool {
 namespace {

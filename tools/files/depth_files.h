@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that need the geometry of the cameras: depths in metres; points and meshes in the unit of the
-// baseline.
+// Files of depths, in metres, and of points and meshes, in the unit of the baseline.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +36,6 @@ class DepthFiles {
   // By the extension of the path: .ply or .pcd.
   std::vector<std::byte> cloud(const std::string& path, View<const float> disparity,
                                const ImageView& left) const;
-  // A .ply.
   std::vector<std::byte> mesh(View<const float> disparity, const ImageView& left) const;
 
  private:

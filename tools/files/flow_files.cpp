@@ -36,12 +36,8 @@ std::vector<std::byte> encode_flow(const std::string& path, const FlowView& flow
 }
 
 Picture coloured_flow(const FlowView& flow, double longest) {
-  const Size size = flow.u.size;
-  Picture picture({size, BitDepth::bits8}, 3);
-  colour_flow(flow, longest > 0 ? longest : longest_vector(flow),
-              {reinterpret_cast<std::uint8_t*>(picture.row(0)),
-               {3 * size.width, size.height},
-               picture.view().stride_bytes});
+  Picture picture({flow.u.size, BitDepth::bits8}, 3);
+  colour_flow(flow, longest > 0 ? longest : longest_vector(flow), picture.samples());
   return picture;
 }
 

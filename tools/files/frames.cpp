@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <set>
 
 #include <glob.h>
@@ -36,19 +35,9 @@ InputKind kind_of(const std::string& path) {
 }
 
 const char* kind_text(InputKind kind) {
-  switch (kind) {
-    case InputKind::folder:
-      return "a directory";
-    case InputKind::pattern:
-      return "a pattern";
-    case InputKind::glob:
-      return "a pattern with wildcards";
-    case InputKind::video:
-      return "a video";
-    case InputKind::picture:
-      break;
-  }
-  return "a picture";
+  constexpr const char* texts[] = {"a picture", "a directory", "a pattern", "a pattern with wildcards",
+                                   "a video"};
+  return texts[static_cast<int>(kind)];
 }
 
 InputKind common_kind(const Input& input) {
@@ -61,41 +50,35 @@ InputKind common_kind(const Input& input) {
   return left;
 }
 
-// How the two pictures of a pair come, and what they must have in common.
-struct PairForm {
-  bool side_by_side, one_format;
-
-  // The cameras of a rig may have pictures of different sizes.
-  explicit PairForm(const Input& input) : side_by_side(input.side_by_side), one_format(input.rig.empty()) {}
-};
-
-PicturePair read_pictures(const std::string& left, const std::string& right, const PairForm& form) {
-  if (form.side_by_side) return split_side_by_side(read_picture(left), left);
-  if (form.one_format) return read_pair(left, right);
+// The pictures of a frame of the input. The cameras of a rig may have pictures of different sizes.
+PicturePair read_pictures(const std::string& left, const std::string& right, const Input& input) {
+  if (input.side_by_side) return split_side_by_side(read_picture(left), left);
+  if (input.rig.empty()) return read_pair(left, right);
   return {read_picture(left), read_picture(right)};
 }
 
 class PictureFrames : public FrameSource {
  public:
-  PictureFrames(std::vector<Frame> frames, const PairForm& form) : frames_(std::move(frames)), form_(form) {}
+  PictureFrames(std::vector<Frame> frames, const Input& input) : frames_(std::move(frames)), input_(input) {}
 
   bool next(Frame& frame) override {
     if (position_ == frames_.size()) return false;
     frame = frames_[position_++];
     return true;
   }
-  void decode(Frame& frame) const override { frame.pictures = read_pictures(frame.left, frame.right, form_); }
+  void decode(Frame& frame) const override {
+    frame.pictures = read_pictures(frame.left, frame.right, input_);
+  }
   std::vector<Frame> names() const override { return frames_; }
   std::size_t count() const override { return frames_.size(); }
 
  private:
   std::vector<Frame> frames_;
   std::size_t position_ = 0;
-  PairForm form_;
+  Input input_;
 };
 
-// The files of one side, and by what they are paired: in a folder their names, with wildcards what these
-// stand for.
+// The files of one side. Their keys, names or what wildcards stand for, pair them.
 struct Side {
   struct File {
     std::string key;
@@ -203,9 +186,8 @@ std::vector<Frame> pattern_frames(const Input& input) {
 
 class VideoFrames : public FrameSource {
  public:
-  explicit VideoFrames(const Input& input)
-      : left_path_(input.left), right_path_(input.right), form_(input), left_(left_path_) {
-    if (!right_path_.empty()) right_ = std::make_unique<VideoReader>(right_path_);
+  explicit VideoFrames(const Input& input) : input_(input), left_(input.left) {
+    if (!input.right.empty()) right_ = std::make_unique<VideoReader>(input.right);
   }
 
   bool next(Frame& frame) override {
@@ -218,7 +200,8 @@ class VideoFrames : public FrameSource {
     if (!right_) right = left;
     ended_ = !left || !right;
     if (left != right)
-      frame.error = (left ? right_path_ : left_path_) + " ends here, " + (left ? left_path_ : right_path_) +
+      frame.error = (left ? input_.right : input_.left) + " ends here, " +
+                    (left ? input_.left : input_.right) +
                     " continues: give videos with the same number of frames";
     return left || right;
   }
@@ -228,7 +211,7 @@ class VideoFrames : public FrameSource {
       frame.pictures = split_side_by_side(frame.pictures.left, frame.left);
       return;
     }
-    if (form_.one_format) check_formats(frame.pictures, frame.left, frame.right);
+    if (input_.rig.empty()) check_formats(frame.pictures, frame.left, frame.right);
   }
 
   // Limited, because a video may announce any number.
@@ -244,7 +227,7 @@ class VideoFrames : public FrameSource {
  private:
   Frame name(std::uint64_t number) const {
     const static NumberPattern stem = *NumberPattern::parse("%06d");
-    return {number, left_path_, right_path_, stem.name(number), {}, {}};
+    return {number, input_.left, input_.right, stem.name(number), {}, {}};
   }
 
   static void read(VideoReader& video, Picture& picture, Frame& frame, bool& there) {
@@ -255,8 +238,7 @@ class VideoFrames : public FrameSource {
     }
   }
 
-  std::string left_path_, right_path_;
-  PairForm form_;
+  Input input_;
   VideoReader left_;
   std::unique_ptr<VideoReader> right_;  // null = LEFT holds both, side by side
   std::uint64_t number_ = 0;
@@ -265,19 +247,24 @@ class VideoFrames : public FrameSource {
 
 }  // namespace
 
+std::string format_error(const Frame& frame, const ImageFormat& earlier) {
+  const ImageFormat format = frame.pictures.left.view().format;
+  return format == earlier ? ""
+                           : frame.left + " is " + describe(format) + ", earlier frames are " +
+                                 describe(earlier) + ": give frames of one size and depth";
+}
+
+void complain_of(const Frame& frame) {
+  show_progress("");
+  complain("frame " + std::to_string(frame.number) + ": " + frame.error);
+}
+
 std::unique_ptr<FrameSource> open_sequence(const Input& input) {
-  switch (common_kind(input)) {
-    case InputKind::folder:
-    case InputKind::glob:
-      return std::make_unique<PictureFrames>(listed_frames(input), PairForm(input));
-    case InputKind::pattern:
-      return std::make_unique<PictureFrames>(pattern_frames(input), PairForm(input));
-    case InputKind::video:
-      return std::make_unique<VideoFrames>(input);
-    case InputKind::picture:
-      break;
-  }
-  return nullptr;
+  const InputKind kind = common_kind(input);
+  if (kind == InputKind::picture) return nullptr;
+  if (kind == InputKind::video) return std::make_unique<VideoFrames>(input);
+  return std::make_unique<PictureFrames>(
+      kind == InputKind::pattern ? pattern_frames(input) : listed_frames(input), input);
 }
 
 OutputNames::OutputNames(const std::string& option, const std::string& text, const std::string& extension)
@@ -299,7 +286,7 @@ std::string OutputNames::of(const Frame& frame) const {
 }
 
 PicturePair read_one_pair(const Input& input) {
-  return read_pictures(input.left, input.right, PairForm(input));
+  return read_pictures(input.left, input.right, input);
 }
 
 }  // namespace parallax::tool

@@ -8,12 +8,26 @@
 #include <string>
 #include <vector>
 
-#include "tools/command/file_errors.h"
+#include "parallax/rectify.h"
+
+#include "tools/command/command_files.h"
 #include "tools/command/number_pattern.h"
-#include "tools/files/input.h"
 #include "tools/files/pictures.h"
 
 namespace parallax::tool {
+
+// The pictures that a command matches, and the files that belong to them.
+struct Input {
+  std::string left, right;    // for a sequence: folders, patterns, videos
+  bool side_by_side = false;  // left contains both views
+  std::string calibration, left_mask, right_mask;
+  std::string cost_file;         // data costs, in place of the matcher's own
+  std::vector<std::string> rig;  // the cameras of pictures that are not rectified
+  RectifyParameters rectify;
+
+  // Whether depths are known.
+  bool has_geometry() const { return !calibration.empty() || !rig.empty(); }
+};
 
 struct Frame {
   std::uint64_t number = 0;
@@ -38,6 +52,23 @@ class FrameSource {
   virtual std::size_t count() const = 0;
   virtual double frames_per_second() const { return 0; }
 };
+
+// Whether `body` succeeds with this frame; an Error (file) becomes the frame's. \throws other errors
+template <class Body>
+bool try_frame(Frame& frame, const Body& body) {
+  try {
+    body();
+    return true;
+  } catch (const Error& error) {
+    if (error.category() != ErrorCategory::file) throw;
+    frame.error = error.what();
+    return false;
+  }
+}
+
+// The error of a frame whose format is not that of the earlier ones; empty if it is.
+std::string format_error(const Frame& frame, const ImageFormat& earlier);
+void complain_of(const Frame& frame);
 
 // The frames of an input; null if it is a single pair.
 // \throws Error (file) when LEFT and RIGHT differ in kind or number of frames, or are empty; UsageError

@@ -19,12 +19,8 @@ ImageOutput output_of(Picture& picture) {
 
 }  // namespace
 
-PictureRectifier::PictureRectifier(const std::vector<std::string>& rig_files, const RigChoices& choices,
-                                   const RectifyParameters& parameters, const Device& device)
-    : rig_(read_rig(rig_files, choices)),
-      rectification_(rectify(rig_, parameters)),
-      interpolation_(parameters.interpolation),
-      device_(device) {}
+PictureRectifier::PictureRectifier(const Rig& rig, const RectifyParameters& parameters, const Device& device)
+    : PictureRectifier(rig, rectify(rig, parameters), parameters.interpolation, device) {}
 
 PictureRectifier::PictureRectifier(const Rig& rig, const Rectification& rectification,
                                    Interpolation interpolation, const Device& device)

@@ -4,21 +4,17 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "parallax/rectify.h"
 
 #include "tools/files/pictures.h"
-#include "tools/files/rigs/rig_files.h"
 
 namespace parallax::tool {
 
 class PictureRectifier {
  public:
-  // \throws Error (file) for a rig that cannot be read, (argument) for one that cannot be rectified
-  PictureRectifier(const std::vector<std::string>& rig_files, const RigChoices& choices,
-                   const RectifyParameters& parameters, const Device& device);
-
+  // \throws Error (argument) for a rig that cannot be rectified
+  PictureRectifier(const Rig& rig, const RectifyParameters& parameters, const Device& device);
   PictureRectifier(const Rig& rig, const Rectification& rectification, Interpolation interpolation,
                    const Device& device);
 

@@ -13,7 +13,7 @@
 #include "parallax/formats.h"
 
 #include "tools/command/command.h"
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 #include "tools/files/pictures/codecs.h"
 
 namespace parallax::tool {
@@ -30,7 +30,6 @@ void read_region(TiffReader& tiff, const Rectangle& region, Picture& picture) {
   tiff.read(region, picture.row(0), picture.view().stride_bytes);
 }
 
-// Reads a complete TIFF that can be read by regions.
 Picture read_whole(TiffReader& tiff) {
   Picture picture;
   read_region(tiff, {0, 0, tiff.format().size}, picture);
@@ -233,6 +232,26 @@ std::vector<std::byte> encode_disparity(const std::string& path, View<const floa
   if (has_extension(path, {".pfm"})) return encode_pfm(disparity);
   if (has_extension(path, {".png"})) return encode_png(encode_kitti(disparity).view());
   return encode_tiff(disparity);
+}
+
+Picture colour(View<const float> disparity, double low, double high) {
+  Picture picture({disparity.size, BitDepth::bits8}, 3);
+  parallax::colour(disparity, low, high, picture.samples());
+  return picture;
+}
+
+std::vector<std::byte> encode_coloured(View<const float> disparity) {
+  float low = std::numeric_limits<float>::infinity(), high = -low;
+  for (int y = 0; y < disparity.size.height; ++y) {
+    for (int x = 0; x < disparity.size.width; ++x) {
+      const float value = disparity.at(x, y);
+      if (!(value < std::numeric_limits<float>::max())) continue;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+  }
+  if (low > high) low = high = 0;
+  return encode_png(colour(disparity, low, high).view());
 }
 
 }  // namespace parallax::tool

@@ -21,7 +21,7 @@ Picture read_picture(const std::string& path);
 // The same of a file in memory that is no TIFF; `name` appears in errors.
 Picture decode_picture(Bytes file, const std::string& name);
 
-// The size and depth of a picture, before it is turned upright, from the beginning of the file. \throws Error (file)
+// From the beginning of the file, before the picture is turned upright. \throws Error (file)
 ImageFormat read_picture_format(const std::string& path);
 
 // Empty unless this is a TIFF of 8 or 16 bits that can be read by regions.
@@ -61,7 +61,6 @@ class PictureParts {
 // "640×480 with 8 bits"
 std::string describe(const ImageFormat& format);
 
-// Rectified, left and right.
 struct PicturePair {
   Picture left, right;
 };
@@ -80,10 +79,8 @@ PicturePair split_side_by_side(const Picture& both, const std::string& path);
 // Extensions are given in lower case.
 bool has_extension(const std::string& path, std::initializer_list<const char*> extensions);
 
-// Whether the extension is that of a picture.
 bool is_picture_name(const std::string& path);
 
-// Whether the first bytes of the file are those of a picture.
 bool holds_picture(const std::string& path);
 
 // Reads a disparity map: PFM, TIFF of 32-bit floats, 16-bit PNG as KITTI; with a scale, also 8-bit pictures
@@ -96,8 +93,13 @@ Plane<std::uint8_t> read_mask(const std::string& path);
 // \throws UsageError when encode_disparity() does not know the extension.
 void check_disparity_path(const std::string& path);
 
-// The bytes of a disparity file, by the extension of its path: .pfm, .png (KITTI), .tif or .tiff (32-bit
-// floats). \throws UsageError for another extension
+// By the extension: .pfm, .png (KITTI), .tif or .tiff (floats). \throws UsageError for another
 std::vector<std::byte> encode_disparity(const std::string& path, View<const float> disparity);
+
+// Up to `low` is blue, from `high` on is red, no value is black.
+Picture colour(View<const float> disparity, double low, double high);
+
+// A PNG: near is red, far is blue, no value is black.
+std::vector<std::byte> encode_coloured(View<const float> disparity);
 
 }  // namespace parallax::tool

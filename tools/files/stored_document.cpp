@@ -12,6 +12,7 @@
 #include "parallax/error.h"
 
 #include "tools/command/json.h"
+#include "tools/files/pictures.h"
 
 namespace parallax::tool {
 namespace {
@@ -27,22 +28,15 @@ class YamlDocument : public StoredDocument {
  public:
   explicit YamlDocument(std::string_view text) : root_(YAML::Load(std::string(text))) {}
 
-  bool has(const std::string& key) const override { return root_.IsMap() && root_[key]; }
-
-  StoredMatrix matrix(const std::string& key) const override {
-    if (!has(key) || !root_[key].IsMap()) return {};
+  StoredEntry entry(const std::string& key) const override {
+    if (!root_.IsMap() || !root_[key]) return {};
     const YAML::Node node = root_[key];
-    return {count_of(number(node["rows"])), count_of(number(node["cols"])), list(node["data"])};
-  }
-
-  std::vector<double> numbers(const std::string& key) const override {
-    if (!has(key)) return {};
-    const YAML::Node node = root_[key];
-    return node.IsScalar() ? std::vector{number(node)} : list(node);
-  }
-
-  std::string text(const std::string& key) const override {
-    return has(key) && root_[key].IsScalar() ? root_[key].Scalar() : "";
+    StoredEntry entry{.is_there = true};
+    if (node.IsMap())
+      entry.matrix = {count_of(number(node["rows"])), count_of(number(node["cols"])), list(node["data"])};
+    entry.numbers = node.IsScalar() ? std::vector{number(node)} : list(node);
+    if (node.IsScalar()) entry.text = node.Scalar();
+    return entry;
   }
 
  private:
@@ -68,24 +62,17 @@ class JsonDocument : public StoredDocument {
  public:
   explicit JsonDocument(std::string_view text) : root_(nlohmann::json::parse(text, nullptr, true, true)) {}
 
-  bool has(const std::string& key) const override { return root_.is_object() && root_.contains(key); }
-
-  StoredMatrix matrix(const std::string& key) const override {
-    if (!has(key) || !root_[key].is_object()) return {};
+  StoredEntry entry(const std::string& key) const override {
+    if (!root_.is_object() || !root_.contains(key)) return {};
     const nlohmann::json& node = root_[key];
-    const auto count = [&](const char* what) {
-      return node.contains(what) ? count_of(number(node[what])) : 0;
-    };
-    return {count("rows"), count("cols"), node.contains("data") ? list(node["data"]) : std::vector<double>()};
-  }
-
-  std::vector<double> numbers(const std::string& key) const override {
-    if (!has(key)) return {};
-    return root_[key].is_number() ? std::vector{number(root_[key])} : list(root_[key]);
-  }
-
-  std::string text(const std::string& key) const override {
-    return has(key) && root_[key].is_string() ? root_[key].get<std::string>() : "";
+    StoredEntry entry{.is_there = true};
+    if (node.is_object()) {
+      const auto part = [&](const char* name) { return node.value(name, nlohmann::json()); };
+      entry.matrix = {count_of(number(part("rows"))), count_of(number(part("cols"))), list(part("data"))};
+    }
+    entry.numbers = node.is_number() ? std::vector{number(node)} : list(node);
+    if (node.is_string()) entry.text = node.get<std::string>();
+    return entry;
   }
 
  private:
@@ -110,34 +97,25 @@ class XmlDocument : public StoredDocument {
       throw std::runtime_error("not XML");
   }
 
-  bool has(const std::string& key) const override { return find(key) != nullptr; }
-
-  StoredMatrix matrix(const std::string& key) const override {
-    const tinyxml2::XMLElement* node = find(key);
-    const auto* data = node != nullptr ? node->FirstChildElement("data") : nullptr;
-    if (data == nullptr) return {};
+  StoredEntry entry(const std::string& key) const override {
+    const tinyxml2::XMLElement* node = document_.RootElement()->FirstChildElement(key.c_str());
+    if (node == nullptr) return {};
+    StoredEntry entry{.is_there = true};
     const auto count = [&](const char* what) {
       const std::vector<double> values = list(node->FirstChildElement(what));
       return values.size() == 1 ? count_of(values[0]) : 0;
     };
-    return {count("rows"), count("cols"), list(data)};
-  }
-
-  std::vector<double> numbers(const std::string& key) const override { return list(find(key)); }
-
-  std::string text(const std::string& key) const override {
-    const tinyxml2::XMLElement* node = find(key);
-    return node != nullptr && node->GetText() != nullptr ? node->GetText() : "";
+    if (const auto* data = node->FirstChildElement("data"))
+      entry.matrix = {count("rows"), count("cols"), list(data)};
+    entry.numbers = list(node);
+    if (node->GetText() != nullptr) entry.text = node->GetText();
+    return entry;
   }
 
  private:
-  const tinyxml2::XMLElement* find(const std::string& key) const {
-    return document_.RootElement()->FirstChildElement(key.c_str());
-  }
-
   static std::vector<double> list(const tinyxml2::XMLElement* node) {
+    if (node == nullptr || node->GetText() == nullptr) return {};
     std::vector<double> values;
-    if (node == nullptr || node->GetText() == nullptr) return values;
     std::string_view text = node->GetText();
     constexpr std::string_view spaces = " \t\r\n";
     for (std::size_t start; (start = text.find_first_not_of(spaces)) != std::string_view::npos;) {
@@ -146,8 +124,7 @@ class XmlDocument : public StoredDocument {
       const std::string_view word = text.substr(0, text.find_first_of(spaces));
       double value = NAN;
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-      if (error != std::errc{} || end != word.data() + word.size()) value = NAN;
-      values.push_back(value);
+      values.push_back(error == std::errc{} && end == word.data() + word.size() ? value : NAN);
       text.remove_prefix(word.size());
     }
     return values;
@@ -157,6 +134,11 @@ class XmlDocument : public StoredDocument {
 };
 
 }  // namespace
+
+StoredFormat stored_format_of(const std::string& path) {
+  if (has_extension(path, {".json"})) return StoredFormat::json;
+  return has_extension(path, {".xml"}) ? StoredFormat::xml : StoredFormat::yaml;
+}
 
 std::unique_ptr<StoredDocument> parse_stored(StoredFormat format, std::string_view text,
                                              const std::string& name, const std::string& give) {

@@ -9,47 +9,16 @@
 #include <limits>
 #include <utility>
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <tiffio.h>
 #include <unistd.h>
 
 #include "parallax/error.h"
 
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 
 namespace parallax::tool {
-
-// Memory in place of a file, for libtiff.
-struct TiffMemory {
-  std::vector<std::byte>& bytes;
-  std::size_t position = 0;
-
-  static tmsize_t read(thandle_t self, void* to, tmsize_t count) {
-    auto& [bytes, position] = *static_cast<TiffMemory*>(self);
-    const std::size_t left = bytes.size() - std::min(position, bytes.size());
-    const std::size_t taken = std::min(static_cast<std::size_t>(count), left);
-    std::copy_n(bytes.data() + position, taken, static_cast<std::byte*>(to));
-    position += taken;
-    return static_cast<tmsize_t>(taken);
-  }
-  static tmsize_t write(thandle_t self, void* from, tmsize_t count) {
-    auto& [bytes, position] = *static_cast<TiffMemory*>(self);
-    const std::size_t end = position + static_cast<std::size_t>(count);
-    if (bytes.size() < end) bytes.resize(end);
-    std::copy_n(static_cast<const std::byte*>(from), count, bytes.data() + position);
-    position = end;
-    return count;
-  }
-  static toff_t seek(thandle_t self, toff_t offset, int from) {
-    auto& [bytes, position] = *static_cast<TiffMemory*>(self);
-    position = static_cast<std::size_t>(offset) + (from == SEEK_CUR   ? position
-                                                   : from == SEEK_END ? bytes.size()
-                                                                      : 0);
-    return position;
-  }
-  static int close(thandle_t) { return 0; }
-  static toff_t size(thandle_t self) { return static_cast<TiffMemory*>(self)->bytes.size(); }
-};
 
 // An open file and the last message of libtiff about it.
 class TiffFile {
@@ -59,8 +28,11 @@ class TiffFile {
     errno = 0;
     file_ = TIFFOpenExt(path.c_str(), mode, options.get());
   }
-  // A new file in memory.
-  explicit TiffFile(TiffMemory& memory);
+  // A new file in memory, whose descriptor becomes libtiff's.
+  explicit TiffFile(int memory) : path_("memory") {
+    const Options options = make_options();
+    file_ = TIFFFdOpenExt(memory, "memory", "w", options.get());
+  }
   TiffFile(const TiffFile&) = delete;
   TiffFile& operator=(const TiffFile&) = delete;
   ~TiffFile() { close(); }
@@ -98,12 +70,6 @@ class TiffFile {
   TIFF* file_ = nullptr;
 };
 
-TiffFile::TiffFile(TiffMemory& memory) : path_("memory") {
-  const Options options = make_options();
-  file_ = TIFFClientOpenExt("memory", "w", &memory, &TiffMemory::read, &TiffMemory::write, &TiffMemory::seek,
-                            &TiffMemory::close, &TiffMemory::size, nullptr, nullptr, options.get());
-}
-
 namespace {
 
 constexpr int tile_side = 256;
@@ -128,18 +94,14 @@ bool fits_int(std::uint32_t value) {
 
 }  // namespace
 
-TiffReader::TiffReader(std::unique_ptr<TiffFile> file) : file_(std::move(file)) {}
-TiffReader::TiffReader(TiffReader&&) noexcept = default;
-TiffReader& TiffReader::operator=(TiffReader&&) noexcept = default;
-TiffReader::~TiffReader() = default;
-
 std::optional<TiffReader> TiffReader::open(const std::string& path, int picture) {
   // Not memory-mapped: pages read would count as memory of this process.
-  auto file = std::make_unique<TiffFile>(path, "rm");
-  if (file->get() == nullptr) return std::nullopt;
-  if (picture > 0 && TIFFSetDirectory(file->get(), static_cast<tdir_t>(picture)) != 1) return std::nullopt;
-  TiffReader reader(std::move(file));
-  if (!reader.understand()) return std::nullopt;
+  TiffReader reader;
+  reader.file_ = std::make_shared<TiffFile>(path, "rm");
+  TIFF* file = reader.file_->get();
+  if (file == nullptr || (picture > 0 && TIFFSetDirectory(file, static_cast<tdir_t>(picture)) != 1) ||
+      !reader.understand())
+    return std::nullopt;
   return reader;
 }
 
@@ -259,10 +221,8 @@ void TiffReader::copy_unit(const Rectangle& unit, const Rectangle& region, int s
 }
 
 bool is_tiff(Bytes bytes) {
-  const auto starts = [&](const char* magic) {
-    return bytes.size() >= 4 && std::memcmp(bytes.data(), magic, 4) == 0;
-  };
-  return starts("II*\0") || starts("MM\0*") || starts("II+\0") || starts("MM\0+");
+  const auto begins = [&](const char* magic) { return begins_with(bytes, {magic, 4}); };
+  return begins("II*\0") || begins("MM\0*") || begins("II+\0") || begins("MM\0+");
 }
 
 namespace {
@@ -313,13 +273,11 @@ std::optional<Picture> read_converted_tiff(const std::string& path) {
 }
 
 std::vector<std::byte> encode_tiff(View<const float> values) {
-  std::vector<std::byte> bytes;
-  TiffWriter writer(bytes);
+  TiffWriter writer;
   writer.begin({values.size, 1, 32});
   writer.write_rows(values.data, values.size.height, values.stride_bytes);
   writer.end();
-  writer.close();
-  return bytes;
+  return writer.bytes();
 }
 
 std::size_t pixels_in_tiles(Size size) {
@@ -330,21 +288,29 @@ std::size_t pixels_in_tiles(Size size) {
 TiffWriter::TiffWriter(const std::string& path, std::size_t bytes) {
   // A classic TIFF has 32-bit offsets; everything but pixels takes far less than the margin.
   constexpr std::size_t most = 4'000'000'000;
-  file_ = std::make_unique<TiffFile>(path, bytes > most ? "w8" : "w");
+  file_ = std::make_shared<TiffFile>(path, bytes > most ? "w8" : "w");
   check(file_->get() != nullptr);
 }
 
-TiffWriter::TiffWriter(std::vector<std::byte>& memory) : memory_(new TiffMemory{memory}) {
-  file_ = std::make_unique<TiffFile>(*memory_);
+TiffWriter::TiffWriter() : file_(std::make_shared<TiffFile>(::memfd_create("tiff", MFD_CLOEXEC))) {
   check(file_->get() != nullptr);
 }
 
-TiffWriter::~TiffWriter() = default;
+std::vector<std::byte> TiffWriter::bytes() const {
+  const int memory = TIFFFileno(file_->get());
+  std::vector<std::byte> bytes(length_of(file_->get()));
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t count = ::pread(memory, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    check(count > 0);
+    done += static_cast<std::size_t>(count);
+  }
+  return bytes;
+}
 
 void TiffWriter::begin(const TiffFormat& format, bool tiled, const std::string& description) {
   format_ = format;
   tiled_ = tiled;
-  const std::size_t row_bytes = static_cast<std::size_t>(format.size.width) * format.pixel_bytes();
+  const std::size_t row_bytes = format.row_bytes();
   constexpr std::size_t strip_bytes = 1 << 18;
   const auto rows = static_cast<int>(std::max<std::size_t>(1, strip_bytes / row_bytes));
   band_rows_ = tiled ? tile_side : std::min(format.size.height, rows);
@@ -368,7 +334,7 @@ void TiffWriter::begin(const TiffFormat& format, bool tiled, const std::string& 
 }
 
 void TiffWriter::write_rows(const void* rows, int count, std::ptrdiff_t stride_bytes) {
-  const std::size_t row_bytes = static_cast<std::size_t>(format_.size.width) * format_.pixel_bytes();
+  const std::size_t row_bytes = format_.row_bytes();
   const auto* from = static_cast<const std::byte*>(rows);
   for (int y = 0; y < count; ++y, from += stride_bytes) {
     std::memcpy(band_.data() + static_cast<std::size_t>(filled_) * row_bytes, from, row_bytes);
@@ -378,7 +344,7 @@ void TiffWriter::write_rows(const void* rows, int count, std::ptrdiff_t stride_b
 
 void TiffWriter::flush_band() {
   if (filled_ == 0) return;
-  const std::size_t row_bytes = static_cast<std::size_t>(format_.size.width) * format_.pixel_bytes();
+  const std::size_t row_bytes = format_.row_bytes();
   const auto bytes = static_cast<tmsize_t>(static_cast<std::size_t>(filled_) * row_bytes);
   errno = 0;
   if (tiled_)
@@ -391,8 +357,7 @@ void TiffWriter::flush_band() {
 }
 
 void TiffWriter::write_tiles() {
-  const std::size_t pixel = format_.pixel_bytes();
-  const std::size_t row_bytes = static_cast<std::size_t>(format_.size.width) * pixel;
+  const std::size_t pixel = format_.pixel_bytes(), row_bytes = format_.row_bytes();
   for (int x = 0; x < format_.size.width; x += tile_side) {
     const auto columns = static_cast<std::size_t>(std::min(tile_side, format_.size.width - x));
     std::fill(tile_.begin(), tile_.end(), std::byte{0});
@@ -416,7 +381,7 @@ void TiffWriter::end() {
 
 void TiffWriter::close() {
   errno = 0;
-  check(memory_ != nullptr || ::fsync(TIFFFileno(file_->get())) == 0);
+  check(::fsync(TIFFFileno(file_->get())) == 0);
   file_->close();
 }
 

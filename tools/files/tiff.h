@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +14,6 @@
 
 namespace parallax::tool {
 
-// The pixel format of a picture.
 struct TiffFormat {
   Size size;
   int channels = 1;  // 1, or R, G, B interleaved
@@ -23,21 +21,15 @@ struct TiffFormat {
   bool operator==(const TiffFormat&) const = default;
 
   std::size_t pixel_bytes() const { return static_cast<std::size_t>(channels * bits / 8); }
-  std::size_t bytes() const { return size.pixels() * pixel_bytes(); }
+  std::size_t row_bytes() const { return static_cast<std::size_t>(size.width) * pixel_bytes(); }
 };
 
 class TiffFile;
-struct TiffMemory;
 
-// A picture in a file that is read in parts.
 class TiffReader {
  public:
-  // Empty unless this is a TIFF that can be read in parts; see read_converted_tiff() for others. `picture` is
-  // its index in the file.
+  // Empty unless this is a TIFF that can be read in parts. `picture` is its index in the file.
   static std::optional<TiffReader> open(const std::string& path, int picture = 0);
-  TiffReader(TiffReader&&) noexcept;
-  TiffReader& operator=(TiffReader&&) noexcept;
-  ~TiffReader();
 
   // Without an alpha channel, which is left out.
   const TiffFormat& format() const { return format_; }
@@ -49,18 +41,17 @@ class TiffReader {
   // Memory that reading takes besides the requested pixels: a strip or tile, compressed and decompressed.
   std::size_t memory_bytes() const;
 
-  // Reads the pixels of a region, channels interleaved; rows are `stride_bytes` apart.
-  // \throws Error (file) when the file is damaged
+  // Reads a region, channels interleaved; rows are `stride_bytes` apart. \throws Error (file) for damage
   void read(const Rectangle& region, void* pixels, std::ptrdiff_t stride_bytes);
 
  private:
-  explicit TiffReader(std::unique_ptr<TiffFile> file);
+  TiffReader() = default;
   bool understand();
   void decode(int column, int row, int sample);
   void copy_unit(const Rectangle& unit, const Rectangle& region, int sample, std::byte* pixels,
                  std::ptrdiff_t stride_bytes) const;
 
-  std::unique_ptr<TiffFile> file_;
+  std::shared_ptr<TiffFile> file_;
   TiffFormat format_;
   Size unit_;  // of a tile, or a strip
   bool tiled_ = false;
@@ -75,7 +66,6 @@ bool is_tiff(Bytes bytes);
 // bits, gray or R, G, B, and turned upright; nothing when libtiff cannot open the file. \throws Error (file)
 std::optional<Picture> read_converted_tiff(const std::string& path);
 
-// The bytes of a TIFF of 32-bit floats.
 std::vector<std::byte> encode_tiff(View<const float> values);
 
 // Bytes of all tiles: those at the right and bottom edges are complete in the file.
@@ -84,28 +74,26 @@ std::size_t pixels_in_tiles(Size size);
 // Writes one or more pictures to a file, row by row.
 class TiffWriter {
  public:
-  // Writes to memory, which must outlive the writer.
-  explicit TiffWriter(std::vector<std::byte>& memory);
-  // Replaces the file. `bytes`: of all strips, or tiles, that will come; a file above 4 GB is a BigTIFF.
-  // \throws Error (file)
+  // Writes to memory.
+  TiffWriter();
+  // Replaces the file. `bytes`: of all strips or tiles; above 4 GB it is a BigTIFF. \throws Error (file)
   TiffWriter(const std::string& path, std::size_t bytes);
-  ~TiffWriter();
 
   // Begins a picture in strips, or in tiles of 256×256.
   void begin(const TiffFormat& format, bool tiled = false, const std::string& description = "");
   void write_rows(const void* rows, int count, std::ptrdiff_t stride_bytes);
-  // Ends the picture, after its last row.
   void end();
   // Syncs everything to disk.
   void close();
+  // Of the memory, after end().
+  std::vector<std::byte> bytes() const;
 
  private:
   void flush_band();
   void write_tiles();
   void check(bool written) const;
 
-  std::unique_ptr<TiffMemory> memory_;  // null = to a file
-  std::unique_ptr<TiffFile> file_;
+  std::shared_ptr<TiffFile> file_;
   TiffFormat format_;
   bool tiled_ = false;
   int band_rows_ = 0;  // of a strip, or tile

@@ -4,12 +4,11 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <vector>
+#include <iterator>
+#include <sstream>
 
 #include "parallax/error.h"
 
-#include "tools/command/child_process.h"
 #include "tools/command/command.h"
 #include "tools/command/json.h"
 #include "tools/files/pictures.h"
@@ -22,8 +21,9 @@ constexpr const char* installation = "install it (Debian: apt install ffmpeg)";
 // A longer gap does not count as missing frames.
 constexpr std::size_t most_broken = 1000;
 
-bool is_avi(const std::string& path) {
-  return has_extension(path, {".avi"});
+std::vector<std::string> words_of(const std::string& command) {
+  std::istringstream stream(command);
+  return {std::istream_iterator<std::string>(stream), {}};
 }
 
 // The encoders need even sizes.
@@ -50,13 +50,6 @@ double number_in(const nlohmann::ordered_json& object, const char* key) {
   return std::isfinite(number) ? number : 0;
 }
 
-struct VideoDescription {
-  std::size_t frames = 0;  // 0 = the file does not say
-  double frames_per_second = 0;
-  bool is_steady = false;
-  double first_second = 0;  // of the video, in the time of the file
-};
-
 // Parses the JSON of ffprobe. \throws nlohmann::json::exception for anything else
 VideoDescription description_in(const nlohmann::ordered_json& json) {
   const nlohmann::ordered_json& stream = json.at("streams").at(0);
@@ -71,11 +64,11 @@ VideoDescription description_in(const nlohmann::ordered_json& json) {
 }
 
 VideoDescription probe(const std::string& path) {
-  ChildProcess ffprobe(
-      {"ffprobe", "-v", "error", "-protocol_whitelist", "file", "-select_streams", "v:0", "-show_entries",
-       "stream=nb_frames,avg_frame_rate,r_frame_rate,start_time:format=start_time", "-of", "json",
-       as_file(path)},
-      {{1, false}}, installation);
+  std::vector<std::string> words = words_of(
+      "ffprobe -v error -protocol_whitelist file -select_streams v:0 -show_entries "
+      "stream=nb_frames,avg_frame_rate,r_frame_rate,start_time:format=start_time -of json");
+  words.push_back(as_file(path));
+  ChildProcess ffprobe(words, {{1, false}}, installation);
   const std::string text = ffprobe.read_all(0);
   const bool has_succeeded = ffprobe.wait();
   try {
@@ -97,11 +90,7 @@ bool is_video(const std::string& path) {
 }
 
 VideoReader::VideoReader(const std::string& path) : path_(path) {
-  const VideoDescription description = probe(path);
-  announced_ = description.frames;
-  frames_per_second_ = description.frames_per_second;
-  is_steady_ = description.is_steady;
-  first_second_ = description.first_second;
+  description_ = probe(path);
   start({"-protocol_whitelist", "file", "-i", as_file(path_)}, "give another video");
 }
 
@@ -114,31 +103,15 @@ std::unique_ptr<VideoReader> VideoReader::open_camera(const std::string& device)
       new VideoReader(device, {"-fflags", "nobuffer", "-f", "v4l2", "-i", device}));
 }
 
-VideoReader::~VideoReader() = default;
-
 // Each frame is output twice: first its time, with a checksum that is not needed, then its pixels.
 void VideoReader::start(const std::vector<std::string>& input, const std::string& remedy) {
   constexpr int times_of_child = 3;
-  const std::vector<std::string> outputs = {"-filter_complex",
-                                            "[0:v:0]format=rgb24,split[a][b]",
-                                            "-map",
-                                            "[a]",
-                                            "-fps_mode",
-                                            "passthrough",
-                                            "-f",
-                                            "framecrc",
-                                            "-flush_packets",
-                                            "1",
-                                            "pipe:" + std::to_string(times_of_child),
-                                            "-map",
-                                            "[b]",
-                                            "-fps_mode",
-                                            "passthrough",
-                                            "-f",
-                                            "rawvideo",
-                                            "pipe:1"};
-  std::vector<std::string> words = {"ffmpeg", "-nostdin", "-v", "error"};
+  std::vector<std::string> words = words_of("ffmpeg -nostdin -v error");
   words.insert(words.end(), input.begin(), input.end());
+  const std::vector<std::string> outputs = words_of(
+      "-filter_complex [0:v:0]format=rgb24,split[a][b] -map [a] -fps_mode passthrough -f framecrc "
+      "-flush_packets 1 pipe:" +
+      std::to_string(times_of_child) + " -map [b] -fps_mode passthrough -f rawvideo pipe:1");
   words.insert(words.end(), outputs.begin(), outputs.end());
   decoder_ = std::make_unique<ChildProcess>(
       words, std::vector<ChildProcess::Stream>{{times_of_child, false}, {1, false}}, installation);
@@ -169,9 +142,9 @@ std::optional<std::size_t> VideoReader::next_number() {
     std::sscanf(line.c_str(), "#dimensions 0: %dx%d", &size_.width, &size_.height);
     std::int64_t shown = 0;
     if (line.starts_with('#') || std::sscanf(line.c_str(), "%*d, %*d, %" SCNd64, &shown) != 1) continue;
-    if (!is_steady_) return position_;
-    const double number =
-        (static_cast<double>(shown) * seconds_per_tick_ - first_second_) * frames_per_second_;
+    if (!description_.is_steady) return position_;
+    const double number = (static_cast<double>(shown) * seconds_per_tick_ - description_.first_second) *
+                          description_.frames_per_second;
     const double missing = std::round(number) - static_cast<double>(position_);
     return position_ + (missing > 0 && missing <= most_broken ? static_cast<std::size_t>(missing) : 0);
   }
@@ -207,9 +180,9 @@ bool VideoReader::end() {
   // An MP4 may skip frames that it counts; ffmpeg complains only if the file is cut short.
   const bool may_be_edited =
       has_extension(path_, {".mp4", ".m4v", ".mov"}) && has_succeeded && decoder_->complaint().empty();
-  if (position_ < announced_ && !may_be_edited)
+  if (position_ < announced() && !may_be_edited)
     throw Error(ErrorCategory::file, path_ + " ends after " + std::to_string(position_) + " of " +
-                                         std::to_string(announced_) +
+                                         std::to_string(announced()) +
                                          " frames: it is cut short, copy it again");
   if (!has_succeeded)
     throw Error(ErrorCategory::file, path_ + ": ffmpeg failed after " + std::to_string(position_) +
@@ -226,33 +199,16 @@ VideoWriter::VideoWriter(const std::string& path, double frames_per_second, Size
     : path_(path), file_(path) {
   const Size whole = even(size);
   frame_.resize(3 * whole.pixels());
-  std::vector<std::string> words = {"ffmpeg",
-                                    "-nostdin",
-                                    "-v",
-                                    "error",
-                                    "-y",
-                                    "-f",
-                                    "rawvideo",
-                                    "-pixel_format",
-                                    "rgb24",
-                                    "-video_size",
-                                    std::to_string(whole.width) + "x" + std::to_string(whole.height),
-                                    "-framerate",
-                                    with_decimals(frames_per_second, 6),
-                                    "-i",
-                                    "pipe:0",
-                                    "-q:v",
-                                    "3"};
-  const std::vector<std::string> format =
-      is_avi(path) ? std::vector<std::string>{"-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-f", "avi"}
-                   : std::vector<std::string>{"-c:v", "mpeg4", "-pix_fmt", "yuv420p", "-f", "mp4"};
-  words.insert(words.end(), format.begin(), format.end());
+  std::vector<std::string> words =
+      words_of("ffmpeg -nostdin -v error -y -f rawvideo -pixel_format rgb24 -video_size " +
+               std::to_string(whole.width) + "x" + std::to_string(whole.height) + " -framerate " +
+               with_decimals(frames_per_second, 6) + " -i pipe:0 -q:v 3 " +
+               (has_extension(path, {".avi"}) ? "-c:v mjpeg -pix_fmt yuvj420p -f avi"
+                                              : "-c:v mpeg4 -pix_fmt yuv420p -f mp4"));
   words.push_back(as_file(file_.temporary()));
   encoder_ =
       std::make_unique<ChildProcess>(words, std::vector<ChildProcess::Stream>{{0, true}}, installation);
 }
-
-VideoWriter::~VideoWriter() = default;
 
 void VideoWriter::fail() {
   encoder_->wait();

@@ -8,15 +8,22 @@
 #include <string>
 #include <vector>
 
+#include "tools/command/child_process.h"
 #include "tools/command/output_files.h"
 #include "tools/files/pictures/picture.h"
 
 namespace parallax::tool {
 
-class ChildProcess;
-
 // Whether to read this file as a video, because it is not a picture.
 bool is_video(const std::string& path);
+
+// What a file says of its video.
+struct VideoDescription {
+  std::size_t frames = 0;        // 0 = not known
+  double frames_per_second = 0;  // 0 = not known
+  bool is_steady = false;        // constant frame rate
+  double first_second = 0;       // of the video, in the time of the file
+};
 
 class VideoReader {
  public:
@@ -25,14 +32,13 @@ class VideoReader {
   // Pictures as a camera takes them: a device of Video4Linux, such as /dev/video0.
   // \throws Error (file) if there is no such camera, it is in use, or ffmpeg is not installed
   static std::unique_ptr<VideoReader> open_camera(const std::string& device);
-  ~VideoReader();
 
   // Reads the next frame, R, G, B of 8 bits; false at the end. \throws Error (file) when this frame is
   // broken: the next call reads the one after it
   bool read(Picture& picture);
 
-  double frames_per_second() const { return frames_per_second_; }  // 0 = the file does not say
-  std::size_t announced() const { return announced_; }             // frames; 0 = the file does not say
+  double frames_per_second() const { return description_.frames_per_second; }
+  std::size_t announced() const { return description_.frames; }
 
  private:
   // With what ffmpeg needs to read the input.
@@ -47,13 +53,11 @@ class VideoReader {
   std::string path_;
   std::unique_ptr<ChildProcess> decoder_;
   Size size_;
-  std::size_t announced_ = 0;
+  VideoDescription description_;
   std::size_t position_ = 0;            // of the next frame to read
   std::optional<std::size_t> decoded_;  // number of the frame that the decoder has ready
   bool has_ended_ = false;
-  double frames_per_second_ = 0;
-  bool is_steady_ = false;  // constant frame rate
-  double seconds_per_tick_ = 0, first_second_ = 0;
+  double seconds_per_tick_ = 0;
 };
 
 // \throws UsageError if VideoWriter does not support the extension
@@ -64,9 +68,6 @@ class VideoWriter {
  public:
   // \throws Error (file)
   VideoWriter(const std::string& path, double frames_per_second, Size size);
-  VideoWriter(const VideoWriter&) = delete;
-  VideoWriter& operator=(const VideoWriter&) = delete;
-  ~VideoWriter();
 
   // Writes a frame, R, G, B of 8 bits, of the planned size. \throws Error (file)
   void write(const Picture& picture);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <exception>
@@ -13,24 +12,23 @@
 #include <iomanip>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <sstream>
 #include <thread>
 
-#include "parallax/matcher_pool.h"
 #include "parallax/version.h"
 
+#include "tools/command/command.h"
 #include "tools/command/command_files.h"
 #include "tools/command/json.h"
-#include "tools/command/memory.h"
 #include "tools/command/output_files.h"
 #include "tools/command/pipeline.h"
 #include "tools/files/content_hash.h"
 #include "tools/jobs/batch.h"
 #include "tools/jobs/results_table.h"
 #include "tools/match/match_pair.h"
-#include "tools/match/several_devices.h"
 
 namespace parallax::tool {
 namespace {
@@ -43,38 +41,28 @@ class MemoryShare {
   explicit MemoryShare(std::size_t limit) : limit_(limit) {}
   std::size_t limit() const { return limit_; }
 
-  // `bytes`: at most the limit.
-  void enter(std::size_t bytes) {
+  // Waits for as many bytes, at most the limit; the result holds them until it is destroyed.
+  std::shared_ptr<void> enter(std::size_t bytes) {
     std::unique_lock lock(mutex_);
     const std::uint64_t turn = last_++;
     changed_.wait(lock, [&] { return turn == first_ && used_ + bytes <= limit_; });
     ++first_;
     used_ += bytes;
     changed_.notify_all();
+    return {nullptr, [this, bytes](void*) { leave(bytes); }};
   }
+
+ private:
   void leave(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     used_ -= bytes;
     changed_.notify_all();
   }
 
- private:
   std::size_t limit_, used_ = 0;
   std::uint64_t first_ = 0, last_ = 0;  // turns
   std::mutex mutex_;
   std::condition_variable changed_;
-};
-
-class Admission {
- public:
-  Admission(MemoryShare& share, std::size_t bytes) : share_(share), bytes_(bytes) { share_.enter(bytes_); }
-  Admission(const Admission&) = delete;
-  Admission& operator=(const Admission&) = delete;
-  ~Admission() { share_.leave(bytes_); }
-
- private:
-  MemoryShare& share_;
-  std::size_t bytes_;
 };
 
 double rounded(double milliseconds) {
@@ -83,30 +71,13 @@ double rounded(double milliseconds) {
 
 constexpr const char* alone = "raise --max-memory, or match this pair in tiles with 'parallax match'";
 
-std::array<std::string, 6> files_of(const ListedPair& pair) {
-  return {pair.left, pair.right, pair.left_mask, pair.right_mask, pair.calibration, pair.truth};
-}
-
 enum class PairStatus {
   matched,
   reused,
   failed,
   dropped,  // the batch ends before it is done
 };
-
-const char* name_of(PairStatus status) {
-  switch (status) {
-    case PairStatus::matched:
-      return "ok";
-    case PairStatus::reused:
-      return "reused";
-    case PairStatus::failed:
-      return "failed";
-    case PairStatus::dropped:
-      break;
-  }
-  return "dropped";
-}
+constexpr const char* status_names[] = {"ok", "reused", "failed", "dropped"};
 
 struct Outcome {
   PairStatus status = PairStatus::dropped;
@@ -114,13 +85,12 @@ struct Outcome {
   CommandFailure failure;
 };
 
-// A pair in work.
 struct Work {
-  std::optional<Admission> admission;
+  std::shared_ptr<void> admission;
   std::optional<MatchPlan> plan;
   PicturePair pictures;
   std::optional<Truth> truth;
-  MatchResult result;
+  Result result;
 };
 
 std::vector<std::string> columns_of_results() {
@@ -143,42 +113,330 @@ class Batch {
         pool_(request.search.parameters, request.search.devices, limits()),
         table_(request.results, columns_of_results(), request.resume) {}
 
-  int run();
+  int run() {
+    const CompilationNotice notice;
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t i = 0; i < thread_count(); ++i) threads.emplace_back([this] { work(); });
+    }
+    seconds_ = milliseconds_since(start_) / 1000;
+    show_progress("");
+    tell_rest();
+    if (error_) rethrow();
+    if (stop_signal() != 0) {
+      tell_stop();
+      return failed;
+    }
+    if (!ends()) table_.finish();
+    report();
+    return exit_status_;
+  }
 
  private:
-  std::size_t free_memory() const;
-  PoolOptions limits() const;
-  std::size_t thread_count() const;
+  std::size_t free_memory() const {
+    const std::size_t limit = memory_limit(request_.search.max_memory);
+    std::size_t program = 0;
+    for (const Device& device : request_.search.devices) program = std::max(program, program_bytes(device));
+    if (limit <= program)
+      throw Error(ErrorCategory::memory, "the program itself needs " + memory_text(program) + ", and " +
+                                             memory_text(limit) + " are allowed: raise --max-memory");
+    return limit - program;
+  }
+
+  // The memory of GPUs is their own, unless the user limits it.
+  PoolOptions limits() const {
+    PoolOptions limits;
+    limits.configuration = request_.search.configuration;
+    const auto on_host = std::count_if(
+        request_.search.devices.begin(), request_.search.devices.end(), [](const Device& device) {
+          return device.kind == DeviceKind::cpu || device.kind == DeviceKind::reference;
+        });
+    const auto sharing =
+        request_.search.max_memory > 0 ? request_.search.devices.size() : static_cast<std::size_t>(on_host);
+    if (sharing > 0) limits.max_memory_bytes = free_memory() / 4 * 3 / sharing;
+    return limits;
+  }
+
+  // Those that wait for a matcher cost nothing; as many as there are cores read and write.
+  std::size_t thread_count() const {
+    std::size_t count = pipeline_slots();
+    for (const Device& device : request_.search.devices)
+      if (device.kind == DeviceKind::cuda || device.kind == DeviceKind::opencl)
+        count += most_in_flight_of_gpu;
+    return std::min(count, pairs_.size());
+  }
+
   // The pairs in front of the oldest that is not done, whose rows wait for its row.
   static constexpr std::size_t most_ahead = 256;
 
   bool ends() const { return ends_ || stop_signal() != 0; }
-  bool take(std::size_t& position);
-  void work();
-  Outcome outcome_of(const ListedPair& pair);
-  MatchRequest request_of(const ListedPair& pair) const;
-  std::string inputs_hash(const ListedPair& pair, const Search& search) const;
-  bool reuse(const Outputs& paths, const std::string& inputs, Outcome& outcome) const;
-  void read(const MatchRequest& one, const std::string& truth, Work& work, ResultsRow& row);
-  void match(Work& work, ResultsRow& row);
-  void write(const Outputs& paths, const Work& work, ResultsRow& row) const;
-  void finish(std::size_t position, Outcome outcome);
-  void tell(const ListedPair& pair, Outcome& outcome);
-  void tell_failure(const ListedPair& pair, const CommandFailure& failure);
-  void stop_with(std::exception_ptr error);
-  void show();
-  void tell_rest();
-  [[noreturn]] void rethrow() const;
-  void tell_stop() const;
-  // What to do next; empty without a table.
-  std::string advice() const;
-  std::size_t count(PairStatus status) const {
-    const auto found = counts_.find(status);
-    return found == counts_.end() ? 0 : found->second;
+
+  bool take(std::size_t& position) {
+    std::unique_lock lock(mutex_);
+    finished_.wait(lock, [&] { return ends() || next_ < told_ + most_ahead; });
+    if (ends() || next_ == pairs_.size()) return false;
+    position = next_++;
+    return true;
   }
-  double pairs_per_second() const;
-  void report() const;
-  ordered_json to_json() const;
+
+  void work() {
+    for (std::size_t position = 0; take(position);) {
+      try {
+        finish(position, outcome_of(pairs_[position]));
+      } catch (...) {
+        stop_with(std::current_exception());
+        return;
+      }
+    }
+  }
+
+  Outcome outcome_of(const ListedPair& pair) {
+    const Outputs paths = outputs_.of(pair);
+    Outcome outcome;
+    outcome.row = {{"number", pair.number},
+                   {"status", ""},
+                   {"left", pair.left},
+                   {"right", pair.right},
+                   {"output", paths.disparity}};
+    Work work;
+    try {
+      const MatchRequest one = request_of(pair);
+      for (const std::string& path : pair.files()) check_readable_twice(path);
+      const std::string inputs = table_.empty() ? "" : inputs_hash(pair, one.search);
+      if (request_.resume && reuse(paths, inputs, outcome)) return outcome;
+      read(one, pair.truth, work, outcome.row);
+      if (ends()) return outcome;
+      match(work, outcome.row);
+      if (!table_.empty()) outcome.row["inputs"] = inputs;
+    } catch (const PairError& error) {
+      // No device is left: the other pairs would fail, too. What no device can match is only this pair.
+      if (error.category() == ErrorCategory::device && error.is_transient())
+        throw Error(error.category(), "no device is left: " + error.reason(), error.is_transient());
+      outcome.status = PairStatus::failed;
+      outcome.failure = {error.reason(), error.is_transient() ? failed_for_now : failed};
+      if (error.category() == ErrorCategory::memory) outcome.failure.message += std::string("; ") + alone;
+    } catch (...) {
+      outcome.status = PairStatus::failed;
+      outcome.failure = current_failure();
+    }
+    if (outcome.status == PairStatus::failed) return outcome;
+    // What cannot be written ends the batch.
+    write(paths, work, outcome.row);
+    outcome.status = PairStatus::matched;
+    return outcome;
+  }
+
+  MatchRequest request_of(const ListedPair& pair) const {
+    MatchRequest one{{}, request_.search, outputs_.of(pair)};
+    take_listed(pair, one.input, one.search);
+    return one;
+  }
+
+  // Hash of all that decides the results.
+  std::string inputs_hash(const ListedPair& pair, const Search& search) const {
+    ordered_json json{{"program", PARALLAX_VERSION},
+                      {"parameters", describe_parameters(search.parameters)},
+                      {"range_given", search.range_given},
+                      {"truth_scale", request_.truth_scale}};
+    for (const std::string& path : pair.files()) json["files"].push_back(path.empty() ? "" : file_hash(path));
+    return content_hash(json.dump());
+  }
+
+  bool reuse(const Outputs& paths, const std::string& inputs, Outcome& outcome) const {
+    const ResultsRow row = table_.earlier(paths.disparity);
+    if (row.is_null() || !row.contains("inputs") || row["inputs"] != inputs || !row.contains("result"))
+      return false;
+    std::vector<std::string> hashes;
+    for (const std::string& path : paths.all()) {
+      std::error_code unknown;
+      if (path.empty()) continue;
+      if (!std::filesystem::is_regular_file(path, unknown)) return false;
+      hashes.push_back(file_hash(path));
+    }
+    if (row["result"] != join(hashes, "+")) return false;
+    const ResultsRow number = outcome.row["number"];
+    outcome.status = PairStatus::reused;
+    outcome.row.update(row);
+    outcome.row["number"] = number;
+    return true;
+  }
+
+  void read(const MatchRequest& one, const std::string& truth, Work& work, ResultsRow& row) {
+    const std::string& left = one.input.left;
+    const std::string& right = one.input.right;
+    const bool has_truth = !truth.empty();
+    const std::size_t bytes = std::max(pair_bytes(one, has_truth, read_picture_format(left)),
+                                       pair_bytes(one, has_truth, read_picture_format(right)));
+    if (bytes > share_.limit())
+      throw Error(ErrorCategory::memory, "its pictures and results need " + memory_text(bytes) + ", and " +
+                                             memory_text(share_.limit()) +
+                                             " of the limit are for these: " + alone);
+    work.admission = share_.enter(bytes);
+    const auto begin = Clock::now();
+    work.plan.emplace(one);
+    work.pictures = read_pair(left, right);
+    const Size size = work.pictures.left.size();
+    row["width"] = size.width;
+    row["height"] = size.height;
+    work.plan->settle(work.pictures.left.view().format);
+    work.truth = read_truth({truth, request_.truth_scale}, left, size);
+    work.result = work.plan->make_result();
+    row["read_ms"] = rounded(milliseconds_since(begin));
+  }
+
+  void match(Work& work, ResultsRow& row) {
+    const std::uint64_t number =
+        pool_.submit(work.plan->pair(work.pictures), work.result.map(), work.plan->parameters());
+    const MatchedPair matched = pool_.wait(number);
+    double milliseconds = 0;
+    for (const StageTime& stage : matched.stage_times) milliseconds += stage.milliseconds;
+    row["device"] = matched.device.text();
+    row["match_ms"] = rounded(milliseconds);
+    if (table_.empty()) return;
+    row["valid"] = pixel_shares(work.result).valid;
+    if (!work.truth) return;
+    const ErrorMetrics error = work.truth->compare(work.result.disparity.view());
+    row.update(tool::to_json(error));
+  }
+
+  void write(const Outputs& paths, const Work& work, ResultsRow& row) const {
+    const auto begin = Clock::now();
+    const std::vector<FileBytes> files = encode_outputs(paths, *work.plan, work.pictures, work.result);
+    // A disk may take longer than the match; after a crash, --resume finds what is not whole.
+    constexpr bool on_disk = false;
+    write_files(files, on_disk);
+    row["write_ms"] = rounded(milliseconds_since(begin));
+    if (table_.empty() || files.empty()) return;
+    std::vector<std::string> hashes;
+    for (const auto& [path, bytes] : files) hashes.push_back(content_hash(bytes));
+    row["result"] = join(hashes, "+");
+  }
+
+  // Tells all that are done and have no earlier one in work.
+  void finish(std::size_t position, Outcome outcome) {
+    const std::lock_guard lock(mutex_);
+    waiting_.emplace(position, std::move(outcome));
+    while (!waiting_.empty() && waiting_.begin()->first == told_) {
+      Outcome& first = waiting_.begin()->second;
+      tell(pairs_[told_], first);
+      waiting_.erase(waiting_.begin());
+      ++told_;
+      show();
+    }
+    finished_.notify_all();
+  }
+
+  void tell(const ListedPair& pair, Outcome& outcome) {
+    ++counts_[static_cast<std::size_t>(outcome.status)];
+    outcome.row["status"] = status_names[static_cast<int>(outcome.status)];
+    const bool has_failed = outcome.status == PairStatus::failed;
+    if (has_failed) outcome.row["reason"] = outcome.failure.message;
+    if (outcome.status == PairStatus::matched || has_failed) table_.add(outcome.row);
+    if (outcome.status == PairStatus::reused) table_.keep(outcome.row);
+    if (has_failed) tell_failure(pair, outcome.failure);
+    lost_devices_.tell(pool_.lost_devices());
+  }
+
+  void tell_failure(const ListedPair& pair, const CommandFailure& failure) {
+    show_progress("");
+    complain(name_of(pair) + ": " + failure.message);
+    exit_status_ = worse(exit_status_, failure.status == failed_for_now ? failed_for_now : failed);
+    failures_.push_back({{"number", pair.number}, {"left", pair.left}, {"error", failure.message}});
+    if (request_.stop_on_error) ends_ = true;
+  }
+
+  void stop_with(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::move(error);
+    ends_ = true;
+    finished_.notify_all();
+  }
+
+  void show() {
+    if (milliseconds_since(shown_) < 100) return;
+    shown_ = Clock::now();
+    const double seconds = milliseconds_since(start_) / 1000;
+    // Those that were reused take hardly any time.
+    const auto done_now = static_cast<double>(told_ - count(PairStatus::reused));
+    std::ostringstream line;
+    line << "pair " << told_ << " of " << pairs_.size();
+    if (!failures_.empty()) line << ", " << failures_.size() << " failed";
+    if (done_now > 0 && seconds > 0) {
+      const double rate = done_now / seconds;
+      line << std::fixed << std::setprecision(1) << ", " << rate << " pairs/s, "
+           << duration_text(static_cast<double>(pairs_.size() - told_) / rate) << " left";
+    }
+    show_progress(line.str(), static_cast<double>(told_) / static_cast<double>(pairs_.size()));
+  }
+
+  // What is done behind a pair that was dropped.
+  void tell_rest() {
+    try {
+      for (auto& [position, outcome] : waiting_)
+        if (outcome.status != PairStatus::dropped) tell(pairs_[position], outcome);
+    } catch (...) {
+      if (!error_) error_ = std::current_exception();
+    }
+  }
+
+  [[noreturn]] void rethrow() const {
+    try {
+      std::rethrow_exception(error_);
+    } catch (const Error& error) {
+      throw Error(error.category(), error.what() + advice(), error.is_transient());
+    }
+  }
+
+  void tell_stop() const {
+    complain(
+        "stopped by a signal: " + std::to_string(count(PairStatus::matched) + count(PairStatus::reused)) +
+        " of " + std::to_string(pairs_.size()) + " pairs are done" + advice());
+  }
+
+  // What to do next; empty without a table.
+  std::string advice() const {
+    return table_.empty() || request_.outputs.disparity.empty()
+               ? ""
+               : "; what is done is in " + request_.results + ": continue with --resume";
+  }
+
+  std::size_t count(PairStatus status) const { return counts_[static_cast<std::size_t>(status)]; }
+
+  double pairs_per_second() const {
+    return seconds_ > 0 ? static_cast<double>(count(PairStatus::matched)) / seconds_ : 0;
+  }
+
+  void report() const {
+    if (request_.json) {
+      std::cout << json_text(to_json(), 2) << "\n";
+      return;
+    }
+    std::ostringstream line;
+    line << std::fixed << std::setprecision(1) << "matched " << count(PairStatus::matched) << " of "
+         << pairs_.size() << " pairs by " << request_.search.method << " on "
+         << text(request_.search.devices);
+    if (count(PairStatus::reused) > 0) line << ", " << count(PairStatus::reused) << " done before";
+    if (count(PairStatus::failed) > 0) line << ", " << count(PairStatus::failed) << " failed";
+    line << ": " << pairs_per_second() << " pairs/s\n";
+    write_message(line.str());
+  }
+
+  ordered_json to_json() const {
+    ordered_json json{{"method", request_.search.method},
+                      {"device", text(request_.search.devices)},
+                      {"parameters", describe_parameters(request_.search.parameters)},
+                      {"pairs", pairs_.size()},
+                      {"matched", count(PairStatus::matched)},
+                      {"reused", count(PairStatus::reused)},
+                      {"failed", failures_},
+                      {"seconds", seconds_},
+                      {"pairs_per_second", pairs_per_second()},
+                      {"peak_memory_bytes", peak_memory_bytes()}};
+    json["lost_devices"] = ordered_json::array();
+    for (const LostDevice& lost : pool_.lost_devices())
+      json["lost_devices"].push_back({{"device", lost.device.text()}, {"error", lost.reason}});
+    return json;
+  }
 
   const BatchRequest& request_;
   const BatchOutputs& outputs_;
@@ -193,337 +451,13 @@ class Batch {
   std::map<std::size_t, Outcome> waiting_;  // done before an earlier one
   std::atomic<bool> ends_ = false;
   std::exception_ptr error_;  // what ended the batch
-  std::map<PairStatus, std::size_t> counts_;
+  std::array<std::size_t, std::size(status_names)> counts_{};
   LostDeviceNotice lost_devices_;
   int exit_status_ = done;
   ordered_json failures_ = ordered_json::array();
   Clock::time_point start_ = Clock::now(), shown_;
   double seconds_ = 0;
 };
-
-std::size_t Batch::free_memory() const {
-  const std::size_t limit = memory_limit(request_.search.max_memory);
-  std::size_t program = 0;
-  for (const Device& device : request_.search.devices) program = std::max(program, program_bytes(device));
-  if (limit <= program)
-    throw Error(ErrorCategory::memory, "the program itself needs " + memory_text(program) + ", and " +
-                                           memory_text(limit) + " are allowed: raise --max-memory");
-  return limit - program;
-}
-
-// The memory of GPUs is their own, unless the user limits it.
-PoolOptions Batch::limits() const {
-  PoolOptions limits;
-  limits.configuration = request_.search.configuration;
-  const auto on_host =
-      std::count_if(request_.search.devices.begin(), request_.search.devices.end(), [](const Device& device) {
-        return device.kind == DeviceKind::cpu || device.kind == DeviceKind::reference;
-      });
-  const auto sharing =
-      request_.search.max_memory > 0 ? request_.search.devices.size() : static_cast<std::size_t>(on_host);
-  if (sharing > 0) limits.max_memory_bytes = free_memory() / 4 * 3 / sharing;
-  return limits;
-}
-
-// Those that wait for a matcher cost nothing; as many as there are cores read and write.
-std::size_t Batch::thread_count() const {
-  std::size_t count = pipeline_slots();
-  for (const Device& device : request_.search.devices)
-    if (device.kind == DeviceKind::cuda || device.kind == DeviceKind::opencl) count += most_in_flight_of_gpu;
-  return std::min(count, pairs_.size());
-}
-
-bool Batch::take(std::size_t& position) {
-  std::unique_lock lock(mutex_);
-  finished_.wait(lock, [&] { return ends() || next_ < told_ + most_ahead; });
-  if (ends() || next_ == pairs_.size()) return false;
-  position = next_++;
-  return true;
-}
-
-void Batch::work() {
-  for (std::size_t position = 0; take(position);) {
-    try {
-      finish(position, outcome_of(pairs_[position]));
-    } catch (...) {
-      stop_with(std::current_exception());
-      return;
-    }
-  }
-}
-
-void Batch::stop_with(std::exception_ptr error) {
-  const std::lock_guard lock(mutex_);
-  if (!error_) error_ = std::move(error);
-  ends_ = true;
-  finished_.notify_all();
-}
-
-MatchRequest Batch::request_of(const ListedPair& pair) const {
-  MatchRequest one{{}, request_.search, outputs_.of(pair)};
-  take_listed(pair, one.input, one.search);
-  return one;
-}
-
-// Hash of all that decides the results.
-std::string Batch::inputs_hash(const ListedPair& pair, const Search& search) const {
-  ordered_json json{{"program", PARALLAX_VERSION},
-                    {"parameters", describe_parameters(search.parameters)},
-                    {"range_given", search.range_given},
-                    {"truth_scale", request_.truth_scale}};
-  for (const std::string& path : files_of(pair)) json["files"].push_back(path.empty() ? "" : file_hash(path));
-  return content_hash(json.dump());
-}
-
-bool Batch::reuse(const Outputs& paths, const std::string& inputs, Outcome& outcome) const {
-  const ResultsRow row = table_.earlier(paths.disparity);
-  if (row.is_null() || !row.contains("inputs") || row["inputs"] != inputs || !row.contains("result"))
-    return false;
-  std::vector<std::string> hashes;
-  for (const std::string& path : paths.all()) {
-    std::error_code unknown;
-    if (path.empty()) continue;
-    if (!std::filesystem::is_regular_file(path, unknown)) return false;
-    hashes.push_back(file_hash(path));
-  }
-  if (row["result"] != join(hashes, "+")) return false;
-  const ResultsRow number = outcome.row["number"];
-  outcome.status = PairStatus::reused;
-  outcome.row.update(row);
-  outcome.row["number"] = number;
-  return true;
-}
-
-// \throws Error for what ends the batch
-Outcome Batch::outcome_of(const ListedPair& pair) {
-  const Outputs paths = outputs_.of(pair);
-  Outcome outcome;
-  outcome.row = {{"number", pair.number},
-                 {"status", ""},
-                 {"left", pair.left},
-                 {"right", pair.right},
-                 {"output", paths.disparity}};
-  Work work;
-  try {
-    const MatchRequest one = request_of(pair);
-    for (const std::string& path : files_of(pair)) check_readable_twice(path);
-    const std::string inputs = table_.empty() ? "" : inputs_hash(pair, one.search);
-    if (request_.resume && reuse(paths, inputs, outcome)) return outcome;
-    read(one, pair.truth, work, outcome.row);
-    if (ends()) return outcome;
-    match(work, outcome.row);
-    if (!table_.empty()) outcome.row["inputs"] = inputs;
-  } catch (const PairError& error) {
-    // No device is left: the other pairs would fail, too. What no device can match is only this pair.
-    if (error.category() == ErrorCategory::device && error.is_transient())
-      throw Error(error.category(), "no device is left: " + error.reason(), error.is_transient());
-    outcome.status = PairStatus::failed;
-    outcome.failure = {error.reason(), error.is_transient() ? failed_for_now : failed};
-    if (error.category() == ErrorCategory::memory) outcome.failure.message += std::string("; ") + alone;
-  } catch (...) {
-    outcome.status = PairStatus::failed;
-    outcome.failure = current_failure();
-  }
-  if (outcome.status == PairStatus::failed) return outcome;
-  // What cannot be written ends the batch.
-  write(paths, work, outcome.row);
-  outcome.status = PairStatus::matched;
-  return outcome;
-}
-
-void Batch::read(const MatchRequest& one, const std::string& truth, Work& work, ResultsRow& row) {
-  const std::string& left = one.input.left;
-  const std::string& right = one.input.right;
-  const bool has_truth = !truth.empty();
-  const std::size_t bytes = std::max(pair_bytes(one, has_truth, read_picture_format(left)),
-                                     pair_bytes(one, has_truth, read_picture_format(right)));
-  if (bytes > share_.limit())
-    throw Error(ErrorCategory::memory, "its pictures and results need " + memory_text(bytes) + ", and " +
-                                           memory_text(share_.limit()) +
-                                           " of the limit are for these: " + alone);
-  work.admission.emplace(share_, bytes);
-  const auto begin = Clock::now();
-  work.plan.emplace(one);
-  work.pictures = read_pair(left, right);
-  const Size size = work.pictures.left.size();
-  row["width"] = size.width;
-  row["height"] = size.height;
-  work.plan->settle(work.pictures.left.view().format);
-  work.truth = read_truth({truth, request_.truth_scale}, left, size);
-  work.result = work.plan->make_result();
-  row["read_ms"] = rounded(milliseconds_since(begin));
-}
-
-void Batch::match(Work& work, ResultsRow& row) {
-  const std::uint64_t number =
-      pool_.submit(work.plan->pair(work.pictures), work.result.map(), work.plan->parameters());
-  const MatchedPair matched = pool_.wait(number);
-  double milliseconds = 0;
-  for (const StageTime& stage : matched.stage_times) milliseconds += stage.milliseconds;
-  row["device"] = matched.device.text();
-  row["match_ms"] = rounded(milliseconds);
-  if (table_.empty()) return;
-  row["valid"] = pixel_shares(work.result).valid;
-  if (!work.truth) return;
-  const ErrorMetrics error = work.truth->compare(work.result.disparity.view());
-  row.update(tool::to_json(error));
-}
-
-void Batch::write(const Outputs& paths, const Work& work, ResultsRow& row) const {
-  const auto begin = Clock::now();
-  const std::vector<FileBytes> files = encode_outputs(paths, *work.plan, work.pictures, work.result);
-  // A disk may take longer than the match; after a crash, --resume finds what is not whole.
-  constexpr bool on_disk = false;
-  write_files(files, on_disk);
-  row["write_ms"] = rounded(milliseconds_since(begin));
-  if (table_.empty() || files.empty()) return;
-  std::vector<std::string> hashes;
-  for (const auto& [path, bytes] : files) hashes.push_back(content_hash(bytes));
-  row["result"] = join(hashes, "+");
-}
-
-// Tells all that are done and have no earlier one in work.
-void Batch::finish(std::size_t position, Outcome outcome) {
-  const std::lock_guard lock(mutex_);
-  waiting_.emplace(position, std::move(outcome));
-  while (!waiting_.empty() && waiting_.begin()->first == told_) {
-    Outcome& first = waiting_.begin()->second;
-    tell(pairs_[told_], first);
-    waiting_.erase(waiting_.begin());
-    ++told_;
-    show();
-  }
-  finished_.notify_all();
-}
-
-void Batch::tell(const ListedPair& pair, Outcome& outcome) {
-  ++counts_[outcome.status];
-  outcome.row["status"] = name_of(outcome.status);
-  switch (outcome.status) {
-    case PairStatus::matched:
-      table_.add(outcome.row);
-      break;
-    case PairStatus::reused:
-      table_.keep(outcome.row);
-      break;
-    case PairStatus::failed:
-      outcome.row["reason"] = outcome.failure.message;
-      table_.add(outcome.row);
-      tell_failure(pair, outcome.failure);
-      break;
-    case PairStatus::dropped:
-      break;
-  }
-  lost_devices_.tell(pool_.lost_devices());
-}
-
-void Batch::tell_failure(const ListedPair& pair, const CommandFailure& failure) {
-  show_progress("");
-  complain(name_of(pair) + ": " + failure.message);
-  exit_status_ = worse(exit_status_, failure.status == failed_for_now ? failed_for_now : failed);
-  failures_.push_back({{"number", pair.number}, {"left", pair.left}, {"error", failure.message}});
-  if (request_.stop_on_error) ends_ = true;
-}
-
-void Batch::show() {
-  if (milliseconds_since(shown_) < 100) return;
-  shown_ = Clock::now();
-  const double seconds = milliseconds_since(start_) / 1000;
-  // Those that were reused take hardly any time.
-  const auto done_now = static_cast<double>(told_ - counts_[PairStatus::reused]);
-  std::ostringstream line;
-  line << "pair " << told_ << " of " << pairs_.size();
-  if (!failures_.empty()) line << ", " << failures_.size() << " failed";
-  if (done_now > 0 && seconds > 0) {
-    const double rate = done_now / seconds;
-    line << std::fixed << std::setprecision(1) << ", " << rate << " pairs/s, "
-         << duration_text(static_cast<double>(pairs_.size() - told_) / rate) << " left";
-  }
-  show_progress(line.str(), static_cast<double>(told_) / static_cast<double>(pairs_.size()));
-}
-
-int Batch::run() {
-  const CompilationNotice notice;
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < thread_count(); ++i) threads.emplace_back([this] { work(); });
-  }
-  seconds_ = milliseconds_since(start_) / 1000;
-  show_progress("");
-  tell_rest();
-  if (error_) rethrow();
-  if (stop_signal() != 0) {
-    tell_stop();
-    return failed;
-  }
-  if (!ends()) table_.finish();
-  report();
-  return exit_status_;
-}
-
-// What is done behind a pair that was dropped.
-void Batch::tell_rest() {
-  try {
-    for (auto& [position, outcome] : waiting_)
-      if (outcome.status != PairStatus::dropped) tell(pairs_[position], outcome);
-  } catch (...) {
-    if (!error_) error_ = std::current_exception();
-  }
-}
-
-void Batch::rethrow() const {
-  try {
-    std::rethrow_exception(error_);
-  } catch (const Error& error) {
-    throw Error(error.category(), error.what() + advice(), error.is_transient());
-  }
-}
-
-std::string Batch::advice() const {
-  return table_.empty() || request_.outputs.disparity.empty()
-             ? ""
-             : "; what is done is in " + request_.results + ": continue with --resume";
-}
-
-void Batch::tell_stop() const {
-  complain("stopped by a signal: " + std::to_string(count(PairStatus::matched) + count(PairStatus::reused)) +
-           " of " + std::to_string(pairs_.size()) + " pairs are done" + advice());
-}
-
-double Batch::pairs_per_second() const {
-  return seconds_ > 0 ? static_cast<double>(count(PairStatus::matched)) / seconds_ : 0;
-}
-
-void Batch::report() const {
-  if (request_.json) {
-    std::cout << to_json().dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
-    return;
-  }
-  std::ostringstream line;
-  line << std::fixed << std::setprecision(1) << "matched " << count(PairStatus::matched) << " of "
-       << pairs_.size() << " pairs by " << request_.search.method << " on " << text(request_.search.devices);
-  if (count(PairStatus::reused) > 0) line << ", " << count(PairStatus::reused) << " done before";
-  if (count(PairStatus::failed) > 0) line << ", " << count(PairStatus::failed) << " failed";
-  line << ": " << pairs_per_second() << " pairs/s\n";
-  write_message(line.str());
-}
-
-ordered_json Batch::to_json() const {
-  ordered_json json{{"method", request_.search.method},
-                    {"device", text(request_.search.devices)},
-                    {"parameters", describe_parameters(request_.search.parameters)},
-                    {"pairs", pairs_.size()},
-                    {"matched", count(PairStatus::matched)},
-                    {"reused", count(PairStatus::reused)},
-                    {"failed", failures_},
-                    {"seconds", seconds_},
-                    {"pairs_per_second", pairs_per_second()},
-                    {"peak_memory_bytes", peak_memory_bytes()}};
-  json["lost_devices"] = ordered_json::array();
-  for (const LostDevice& lost : pool_.lost_devices())
-    json["lost_devices"].push_back({{"device", lost.device.text()}, {"error", lost.reason}});
-  return json;
-}
 
 }  // namespace
 

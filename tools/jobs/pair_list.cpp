@@ -2,7 +2,6 @@
 #include "tools/jobs/pair_list.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -12,7 +11,7 @@
 #include "parallax/error.h"
 
 #include "tools/command/command.h"
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 #include "tools/command/json.h"
 #include "tools/files/frames.h"
 #include "tools/files/pictures.h"
@@ -33,13 +32,10 @@ class ListLine {
   ListedPair words() const {
     ListedPair pair;
     std::vector<std::string> words;
-    if (text_.find('\t') != std::string::npos) {
-      std::istringstream stream(text_);
-      for (std::string word; std::getline(stream, word, '\t');) words.push_back(word);
-    } else {
-      std::istringstream stream(text_);
-      for (std::string word; stream >> word;) words.push_back(word);
-    }
+    const bool has_tabs = text_.find('\t') != std::string::npos;
+    std::istringstream stream(text_);
+    for (std::string word; has_tabs ? std::getline(stream, word, '\t') : stream >> word;)
+      words.push_back(word);
     if (words.size() != 2 || words[0].empty() || words[1].empty())
       fail("has " + std::to_string(words.size()) +
            " words: give LEFT and RIGHT, separated by a tab if names contain blanks");
@@ -71,12 +67,11 @@ class ListLine {
 
  private:
   static std::string* path_of(ListedPair& pair, const std::string& key) {
-    if (key == "left") return &pair.left;
-    if (key == "right") return &pair.right;
-    if (key == "truth") return &pair.truth;
-    if (key == "calib") return &pair.calibration;
-    if (key == "left_mask") return &pair.left_mask;
-    if (key == "right_mask") return &pair.right_mask;
+    const std::pair<const char*, std::string*> paths[] = {
+        {"left", &pair.left},         {"right", &pair.right},         {"truth", &pair.truth},
+        {"calib", &pair.calibration}, {"left_mask", &pair.left_mask}, {"right_mask", &pair.right_mask}};
+    for (const auto& [name, path] : paths)
+      if (key == name) return path;
     return nullptr;
   }
   static std::optional<int>* number_of(ListedPair& pair, const std::string& key) {
@@ -131,12 +126,6 @@ std::string folder_of(const ListedPair& pair) {
   return fs::absolute(pair.left).lexically_normal().parent_path().filename().string();
 }
 
-std::string digits_of(std::size_t number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%06zu", number);
-  return text;
-}
-
 }  // namespace
 
 std::vector<ListedPair> list_pairs(const std::string& left, const std::string& right) {
@@ -151,19 +140,8 @@ std::vector<ListedPair> list_pairs(const std::string& left, const std::string& r
   input.right = right;
   const std::unique_ptr<FrameSource> frames = open_sequence(input);
   std::vector<ListedPair> pairs;
-  if (!frames) {
-    pairs.emplace_back();
-    pairs.back().left = left;
-    pairs.back().right = right;
-    return pairs;
-  }
-  for (Frame& frame : frames->names()) {
-    ListedPair pair;
-    pair.number = pairs.size();
-    pair.left = std::move(frame.left);
-    pair.right = std::move(frame.right);
-    pairs.push_back(std::move(pair));
-  }
+  if (!frames) return {{0, left, right}};
+  for (const Frame& frame : frames->names()) pairs.push_back({pairs.size(), frame.left, frame.right});
   return pairs;
 }
 
@@ -196,6 +174,7 @@ OutputPattern::OutputPattern(const std::string& option, const std::string& text,
 }
 
 std::string OutputPattern::of(const ListedPair& pair) const {
+  static const NumberPattern six_digits = *NumberPattern::parse("%06d");
   std::string name;
   for (std::size_t at = 0; at < text_.size();) {
     if (text_[at] != '{') {
@@ -206,7 +185,7 @@ std::string OutputPattern::of(const ListedPair& pair) const {
     const std::string word = text_.substr(at + 1, end - at - 1);
     name += word == "name"     ? fs::path(pair.left).stem().string()
             : word == "folder" ? folder_of(pair)
-                               : digits_of(pair.number);
+                               : six_digits.name(pair.number);
     at = end + 1;
   }
   return name;
@@ -214,11 +193,8 @@ std::string OutputPattern::of(const ListedPair& pair) const {
 
 void check_names(const std::vector<ListedPair>& pairs, const std::vector<OutputPattern>& outputs,
                  CommandFiles& files) {
-  for (const ListedPair& pair : pairs) {
-    for (const std::string* path :
-         {&pair.left, &pair.right, &pair.truth, &pair.calibration, &pair.left_mask, &pair.right_mask})
-      files.reads_unchecked(*path);
-  }
+  for (const ListedPair& pair : pairs)
+    for (const std::string& path : pair.files()) files.reads_unchecked(path);
   // Names that are the same are found first: the message says why, and which pairs.
   for (const OutputPattern& output : outputs) {
     if (output.empty()) continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many pairs of any size, as 'parallax batch' and 'parallax plan' take them: a list, or two folders or
-// patterns; and the names of their outputs.
+// Many pairs, as a list, or two folders or patterns; and the names of their outputs.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 #include "tools/command/command_files.h"
 #include "tools/command/method_options.h"
-#include "tools/files/input.h"
+#include "tools/files/frames.h"
 
 namespace parallax::tool {
 
@@ -18,8 +18,12 @@ struct ListedPair {
   std::size_t number = 0;  // in the list, from 0
   std::string left, right;
   // Empty or missing unless the list says so.
-  std::string truth, calibration, left_mask, right_mask;
-  std::optional<int> min_disparity, disparities;
+  std::string truth = {}, calibration = {}, left_mask = {}, right_mask = {};
+  std::optional<int> min_disparity = {}, disparities = {};
+
+  std::array<std::string, 6> files() const {
+    return {left, right, left_mask, right_mask, calibration, truth};
+  }
 };
 
 // The pairs of a list: lines of "LEFT RIGHT", or of JSON objects; "-" is standard input. Names are relative
@@ -28,8 +32,7 @@ struct ListedPair {
 // \throws Error (file) for a list that cannot be read, naming the line; UsageError
 std::vector<ListedPair> list_pairs(const std::string& left, const std::string& right);
 
-// Takes the pictures of a listed pair, and what its entry says of others. \throws Error (argument) for a
-// range that is wrong
+// Takes the files of a pair and what its entry says. \throws Error (argument) for a wrong range
 void take_listed(const ListedPair& listed, Input& input, Search& search);
 
 // "pair 3 (a/left.png)"
@@ -38,9 +41,8 @@ std::string name_of(const ListedPair& pair);
 // A pattern of the names of outputs, such as out/{folder}/{name}.pfm, or a folder.
 class OutputPattern {
  public:
-  // {name} is the name of the left file without its extension, {folder} that of its folder, {number} that of
-  // the pair, with six digits or more. A folder stands for folder/{name}EXTENSION. An empty text names
-  // nothing.
+  // {name} is that of the left file without its extension, {folder} that of its folder, {number} that of the
+  // pair with six digits. A folder stands for folder/{name}EXTENSION, an empty text for nothing.
   // \throws UsageError, naming this option, for other words in braces
   OutputPattern(const std::string& option, const std::string& text, const std::string& extension);
 

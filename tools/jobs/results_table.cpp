@@ -9,25 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "parallax/formats.h"
-
 #include "tools/command/command.h"
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 #include "tools/command/output_files.h"
 #include "tools/files/pictures.h"
 
 namespace parallax::tool {
 namespace {
 
-std::string dump(const ResultsRow& value) {
-  // JSON is UTF-8; names of files may be anything.
-  return value.dump(-1, ' ', false, ResultsRow::error_handler_t::replace);
-}
-
 // As RFC 4180 says.
 std::string csv_field(const ResultsRow& value) {
   if (value.is_null()) return "";
-  if (!value.is_string()) return dump(value);
+  if (!value.is_string()) return json_text(value);
   const auto& text = value.get_ref<const std::string&>();
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -65,7 +58,7 @@ void check_results_path(const std::string& path) {
 }
 
 ResultsTable::ResultsTable(const std::string& path, std::vector<std::string> columns, bool resume)
-    : path_(path), columns_(std::move(columns)) {
+    : path_(path), is_csv_(has_extension(path, {".csv"})), columns_(std::move(columns)) {
   if (path_.empty()) return;
   std::error_code unknown;
   resume_ = resume && std::filesystem::exists(path_, unknown);
@@ -84,16 +77,12 @@ ResultsTable::~ResultsTable() {
   if (file_ >= 0) ::close(file_);
 }
 
-bool ResultsTable::is_csv() const {
-  return has_extension(path_, {".csv"});
-}
-
 std::string ResultsTable::header() const {
-  return is_csv() ? join(columns_, ",") + "\n" : "";
+  return is_csv_ ? join(columns_, ",") + "\n" : "";
 }
 
 std::string ResultsTable::text_of(const ResultsRow& row) const {
-  if (!is_csv()) return dump(row) + "\n";
+  if (!is_csv_) return json_text(row) + "\n";
   std::string text;
   for (const std::string& column : columns_)
     text += (&column == &columns_.front() ? "" : ",") +
@@ -102,7 +91,7 @@ std::string ResultsTable::text_of(const ResultsRow& row) const {
 }
 
 ResultsRow ResultsTable::parse(const std::string& text, std::size_t& at) const {
-  if (!is_csv()) {
+  if (!is_csv_) {
     const std::size_t end = text.find('\n', at);
     if (end == std::string::npos) return nullptr;
     const std::string line = text.substr(at, end - at);
@@ -120,8 +109,7 @@ ResultsRow ResultsTable::parse(const std::string& text, std::size_t& at) const {
 
 // The length of all complete rows.
 std::size_t ResultsTable::read_earlier() {
-  const std::vector<std::byte> bytes = read_file(path_);
-  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string text = read_text(path_);
   if (!header().starts_with(text.substr(0, header().size())))
     throw Error(ErrorCategory::file, path_ + " has other columns: give another --results, or remove it");
   if (text.size() < header().size()) return 0;

@@ -18,8 +18,7 @@ void check_results_path(const std::string& path);
 
 class ResultsTable {
  public:
-  // Begins a new table, or, to resume, continues the one that is there. An empty path makes a table of
-  // nothing.
+  // Begins a new table, or continues the one that is there; an empty path makes no table.
   // \throws Error (file), also for a file that is no table of this version
   ResultsTable(const std::string& path, std::vector<std::string> columns, bool resume);
   ResultsTable(const ResultsTable&) = delete;
@@ -39,7 +38,6 @@ class ResultsTable {
   void finish();
 
  private:
-  bool is_csv() const;
   std::string header() const;
   std::string text_of(const ResultsRow& row) const;
   // Empty when the text ends within the row. Moves `at` behind it.
@@ -48,6 +46,7 @@ class ResultsTable {
   void append(const std::string& text);
 
   std::string path_;
+  bool is_csv_;
   std::vector<std::string> columns_;
   bool resume_ = false;
   int file_ = -1;

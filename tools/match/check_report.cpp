@@ -22,12 +22,6 @@ constexpr Coefficient coefficients[] = {
     {"yaw", &RowModel::yaw},         {"pitch", &RowModel::pitch},          {"shear", &RowModel::shear},
     {"forward", &RowModel::forward}, {"distortion", &RowModel::distortion}};
 
-// Without the sign of a rounded zero.
-std::string rounded(double value, int decimals) {
-  const double half = 0.5 * std::pow(10.0, -decimals);
-  return with_decimals(std::abs(value) < half ? 0 : value, decimals);
-}
-
 std::string pixels(double value, int decimals = 2) {
   return rounded(value, decimals) + " px";
 }

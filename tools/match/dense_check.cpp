@@ -5,8 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "tools/command/command.h"
 #include "tools/command/json.h"
-#include "tools/command/memory.h"
 #include "tools/command/method_options.h"
 #include "tools/match/match_plan.h"
 
@@ -21,12 +21,6 @@ constexpr double near_model = 0.5, agreeing_share = 0.8;
 
 // Fewer pixels say nothing about a picture.
 constexpr double least_share = 0.01;
-
-std::vector<std::string> methods_with_rows() {
-  std::vector<std::string> names = list_methods();
-  std::erase_if(names, [](const std::string& name) { return !capabilities(name).row_tolerance; });
-  return names;
-}
 
 // Filled pixels have the row offsets of others.
 MatcherParameters parameters_of(const DenseRequest& request, int row_tolerance) {
@@ -100,7 +94,7 @@ void match_rows(const StereoPair& pair, const PairReport& report, const DenseReq
   device.threads = threads;
   dense.device = device.text();
   const Size size = report.size;
-  MatchResult result(size, false, true);
+  Result result(size, false, true);
   Matcher(dense.parameters, device, pair.left.format, {.max_memory_bytes = memory_limit(0)})
       .run(pair, result.map());
 
@@ -119,8 +113,8 @@ void add_dense_options(Options& options, DenseRequest& request) {
   options.group("Second opinion");
   options.add_flag("--dense", request.wanted,
                    "Also match the pair densely, and compare its row offsets with the corners");
-  options.add("--method", request.method, "Method of the dense match: " + join(methods_with_rows()))
-      .offer(methods_with_rows());
+  const std::vector<std::string> methods = methods_with(&Capabilities::row_tolerance);
+  options.add("--method", request.method, "Method of the dense match: " + join(methods)).offer(methods);
   options
       .add("--row-tolerance N", request.row_tolerance,
            "Rows to search above and below; 0 = as the corners need, at least " + std::to_string(least_rows))
@@ -134,16 +128,13 @@ void add_dense_options(Options& options, DenseRequest& request) {
 }
 
 void settle_dense_options(const Options& options, const DenseRequest& request) {
-  if (!request.wanted) {
-    for (const char* other : {"--method", "--row-tolerance", "--min-disparity", "--disparities", "--device"})
-      if (options.given(other)) throw UsageError(std::string(other) + " needs --dense: give both");
-    return;
-  }
-  if (options.given("--min-disparity") && request.disparities == 0)
-    throw UsageError("--min-disparity needs --disparities: give both");
+  if (!request.wanted)
+    return options.refuse({"--method", "--row-tolerance", "--min-disparity", "--disparities", "--device"},
+                          " needs --dense: give both");
+  if (request.disparities == 0) options.refuse({"--min-disparity"}, " needs --disparities: give both");
   if (!capabilities(request.method).row_tolerance)
     throw UsageError("--method is " + request.method + ", which does not search rows: choose one of " +
-                     join(methods_with_rows()));
+                     join(methods_with(&Capabilities::row_tolerance)));
   parameters_of(request, std::max(request.row_tolerance, least_rows)).validate();
   // Refuses a device before anything is read.
   Matcher(parameters_of({.method = request.method}, least_rows), Device::parse(request.device),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is matched, how, and what is written: the parts of a request, of which each command has those that it
-// needs.
+// What is matched, how, and what is written: parts of requests.
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -11,7 +11,7 @@
 
 #include "tools/command/method_options.h"
 #include "tools/files/depth_files.h"
-#include "tools/files/input.h"
+#include "tools/files/frames.h"
 #include "tools/files/truth.h"
 
 namespace parallax::tool {
@@ -24,6 +24,16 @@ struct Outputs {
     return {disparity, confidence, rows_off, image, depth, cloud, mesh};
   }
 };
+
+struct OutputKind {
+  std::string Outputs::*path;
+  const char *option, *extension;  // of the files in a folder
+};
+inline constexpr OutputKind output_kinds[] = {
+    {&Outputs::disparity, "--output", ".pfm"},  {&Outputs::confidence, "--confidence", ".pfm"},
+    {&Outputs::rows_off, "--rows-off", ".pfm"}, {&Outputs::image, "--image", ".png"},
+    {&Outputs::depth, "--depth", ".png"},       {&Outputs::cloud, "--cloud", ".ply"},
+    {&Outputs::mesh, "--mesh", ".ply"}};
 
 // What --repair found.
 struct RepairedPair {
@@ -56,11 +66,24 @@ struct VideoOptions {
 };
 
 class FrameSource;
+class Picture;
+class VideoWriter;
 
-// Frames per second of the video of a source.
-double video_rate(const VideoOptions& video, const FrameSource& source);
+// Writes the video of a sequence, if one is wanted.
+class SequenceVideo {
+ public:
+  SequenceVideo(const VideoOptions& options, const FrameSource& source);
+  ~SequenceVideo();
 
-// The exit status, as of any command.
+  bool is_wanted() const { return !options_.path.empty(); }
+  void write(const Picture& picture);
+  void finish();
+
+ private:
+  const VideoOptions& options_;
+  const FrameSource& source_;
+  std::unique_ptr<VideoWriter> writer_;  // made for the first picture
+};
 int match_sequence(const MatchRequest& request, const VideoOptions& video, bool json, FrameSource& source);
 
 }  // namespace parallax::tool

@@ -4,9 +4,9 @@
 #include <iomanip>
 #include <iostream>
 
+#include "tools/command/command.h"
 #include "tools/command/forced.h"
 #include "tools/command/json.h"
-#include "tools/command/memory.h"
 #include "tools/files/frames.h"
 #include "tools/match/row_offsets.h"
 
@@ -17,7 +17,7 @@ PicturePair read_rectified(const Input& input, MatchPlan& plan) {
   return plan.rectified(read_one_pair(input), input.left, input.right);
 }
 
-RowOffsetSummary rows_of(const MatchResult& result) {
+RowOffsetSummary rows_of(const Result& result) {
   return summarise_row_offsets(result.disparity.view(), result.row_offset.view());
 }
 
@@ -30,7 +30,7 @@ PairMatch::PairMatch(const MatchRequest& request, const ReportOptions& report)
       truth_(read_truth(report.truth, request.input.left, format().size)) {}
 
 void PairMatch::run() {
-  MatchResult result = plan_.make_result();
+  Result result = plan_.make_result();
   Stopwatch stopwatch;
   const bool repeats = report_.repeat > 1;
   for (int i = 0; i < report_.repeat; ++i) {
@@ -41,14 +41,14 @@ void PairMatch::run() {
     stopwatch.add(plan_.matcher().stage_times());
   }
   if (repeats) show_progress("");
-  write_outputs(plan_.request().outputs, plan_, pictures_, result);
+  write_files(encode_outputs(plan_.request().outputs, plan_, pictures_, result));
   if (report_.json)
     report_json(stopwatch, result);
   else
     tell(stopwatch, result);
 }
 
-void PairMatch::report_json(const Stopwatch& stopwatch, const MatchResult& result) const {
+void PairMatch::report_json(const Stopwatch& stopwatch, const Result& result) const {
   const View<const float> disparity = result.disparity.view();
   nlohmann::ordered_json json = describe(plan_, stopwatch, pixel_shares(result));
   if (report_.energy) json["energy"] = energy(plan_.parameters(), plan_.pair(pictures_), disparity);
@@ -57,7 +57,7 @@ void PairMatch::report_json(const Stopwatch& stopwatch, const MatchResult& resul
   std::cout << json.dump(2) << "\n";
 }
 
-void PairMatch::tell(const Stopwatch& stopwatch, const MatchResult& result) const {
+void PairMatch::tell(const Stopwatch& stopwatch, const Result& result) const {
   std::cerr << std::fixed << std::setprecision(1) << "matched " << text(format().size) << " by "
             << plan_.request().search.method << " on " << plan_.device().text() << " in " << stopwatch.total()
             << " ms, " << 100 * pixel_shares(result).valid << " % of pixels have a disparity\n";

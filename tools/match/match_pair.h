@@ -23,8 +23,8 @@ class PairMatch {
   void run();
 
  private:
-  void report_json(const Stopwatch& stopwatch, const MatchResult& result) const;
-  void tell(const Stopwatch& stopwatch, const MatchResult& result) const;
+  void report_json(const Stopwatch& stopwatch, const Result& result) const;
+  void tell(const Stopwatch& stopwatch, const Result& result) const;
 
   ReportOptions report_;
   MatchPlan plan_;
@@ -32,8 +32,7 @@ class PairMatch {
   std::optional<Truth> truth_;
 };
 
-// Replaces --disparities auto by the range that the pair shows, and prints it. \throws Error (file) where it
-// shows none
+// Replaces --disparities auto by the range that the pair shows, and prints it. \throws Error (file)
 void find_range(MatchRequest& request);
 
 // Memory of a pixel of both pictures and the map, with one further copy while decoding or encoding.

@@ -6,6 +6,7 @@
 #include "parallax/check.h"
 
 #include "tools/files/calibration.h"
+#include "tools/files/rigs/rig_files.h"
 #include "tools/match/check_report.h"
 
 namespace parallax::tool {
@@ -76,7 +77,7 @@ MatchPlan::MatchPlan(const MatchRequest& request)
                        request.repaired->left_kept ? Interpolation::lanczos3 : input.rectify.interpolation,
                        device_);
   else if (!input.rig.empty())
-    rectifier_.emplace(input.rig, RigChoices{}, input.rectify, device_);
+    rectifier_.emplace(read_rig(input.rig), input.rectify, device_);
   if (!input.has_geometry()) return;
   calibration_ = input.rig.empty() ? read_calibration(input.calibration) : rectifier_->calibration();
   settle_unit(request.depth.unit, !request.outputs.depth.empty() || request.depth.has_limits(),
@@ -131,11 +132,11 @@ int MatchPlan::disparities() const {
   return searches_full_rows(parameters()) ? 2 * format_.size.width - 1 : parameters().disparities();
 }
 
-MatchResult MatchPlan::make_result() const {
-  return MatchResult(format_.size, !request_.outputs.confidence.empty(), searches_rows(parameters()));
+Result MatchPlan::make_result() const {
+  return Result(format_.size, !request_.outputs.confidence.empty(), searches_rows(parameters()));
 }
 
-void MatchPlan::run(const PicturePair& pictures, MatchResult& result) {
+void MatchPlan::run(const PicturePair& pictures, Result& result) {
   matcher_->run(pair(pictures), result.map());
 }
 

@@ -14,21 +14,6 @@
 
 namespace parallax::tool {
 
-// A map that owns its planes.
-struct MatchResult {
-  Plane<float> disparity;
-  Plane<std::uint8_t> status;
-  Plane<float> confidence;  // empty unless requested
-  Plane<float> row_offset;  // empty unless the matcher searches rows
-
-  explicit MatchResult(Size size = {}, bool has_confidence = false, bool has_row_offset = false)
-      : disparity(size),
-        status(size),
-        confidence(has_confidence ? size : Size{}),
-        row_offset(has_row_offset ? size : Size{}) {}
-  DisparityMap map() { return {disparity.view(), status.view(), confidence.view(), row_offset.view()}; }
-};
-
 // Every label must be usable at some pixel; otherwise the range is probably a mistake. \throws UsageError
 void check_range_fits(const MatcherParameters& parameters, Size size);
 
@@ -46,8 +31,7 @@ class MatchPlan {
   void find_range(const PicturePair& pictures, const std::string& name);
   // Reads the masks of pictures of this size. \throws Error (file)
   void read_masks(Size size);
-  // Settles the search range, and reads masks and costs, for pictures of this format.
-  // \throws UsageError, Error
+  // Settles the search range, and reads masks and costs. \throws UsageError, Error
   void settle(const ImageFormat& format);
   // Does so, and plans. \throws UsageError, Error
   void make(const ImageFormat& format);
@@ -56,8 +40,8 @@ class MatchPlan {
   // Rectifies them where the request has a rig; the names are for errors. \throws Error (file)
   PicturePair rectified(PicturePair pictures, const std::string& left, const std::string& right);
 
-  MatchResult make_result() const;
-  void run(const PicturePair& pictures, MatchResult& result);
+  Result make_result() const;
+  void run(const PicturePair& pictures, Result& result);
 
   // The pictures, with the masks that the request or its rig gives.
   StereoPair pair(const PicturePair& pictures) const;

@@ -8,7 +8,7 @@
 #include "tools/command/json.h"
 #include "tools/command/method_options.h"
 #include "tools/files/depth_files.h"
-#include "tools/files/pictures/colour.h"
+#include "tools/files/pictures.h"
 #include "tools/match/repair.h"
 
 namespace parallax::tool {
@@ -59,7 +59,7 @@ PixelShares PixelCounter::shares() const {
   return shares;
 }
 
-PixelShares pixel_shares(const MatchResult& result) {
+PixelShares pixel_shares(const Result& result) {
   PixelCounter counter;
   counter.add(result.disparity.view(), result.status.view());
   return counter.shares();
@@ -98,15 +98,15 @@ void add_errors(const Truth& truth, View<const float> disparity, ordered_json& j
 }
 
 std::vector<FileBytes> encode_outputs(const Outputs& paths, const MatchPlan& plan,
-                                      const PicturePair& pictures, const MatchResult& result) {
+                                      const PicturePair& pictures, const Result& result) {
   const View<const float> disparity = result.disparity.view();
   std::vector<FileBytes> files;
-  if (!paths.disparity.empty())
-    files.emplace_back(paths.disparity, encode_disparity(paths.disparity, disparity));
-  if (!paths.confidence.empty())
-    files.emplace_back(paths.confidence, encode_disparity(paths.confidence, result.confidence.view()));
-  if (!paths.rows_off.empty())
-    files.emplace_back(paths.rows_off, encode_disparity(paths.rows_off, result.row_offset.view()));
+  const auto add_map = [&](const std::string& path, View<const float> map) {
+    if (!path.empty()) files.emplace_back(path, encode_disparity(path, map));
+  };
+  add_map(paths.disparity, disparity);
+  add_map(paths.confidence, result.confidence.view());
+  add_map(paths.rows_off, result.row_offset.view());
   if (!paths.image.empty()) files.emplace_back(paths.image, encode_coloured(disparity));
   const DepthFiles depth(plan.calibration(), plan.request().depth);
   if (!paths.depth.empty()) files.emplace_back(paths.depth, depth.depths(paths.depth, disparity));
@@ -116,9 +116,18 @@ std::vector<FileBytes> encode_outputs(const Outputs& paths, const MatchPlan& pla
   return files;
 }
 
-void write_outputs(const Outputs& paths, const MatchPlan& plan, const PicturePair& pictures,
-                   const MatchResult& result, bool on_disk) {
-  write_files(encode_outputs(paths, plan, pictures, result), on_disk);
+std::string text(const std::vector<Device>& devices) {
+  std::vector<std::string> names;
+  for (const Device& device : devices) names.push_back(device.text());
+  return join(names);
+}
+
+void LostDeviceNotice::tell(const std::vector<LostDevice>& lost) {
+  for (; told_ < lost.size(); ++told_) {
+    show_progress("");
+    complain(lost[told_].device.text() +
+             " is no longer used, its pairs go to the other devices: " + lost[told_].reason);
+  }
 }
 
 }  // namespace parallax::tool

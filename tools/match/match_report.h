@@ -9,6 +9,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "parallax/matcher_pool.h"
+
 #include "tools/command/output_files.h"
 #include "tools/files/truth.h"
 #include "tools/match/match_plan.h"
@@ -46,9 +48,8 @@ class PixelCounter {
   std::array<std::size_t, status_count> statuses_{};
 };
 
-PixelShares pixel_shares(const MatchResult& result);
+PixelShares pixel_shares(const Result& result);
 
-// Number of pixels of each status.
 nlohmann::ordered_json to_json(const PixelShares& shares);
 
 // The part of the --json report that all matches share.
@@ -59,9 +60,21 @@ void add_errors(const Truth& truth, View<const float> disparity, nlohmann::order
 
 // The files of one pair, for write_files().
 std::vector<FileBytes> encode_outputs(const Outputs& paths, const MatchPlan& plan,
-                                      const PicturePair& pictures, const MatchResult& result);
-// As write_files() does.
-void write_outputs(const Outputs& paths, const MatchPlan& plan, const PicturePair& pictures,
-                   const MatchResult& result, bool on_disk = true);
+                                      const PicturePair& pictures, const Result& result);
+
+// "cuda:0, cuda:1"
+std::string text(const std::vector<Device>& devices);
+
+// As many pairs as a MatcherPool matches at once on a GPU, at most, unless it is told otherwise.
+inline constexpr std::size_t most_in_flight_of_gpu = 16;
+
+// Tells of each device that stopped working, once.
+class LostDeviceNotice {
+ public:
+  void tell(const std::vector<LostDevice>& lost);
+
+ private:
+  std::size_t told_ = 0;
+};
 
 }  // namespace parallax::tool

@@ -1,50 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
 
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 #include "tools/command/json.h"
-#include "tools/command/number_pattern.h"
 #include "tools/command/pipeline.h"
 #include "tools/files/frames.h"
-#include "tools/files/pictures/colour.h"
+#include "tools/files/pictures.h"
 #include "tools/files/video.h"
 #include "tools/match/match.h"
 #include "tools/match/match_report.h"
-#include "tools/match/several_devices.h"
 
 namespace parallax::tool {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-struct SequenceOutputs {
-  OutputNames disparity, confidence, rows_off, image, depth, cloud, mesh;
-
-  explicit SequenceOutputs(const Outputs& texts)
-      : disparity("--output", texts.disparity, ".pfm"),
-        confidence("--confidence", texts.confidence, ".pfm"),
-        rows_off("--rows-off", texts.rows_off, ".pfm"),
-        image("--image", texts.image, ".png"),
-        depth("--depth", texts.depth, ".png"),
-        cloud("--cloud", texts.cloud, ".ply"),
-        mesh("--mesh", texts.mesh, ".ply") {}
+class SequenceOutputs {
+ public:
+  explicit SequenceOutputs(const Outputs& texts) {
+    for (const OutputKind& kind : output_kinds)
+      names_.emplace_back(kind.option, texts.*kind.path, kind.extension);
+  }
 
   Outputs of(const Frame& frame) const {
-    return {disparity.of(frame), confidence.of(frame), rows_off.of(frame), image.of(frame),
-            depth.of(frame),     cloud.of(frame),      mesh.of(frame)};
+    Outputs paths;
+    for (std::size_t i = 0; i < names_.size(); ++i) paths.*output_kinds[i].path = names_[i].of(frame);
+    return paths;
   }
   void make_folders(OutputFolders& folders) const {
-    for (const OutputNames* names : {&disparity, &confidence, &rows_off, &image, &depth, &cloud, &mesh})
-      names->make_folder(folders);
+    for (const OutputNames& names : names_) names.make_folder(folders);
   }
+
+ private:
+  std::vector<OutputNames> names_;  // of output_kinds
 };
 
 // No file may be written twice, and no input may be overwritten.
@@ -53,7 +43,6 @@ class Names {
   Names(const Input& input, const std::string& video, const SequenceOutputs& outputs)
       : input_(input), video_(video), outputs_(outputs) {}
 
-  // \throws UsageError
   void check(const std::vector<Frame>& frames) {
     for (const std::string& path : {input_.left_mask, input_.right_mask, input_.calibration})
       files_.reads(path);
@@ -88,41 +77,6 @@ struct Failure {
   std::string name, error;
 };
 
-// Totals over all frames.
-class Summary {
- public:
-  void begin() { start_ = Clock::now(); }
-  void add(const std::vector<StageTime>& stages, const PixelShares& shares) {
-    ++done_;
-    seconds_ = milliseconds_since(start_) / 1000;
-    stopwatch_.add(stages);
-    sum_.valid += shares.valid;
-    for (std::size_t i = 0; i < sum_.status.size(); ++i) sum_.status[i] += shares.status[i];
-  }
-  void add(const Failure& failure) { failures_.push_back(failure); }
-
-  std::size_t done() const { return done_; }
-  std::size_t frames() const { return done_ + failures_.size(); }
-  const std::vector<Failure>& failures() const { return failures_; }
-  const Stopwatch& stopwatch() const { return stopwatch_; }
-  // Timed from the moment the plan was made.
-  double frames_per_second() const { return seconds_ > 0 ? static_cast<double>(done_) / seconds_ : 0; }
-  PixelShares mean_shares() const {
-    PixelShares mean = sum_;
-    mean.valid /= static_cast<double>(done_);
-    for (double& share : mean.status) share /= static_cast<double>(done_);
-    return mean;
-  }
-
- private:
-  std::size_t done_ = 0;
-  std::vector<Failure> failures_;
-  Stopwatch stopwatch_;
-  PixelShares sum_;
-  Clock::time_point start_;
-  double seconds_ = 0;
-};
-
 // Frames that are matched at once where there are several devices, beside those that are read or written.
 std::size_t frames_in_pool(const std::vector<Device>& devices) {
   std::size_t count = 0;
@@ -136,42 +90,176 @@ class Sequence {
  public:
   Sequence(const MatchRequest& request, const VideoOptions& video, bool json, FrameSource& source)
       : search_(request.search),
-        video_options_(video),
         json_(json),
         source_(source),
         outputs_(request.outputs),
         names_(request.input, video.path, outputs_),
         plan_(request),
-        items_(pipeline_slots() + frames_in_pool(request.search.devices)) {}
+        items_(pipeline_slots() + frames_in_pool(request.search.devices)),
+        video_(video, source) {}
 
-  int run();
+  int run() {
+    names_.check(source_.names());
+    outputs_.make_folders(folders_);
+    const auto stage = [&](bool one_at_a_time, auto body) {
+      return PipelineStage{one_at_a_time, [this, body](std::size_t slot) { (this->*body)(items_[slot]); }};
+    };
+    run_pipeline(
+        items_.size(), [&](std::size_t slot) { return next(items_[slot]); },
+        {stage(false, &Sequence::decode), stage(true, &Sequence::match), stage(true, &Sequence::wait),
+         stage(false, &Sequence::write), stage(true, &Sequence::finish)});
+    show_progress("");
+    video_.finish();
+    report();
+    return failures_.empty() ? done : failed;
+  }
 
  private:
   struct Item {
     Frame frame;
-    MatchResult result;
+    Result result;
     std::optional<std::uint64_t> in_pool;  // its number there
     std::vector<StageTime> stages;
     PixelShares shares;
     Picture coloured;
   };
 
-  bool next(Item& item);
-  void decode(Item& item) const;
-  bool rectify(Frame& frame);
-  bool plan(Frame& frame);
-  void match(Item& item);
-  void wait(Item& item);
-  void write(Item& item) const;
-  void finish(Item& item);
-  void write_video(const Item& item);
-  void show();
-  void report();
-  ordered_json to_json();
+  bool next(Item& item) {
+    if (!source_.next(item.frame)) return false;
+    try {
+      names_.check(item.frame);
+    } catch (const UsageError& error) {
+      item.frame.error = error.what();
+    }
+    return true;
+  }
+
+  void decode(Item& item) const {
+    if (item.frame.error.empty()) try_frame(item.frame, [&] { source_.decode(item.frame); });
+  }
+
+  // Whether the pictures are rectified now.
+  bool rectify(Frame& frame) {
+    return try_frame(
+        frame, [&] { frame.pictures = plan_.rectified(std::move(frame.pictures), frame.left, frame.right); });
+  }
+
+  // Plans for frames like this one, with the range that it shows if none is given. Whether that was found.
+  bool plan(Frame& frame) {
+    const bool found =
+        try_frame(frame, [&] { plan_.find_range(frame.pictures, "frame " + std::to_string(frame.number)); });
+    if (!found) return false;
+    plan_.make(frame.pictures.left.view().format);
+    if (search_.devices.size() > 1)
+      pool_.emplace(plan_.parameters(), search_.devices,
+                    PoolOptions{.max_memory_bytes = search_.max_memory,
+                                .waiting = static_cast<int>(items_.size()),
+                                .configuration = search_.configuration});
+    start_ = Clock::now();
+    return true;
+  }
+
+  void match(Item& item) {
+    if (!item.frame.error.empty() || !rectify(item.frame)) return;
+    if (!plan_.is_made() && !plan(item.frame)) return;
+    item.frame.error = format_error(item.frame, plan_.format());
+    if (!item.frame.error.empty()) return;
+    if (item.result.size() != plan_.format().size) item.result = plan_.make_result();
+    if (pool_) {
+      item.in_pool = pool_->submit(plan_.pair(item.frame.pictures), item.result.map());
+      return;
+    }
+    plan_.run(item.frame.pictures, item.result);
+    item.stages = plan_.matcher().stage_times();
+  }
+
+  // For a frame that several devices match.
+  void wait(Item& item) {
+    if (!item.in_pool) return;
+    try {
+      item.stages = pool_->wait(*std::exchange(item.in_pool, std::nullopt)).stage_times;
+    } catch (const PairError& error) {
+      throw Error(error.category(), "frame " + std::to_string(item.frame.number) + ": " + error.reason(),
+                  error.is_transient());
+    }
+    notice_.tell(pool_->lost_devices());
+  }
+
+  void write(Item& item) const {
+    if (!item.frame.error.empty()) return;
+    constexpr bool on_disk = false;  // a disk may take longer than the match
+    write_files(encode_outputs(outputs_.of(item.frame), plan_, item.frame.pictures, item.result), on_disk);
+    if (json_) item.shares = pixel_shares(item.result);
+    if (!video_.is_wanted()) return;
+    const int lowest = plan_.lowest_disparity();
+    item.coloured = colour(item.result.disparity.view(), lowest, lowest + plan_.disparities() - 1);
+  }
+
+  void finish(Item& item) {
+    const Frame& frame = item.frame;
+    if (!frame.error.empty()) {
+      complain_of(frame);
+      failures_.push_back({frame.number, frame.left, frame.error});
+      return;
+    }
+    if (video_.is_wanted()) video_.write(item.coloured);
+    ++done_;
+    seconds_ = milliseconds_since(start_) / 1000;
+    stopwatch_.add(item.stages);
+    sum_.valid += item.shares.valid;
+    for (std::size_t i = 0; i < sum_.status.size(); ++i) sum_.status[i] += item.shares.status[i];
+    show();
+  }
+
+  void show() {
+    if (milliseconds_since(shown_) < 100) return;
+    shown_ = Clock::now();
+    std::ostringstream text;
+    text << "frame " << frames();
+    if (source_.count() > 0) text << " of " << source_.count();
+    text << std::fixed << std::setprecision(1) << ", " << frames_per_second() << " frames/s";
+    std::optional<double> share;
+    if (source_.count() > 0) share = static_cast<double>(frames()) / static_cast<double>(source_.count());
+    show_progress(text.str(), share);
+  }
+
+  void report() {
+    if (json_) {
+      std::cout << to_json().dump(2) << "\n";
+      return;
+    }
+    std::cerr << std::fixed << std::setprecision(1) << "matched " << done_ << " of " << frames() << " frames";
+    if (done_ > 0)
+      std::cerr << " of " << text(plan_.format().size) << " by " << search_.method << " on " << device_names()
+                << ": " << frames_per_second() << " frames/s, " << stopwatch_.total()
+                << " ms per match (median)";
+    std::cerr << "\n";
+  }
+
+  ordered_json to_json() {
+    ordered_json json{{"method", search_.method}, {"device", device_names()}};
+    if (done_ > 0) json = describe(plan_, stopwatch_, mean_shares());
+    json["device"] = device_names();
+    json["frames"] = frames();
+    json["failed"] = ordered_json::array();
+    for (const Failure& failure : failures_)
+      json["failed"].push_back(
+          {{"number", failure.number}, {"name", failure.name}, {"error", failure.error}});
+    json["frames_per_second"] = frames_per_second();
+    return json;
+  }
+
+  std::size_t frames() const { return done_ + failures_.size(); }
+  double frames_per_second() const { return seconds_ > 0 ? static_cast<double>(done_) / seconds_ : 0; }
+  PixelShares mean_shares() const {
+    PixelShares mean = sum_;
+    mean.valid /= static_cast<double>(done_);
+    for (double& share : mean.status) share /= static_cast<double>(done_);
+    return mean;
+  }
   std::string device_names() const { return text(search_.devices); }
 
   const Search& search_;
-  const VideoOptions& video_options_;
   bool json_;
   FrameSource& source_;
   SequenceOutputs outputs_;
@@ -181,182 +269,35 @@ class Sequence {
   std::optional<MatcherPool> pool_;  // of several devices
   LostDeviceNotice notice_;
   OutputFolders folders_;
-  std::unique_ptr<VideoWriter> video_;
-  Summary summary_;
+  SequenceVideo video_;
+  std::size_t done_ = 0;
+  std::vector<Failure> failures_;
+  Stopwatch stopwatch_;
+  PixelShares sum_;
+  Clock::time_point start_;  // of the plan
+  double seconds_ = 0;
   Clock::time_point shown_;
 };
 
-bool Sequence::next(Item& item) {
-  if (!source_.next(item.frame)) return false;
-  try {
-    names_.check(item.frame);
-  } catch (const UsageError& error) {
-    item.frame.error = error.what();
-  }
-  return true;
-}
-
-void Sequence::decode(Item& item) const {
-  if (!item.frame.error.empty()) return;
-  try {
-    source_.decode(item.frame);
-  } catch (const Error& error) {
-    if (error.category() != ErrorCategory::file) throw;
-    item.frame.error = error.what();
-  }
-}
-
-// Whether the pictures are rectified now.
-bool Sequence::rectify(Frame& frame) {
-  try {
-    frame.pictures = plan_.rectified(std::move(frame.pictures), frame.left, frame.right);
-    return true;
-  } catch (const Error& error) {
-    if (error.category() != ErrorCategory::file) throw;
-    frame.error = error.what();
-    return false;
-  }
-}
-
-// Plans for frames like this one, with the range that it shows if none is given. Whether that was found.
-bool Sequence::plan(Frame& frame) {
-  try {
-    plan_.find_range(frame.pictures, "frame " + std::to_string(frame.number));
-  } catch (const Error& error) {
-    if (error.category() != ErrorCategory::file) throw;
-    frame.error = error.what();
-    return false;
-  }
-  plan_.make(frame.pictures.left.view().format);
-  if (search_.devices.size() > 1)
-    pool_.emplace(plan_.parameters(), search_.devices,
-                  PoolOptions{.max_memory_bytes = search_.max_memory,
-                              .waiting = static_cast<int>(items_.size()),
-                              .configuration = search_.configuration});
-  summary_.begin();
-  return true;
-}
-
-void Sequence::match(Item& item) {
-  if (!item.frame.error.empty() || !rectify(item.frame)) return;
-  const ImageFormat format = item.frame.pictures.left.view().format;
-  if (!plan_.is_made() && !plan(item.frame)) return;
-  if (format != plan_.format()) {
-    item.frame.error = item.frame.left + " is " + describe(format) + ", earlier frames are " +
-                       describe(plan_.format()) + ": give frames of one size and depth";
-    return;
-  }
-  if (item.result.disparity.size() != format.size) item.result = plan_.make_result();
-  if (pool_) {
-    item.in_pool = pool_->submit(plan_.pair(item.frame.pictures), item.result.map());
-    return;
-  }
-  plan_.run(item.frame.pictures, item.result);
-  item.stages = plan_.matcher().stage_times();
-}
-
-// For a frame that several devices match.
-void Sequence::wait(Item& item) {
-  if (!item.in_pool) return;
-  try {
-    item.stages = pool_->wait(*std::exchange(item.in_pool, std::nullopt)).stage_times;
-  } catch (const PairError& error) {
-    throw Error(error.category(), "frame " + std::to_string(item.frame.number) + ": " + error.reason(),
-                error.is_transient());
-  }
-  notice_.tell(pool_->lost_devices());
-}
-
-void Sequence::write(Item& item) const {
-  if (!item.frame.error.empty()) return;
-  constexpr bool on_disk = false;  // a disk may take longer than the match
-  write_outputs(outputs_.of(item.frame), plan_, item.frame.pictures, item.result, on_disk);
-  if (json_) item.shares = pixel_shares(item.result);
-  if (video_options_.path.empty()) return;
-  const int lowest = plan_.lowest_disparity();
-  item.coloured = colour(item.result.disparity.view(), lowest, lowest + plan_.disparities() - 1);
-}
-
-void Sequence::finish(Item& item) {
-  const Frame& frame = item.frame;
-  if (!frame.error.empty()) {
-    show_progress("");
-    complain("frame " + std::to_string(frame.number) + ": " + frame.error);
-    summary_.add(Failure{frame.number, frame.left, frame.error});
-    return;
-  }
-  if (!video_options_.path.empty()) write_video(item);
-  summary_.add(item.stages, item.shares);
-  show();
-}
-
-void Sequence::write_video(const Item& item) {
-  if (!video_)
-    video_ = std::make_unique<VideoWriter>(video_options_.path, video_rate(video_options_, source_),
-                                           item.coloured.size());
-  video_->write(item.coloured);
-}
-
-void Sequence::show() {
-  if (milliseconds_since(shown_) < 100) return;
-  shown_ = Clock::now();
-  std::ostringstream text;
-  text << "frame " << summary_.frames();
-  if (source_.count() > 0) text << " of " << source_.count();
-  text << std::fixed << std::setprecision(1) << ", " << summary_.frames_per_second() << " frames/s";
-  std::optional<double> share;
-  if (source_.count() > 0)
-    share = static_cast<double>(summary_.frames()) / static_cast<double>(source_.count());
-  show_progress(text.str(), share);
-}
-
-int Sequence::run() {
-  names_.check(source_.names());
-  outputs_.make_folders(folders_);
-  const auto stage = [&](bool one_at_a_time, auto body) {
-    return PipelineStage{one_at_a_time, [this, body](std::size_t slot) { (this->*body)(items_[slot]); }};
-  };
-  run_pipeline(items_.size(), [&](std::size_t slot) { return next(items_[slot]); },
-               {stage(false, &Sequence::decode), stage(true, &Sequence::match), stage(true, &Sequence::wait),
-                stage(false, &Sequence::write), stage(true, &Sequence::finish)});
-  show_progress("");
-  if (video_) video_->finish();
-  report();
-  return summary_.failures().empty() ? done : failed;
-}
-
-void Sequence::report() {
-  if (json_) {
-    std::cout << to_json().dump(2) << "\n";
-    return;
-  }
-  std::cerr << std::fixed << std::setprecision(1) << "matched " << summary_.done() << " of "
-            << summary_.frames() << " frames";
-  if (summary_.done() > 0)
-    std::cerr << " of " << text(plan_.format().size) << " by " << search_.method << " on " << device_names()
-              << ": " << summary_.frames_per_second() << " frames/s, " << summary_.stopwatch().total()
-              << " ms per match (median)";
-  std::cerr << "\n";
-}
-
-ordered_json Sequence::to_json() {
-  ordered_json json{{"method", search_.method}, {"device", device_names()}};
-  if (summary_.done() > 0) json = describe(plan_, summary_.stopwatch(), summary_.mean_shares());
-  json["device"] = device_names();
-  json["frames"] = summary_.frames();
-  json["failed"] = ordered_json::array();
-  for (const Failure& failure : summary_.failures())
-    json["failed"].push_back({{"number", failure.number}, {"name", failure.name}, {"error", failure.error}});
-  json["frames_per_second"] = summary_.frames_per_second();
-  return json;
-}
-
 }  // namespace
 
-double video_rate(const VideoOptions& video, const FrameSource& source) {
-  if (video.frames_per_second > 0) return video.frames_per_second;
-  constexpr double usual = 30;
-  return source.frames_per_second() > 0 ? source.frames_per_second() : usual;
+SequenceVideo::SequenceVideo(const VideoOptions& options, const FrameSource& source)
+    : options_(options), source_(source) {}
+
+SequenceVideo::~SequenceVideo() = default;
+
+void SequenceVideo::write(const Picture& picture) {
+  if (!writer_) {
+    constexpr double usual = 30;
+    const double given = options_.frames_per_second, own = source_.frames_per_second();
+    const double rate = given > 0 ? given : own > 0 ? own : usual;
+    writer_ = std::make_unique<VideoWriter>(options_.path, rate, picture.size());
+  }
+  writer_->write(picture);
+}
+
+void SequenceVideo::finish() {
+  if (writer_) writer_->finish();
 }
 
 int match_sequence(const MatchRequest& request, const VideoOptions& video, bool json, FrameSource& source) {

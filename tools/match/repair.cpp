@@ -18,10 +18,6 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t most_frames_for_match = 30;
 
-StereoPair pair_of(const PicturePair& pictures) {
-  return {pictures.left.view(), pictures.right.view()};
-}
-
 // A frame of a sequence, or the only pair.
 struct Shot {
   std::string name, error;
@@ -77,7 +73,7 @@ class LazyRepairer {
     if (!shot.error.empty()) return frame;
     if (!repairer_) repairer_.emplace(start_(shot.pictures.left.size()));
     try {
-      return repairer_->add(pair_of(shot.pictures));
+      return repairer_->add({shot.pictures.left.view(), shot.pictures.right.view()});
     } catch (const Error& error) {
       // The pictures are files.
       if (error.category() == ErrorCategory::argument)
@@ -116,9 +112,7 @@ std::string line(const std::string& what, const std::string& text) {
 }
 
 std::string value_text(const RepairedValue& value, int decimals, const std::string& unit) {
-  std::string number = with_decimals(value.change, decimals);
-  if (number.find_first_not_of("-0.") == std::string::npos) number = with_decimals(0, decimals);
-  return number + unit + " ± " + with_decimals(value.uncertainty, decimals) +
+  return rounded(value.change, decimals) + unit + " ± " + with_decimals(value.uncertainty, decimals) +
          (value.held ? "" : " (these points do not determine it)");
 }
 
@@ -172,15 +166,6 @@ ordered_json frame_json(const Shot& shot, const FrameRepair& frame) {
   return json;
 }
 
-void write_rig(const Rig& rig, const std::vector<std::string>& paths) {
-  std::vector<FileBytes> outputs;
-  for (const RigFile& file : encode_rig(rig, format_of_outputs(paths), paths)) {
-    const auto bytes = std::as_bytes(std::span(file.text));
-    outputs.emplace_back(file.name, std::vector(bytes.begin(), bytes.end()));
-  }
-  write_files(outputs);
-}
-
 }  // namespace
 
 ordered_json repair_json(const RigRepair& repair) {
@@ -225,7 +210,7 @@ int repair_and_report(const RepairRequest& request, const Input& pair, FrameSour
   }
   show_progress("");
   const RigRepair repair = repairer.result();
-  if (repair.repaired()) write_rig(repair.rig, request.output);
+  if (repair.repaired()) write_rig(repair.rig, format_of_outputs(request.output), request.output);
   if (request.json) {
     ordered_json json = repair_json(repair);
     json["guessed"] = !rig.has_value();

@@ -2,7 +2,6 @@
 // 'check --repair' and 'match --repair'.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

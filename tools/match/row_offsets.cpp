@@ -5,7 +5,6 @@
 #include <cmath>
 #include <iomanip>
 #include <sstream>
-#include <utility>
 
 #include "tools/command/json.h"
 

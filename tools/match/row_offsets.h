@@ -41,10 +41,8 @@ class RowOffsetSampler {
   std::vector<Sample> samples_;
 };
 
-// Of a whole map.
 RowOffsetSummary summarise_row_offsets(View<const float> disparity, View<const float> row_offset);
 
-// Lines for people.
 std::string describe_row_offsets(const RowOffsetSummary& summary);
 nlohmann::ordered_json row_offsets_json(const RowOffsetSummary& summary);
 

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 #include "tools/command/method_options.h"
 #include "tools/command/output_files.h"
 #include "tools/files/pictures.h"
@@ -89,7 +88,6 @@ void check_files(const BatchRequest& request, const BatchOutputs& outputs,
   files.writes(request.results);
 }
 
-// Makes the folders of the outputs.
 void make_folders(const BatchOutputs& outputs, const std::vector<ListedPair>& pairs, OutputFolders& folders) {
   std::set<std::string> names;
   for (const ListedPair& pair : pairs)

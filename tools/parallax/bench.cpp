@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/parallax/scoreboards/bench.h"
-
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -24,6 +20,7 @@
 #include "tools/command/method_options.h"
 #include "tools/command/output_files.h"
 #include "tools/files/pictures.h"
+#include "tools/parallax/scoreboards/scoreboard.h"
 
 namespace parallax::tool {
 namespace {
@@ -67,21 +64,17 @@ BenchPair middlebury_2014(const fs::path& folder) {
           }};
 }
 
-Picture picture_of(const Plane<std::uint8_t>& rgb) {
-  Picture picture({{rgb.width() / 3, rgb.height()}, BitDepth::bits8}, 3);
-  for (int y = 0; y < rgb.height(); ++y)
-    std::memcpy(picture.row(y), rgb.row(y), static_cast<std::size_t>(rgb.width()));
+Picture picture_of(const ImageView& view) {
+  Picture picture(view.format, view.channels);
+  for (int y = 0; y < view.format.size.height; ++y)
+    std::memcpy(picture.row(y), view.row(y), static_cast<std::size_t>(picture.view().stride_bytes));
   return picture;
 }
 
 BenchPair synthetic(const char* name, Scene scene, Size size, int disparities) {
   return {std::string(name) + " (synthetic)", disparities, [=] {
-            SynthParameters parameters;
-            parameters.scene = scene;
-            parameters.size = size;
-            parameters.disparities = disparities;
-            SynthPair pair = synthesize(parameters);
-            return BenchPair::Loaded{picture_of(pair.left), picture_of(pair.right),
+            SynthPair pair = synthesize({size, disparities, scene});
+            return BenchPair::Loaded{picture_of(pair.left_view()), picture_of(pair.right_view()),
                                      std::move(pair.left_truth), std::move(pair.left_mask)};
           }};
 }
@@ -105,7 +98,6 @@ std::vector<BenchPair> standard_suite(const fs::path& data) {
   return pairs;
 }
 
-// One way to match a pair.
 struct Trial {
   std::string name;
   MatcherParameters parameters;
@@ -152,10 +144,9 @@ Row bench_one(const BenchPair& pair, const BenchPair::Loaded& loaded, const Tria
   parameters.disparities() = pair.disparities;
   const ImageFormat format = loaded.left.view().format;
   Matcher matcher(parameters, trial.device, format, {0, configuration});
-  Plane<float> disparity(format.size);
-  Plane<std::uint8_t> status(format.size);
+  Result result(format.size);
   const StereoPair views{loaded.left.view(), loaded.right.view()};
-  const double milliseconds = measure(matcher, views, {disparity.view(), status.view()});
+  const double milliseconds = measure(matcher, views, result.map());
   return {pair.name,
           trial.name,
           trial.device.text(),
@@ -163,8 +154,8 @@ Row bench_one(const BenchPair& pair, const BenchPair::Loaded& loaded, const Tria
           pair.disparities,
           milliseconds,
           matcher.memory_bytes(),
-          evaluate(disparity.view(), loaded.truth.view(), loaded.visible.view()),
-          evaluate(disparity.view(), loaded.truth.view())};
+          evaluate(result.disparity.view(), loaded.truth.view(), loaded.visible.view()),
+          evaluate(result.disparity.view(), loaded.truth.view())};
 }
 
 void print_header() {

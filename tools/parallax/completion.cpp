@@ -59,19 +59,11 @@ complete -c parallax -f -a '(__parallax_complete)'
 // The scripts then offer files.
 constexpr const char* offer_files = ":files\n";
 
-// What a word can become: lines of a candidate, a tab and its description.
-class Candidates {
- public:
-  explicit Candidates(const std::string& word) : word_(word) {}
-  void add(const std::string& candidate, const std::string& help) {
-    if (candidate.starts_with(word_))
-      lines_ += candidate + "\t" + help.substr(0, std::min(help.find("; "), help.find(": "))) + "\n";
-  }
-  const std::string& lines() const { return lines_; }
-
- private:
-  std::string word_, lines_;
-};
+// What a word can become: a line of the candidate, a tab and its description; nothing for another candidate.
+std::string line_of(const std::string& word, const std::string& candidate, const std::string& help) {
+  if (!candidate.starts_with(word)) return "";
+  return candidate + "\t" + help.substr(0, std::min(help.find("; "), help.find(": "))) + "\n";
+}
 
 // The words before the last that decide which options a command has, with their values.
 Arguments deciding(const Arguments& words) {
@@ -98,9 +90,9 @@ std::vector<OptionSummary> options_of(const Command& command, const Arguments& a
 
 std::string values_of(const OptionSummary& option, const std::string& word, const std::string& before = "") {
   if (option.names_file) return offer_files;
-  Candidates candidates(word);
-  for (const std::string& choice : option.choices) candidates.add(before + choice, "");
-  return candidates.lines();
+  std::string lines;
+  for (const std::string& choice : option.choices) lines += line_of(word, before + choice, "");
+  return lines;
 }
 
 // `words` are those after the program's name; "=" is a word of its own in bash.
@@ -109,10 +101,10 @@ std::string complete(Arguments words, std::span<const Command> commands) {
   std::erase(words, "=");
   if (words.empty() || after_equals) words.emplace_back();
   const std::string word = words.back();
-  Candidates candidates(word);
+  std::string lines;
   if (words.size() == 1) {
-    for (const Command& command : commands) candidates.add(command.name, command.summary);
-    return candidates.lines();
+    for (const Command& command : commands) lines += line_of(word, command.name, command.summary);
+    return lines;
   }
   const auto command = std::find_if(commands.begin(), commands.end(),
                                     [&](const Command& each) { return each.name == words.front(); });
@@ -124,9 +116,9 @@ std::string complete(Arguments words, std::span<const Command> commands) {
       if (option.takes_value && name == previous) return values_of(option, word);
       if (option.takes_value && word.starts_with(name + "=")) return values_of(option, word, name + "=");
       // Without a letter, those for experts would bury the others.
-      if (!option.expert || word.size() > 2) candidates.add(name, option.help);
+      if (!option.expert || word.size() > 2) lines += line_of(word, name, option.help);
     }
-  if (word.starts_with("-")) return candidates.lines();
+  if (word.starts_with("-")) return lines;
   // A choice that was made, such as "show" of "rig show", is followed by the next argument.
   const auto is_made = [&](const std::string& choice) {
     return std::find(words.begin() + 1, words.end() - 1, choice) != words.end() - 1;

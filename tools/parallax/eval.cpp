@@ -12,27 +12,28 @@
 namespace parallax::tool {
 namespace {
 
-void print_share(const char* name, double value, const char* meaning) {
-  std::cout << std::left << std::setw(12) << name << std::right << std::setw(8) << std::fixed
-            << std::setprecision(2) << 100 * value << " %   " << meaning << "\n";
-}
-
-void print_value(const char* name, double value, const char* unit, const char* meaning) {
-  std::cout << std::left << std::setw(12) << name << std::right << std::setw(8) << std::fixed
-            << std::setprecision(3) << value << unit << meaning << "\n";
-}
-
-void print_pixels(const char* name, double value, const char* meaning) {
-  print_value(name, value, " px  ", meaning);
-}
-
-void print_number(const char* name, std::size_t value, const char* meaning) {
-  std::cout << std::left << std::setw(12) << name << std::right << std::setw(8) << value << "     " << meaning
+void print_row(const char* name, const std::string& value, const char* unit, const char* meaning) {
+  std::cout << std::left << std::setw(12) << name << std::right << std::setw(8) << value << unit << meaning
             << "\n";
 }
 
+void print_share(const char* name, double value, const char* meaning) {
+  print_row(name, with_decimals(100 * value, 2), " %   ", meaning);
+}
+
+void print_pixels(const char* name, double value, const char* meaning) {
+  print_row(name, with_decimals(value, 3), " px  ", meaning);
+}
+
+template <class Metrics>
+void print_quantiles(const Metrics& error) {
+  print_pixels("a90", error.a90, "90 % quantile");
+  print_pixels("a95", error.a95, "95 % quantile");
+  print_pixels("a99", error.a99, "99 % quantile");
+}
+
 void print_table(const ErrorMetrics& error) {
-  print_number("count", error.count, "pixels evaluated");
+  print_row("count", std::to_string(error.count), "     ", "pixels evaluated");
   print_share("bad0.5", error.bad05, "off by more than 0.5 px, or no value");
   print_share("bad1", error.bad1, "off by more than 1 px, or no value");
   print_share("bad2", error.bad2, "off by more than 2 px, or no value");
@@ -42,14 +43,12 @@ void print_table(const ErrorMetrics& error) {
   print_pixels("avgerr", error.average, "mean error");
   print_pixels("rms", error.rms, "root mean square error");
   print_pixels("a50", error.a50, "median error");
-  print_pixels("a90", error.a90, "90 % quantile");
-  print_pixels("a95", error.a95, "95 % quantile");
-  print_pixels("a99", error.a99, "99 % quantile");
-  print_number("mismatches", error.mismatches, "rounded disparities that differ");
+  print_quantiles(error);
+  print_row("mismatches", std::to_string(error.mismatches), "     ", "rounded disparities that differ");
 }
 
 void print_table(const FlowMetrics& error) {
-  print_number("count", error.count, "pixels evaluated");
+  print_row("count", std::to_string(error.count), "     ", "pixels evaluated");
   print_share("bad0.5", error.bad05, "off by more than 0.5 px, or no motion");
   print_share("bad1", error.bad1, "off by more than 1 px, or no motion");
   print_share("bad2", error.bad2, "off by more than 2 px, or no motion");
@@ -57,12 +56,10 @@ void print_table(const FlowMetrics& error) {
   print_share("fl", error.fl, "off by more than 3 px and 5 %, or no motion");
   print_share("coverage", error.coverage, "pixels with a motion");
   print_pixels("avgerr", error.average, "mean end-point error");
-  print_value("angular", error.angular, " °   ", "mean angular error");
+  print_row("angular", with_decimals(error.angular, 3), " °   ", "mean angular error");
   print_pixels("rms", error.rms, "root mean square end-point error");
   print_pixels("a50", error.a50, "median end-point error");
-  print_pixels("a90", error.a90, "90 % quantile");
-  print_pixels("a95", error.a95, "95 % quantile");
-  print_pixels("a99", error.a99, "99 % quantile");
+  print_quantiles(error);
 }
 
 nlohmann::ordered_json to_json(const FlowMetrics& error) {
@@ -71,6 +68,15 @@ nlohmann::ordered_json to_json(const FlowMetrics& error) {
           {"fl", error.fl},           {"coverage", error.coverage}, {"avgerr", error.average},
           {"angular", error.angular}, {"rms", error.rms},           {"a50", error.a50},
           {"a90", error.a90},         {"a95", error.a95},           {"a99", error.a99}};
+}
+
+template <class Metrics>
+int report(const Metrics& error, const nlohmann::ordered_json& metrics, bool json) {
+  if (json)
+    std::cout << metrics.dump(2) << "\n";
+  else
+    print_table(error);
+  return done;
 }
 
 int evaluate_motions(const std::string& flow_path, const std::string& truth_path,
@@ -88,11 +94,7 @@ int evaluate_motions(const std::string& flow_path, const std::string& truth_path
     check_size(mask_path, mask.size());
   }
   const FlowMetrics error = evaluate_flow(flow.view(), truth.view(), mask.view());
-  if (json)
-    std::cout << to_json(error).dump(2) << "\n";
-  else
-    print_table(error);
-  return done;
+  return report(error, to_json(error), json);
 }
 
 }  // namespace
@@ -126,11 +128,7 @@ int eval_command(const Arguments& arguments) {
   truth.check_size(disparity_path, disparity.size());
   if (!mask_path.empty()) truth.evaluate_only(mask_path);
   const ErrorMetrics error = truth.compare(disparity.view());
-  if (json)
-    std::cout << to_json(error).dump(2) << "\n";
-  else
-    print_table(error);
-  return done;
+  return report(error, to_json(error), json);
 }
 
 }  // namespace parallax::tool

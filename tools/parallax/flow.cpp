@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-#include <charconv>
 #include <iomanip>
 #include <iostream>
 #include <optional>
@@ -8,10 +6,8 @@
 #include "parallax/motion.h"
 
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 #include "tools/command/json.h"
 #include "tools/command/method_options.h"
-#include "tools/command/number_pattern.h"
 #include "tools/command/pipeline.h"
 #include "tools/files/flow_files.h"
 #include "tools/files/frames.h"
@@ -34,12 +30,9 @@ struct FlowRequest {
   double longest = 0;
   Size range;
   std::string least;  // "U,V", of --min
-  std::string preset = "default", device = "auto";
-  int threads = 0, repeat = 1;
-  std::size_t max_memory = 0;
+  int repeat = 1;
   bool json = false;
-  MatcherParameters parameters;
-  TunedValues configuration;
+  Search search;
 };
 
 std::string read_preset(const Arguments& arguments) {
@@ -48,18 +41,6 @@ std::string read_preset(const Arguments& arguments) {
   options.add("--preset", preset, "");
   options.read_known(arguments);
   return preset;
-}
-
-// Reads "U,V".
-std::array<int, 2> least_motion(const std::string& text) {
-  std::array<int, 2> least{};
-  const char* const end = text.data() + text.size();
-  const auto [comma, error] = std::from_chars(text.data(), end, least[0]);
-  if (error == std::errc{} && comma != end && *comma == ',') {
-    const auto [rest, second_error] = std::from_chars(comma + 1, end, least[1]);
-    if (second_error == std::errc{} && rest == end) return least;
-  }
-  throw UsageError("--min is '" + text + "': give two integers, such as -8,-4");
 }
 
 // Of one axis.
@@ -81,17 +62,15 @@ void check_motions(int least, int count) {
 constexpr std::string_view ranges[] = {"disparities", "min_disparity", "row_offsets", "min_row_offset"};
 
 void settle_range(const Options& options, FlowRequest& request) {
-  if (!options.given("--range")) {
-    if (options.given("--min")) throw UsageError("--min needs --range: give both");
-    return;
-  }
-  auto& motion = *request.parameters.get_if<MotionParameters>();
+  if (!options.given("--range")) return options.refuse({"--min"}, " needs --range: give both");
+  auto& motion = *request.search.parameters.get_if<MotionParameters>();
   const Size range = request.range;
   int u = -(range.width - 1) / 2, v = -(range.height - 1) / 2;
   if (options.given("--min")) {
-    const auto least = least_motion(request.least);
-    u = least[0];
-    v = least[1];
+    const auto least = two_integers(request.least, ",");
+    if (!least) throw UsageError("--min is '" + request.least + "': give two integers, such as -8,-4");
+    u = (*least)[0];
+    v = (*least)[1];
   }
   check_motions(u, range.width);
   check_motions(v, range.height);
@@ -105,13 +84,15 @@ void check_request(const FlowRequest& request) {
   if (!request.output.empty() && !names_folder(request.output)) check_flow_path(request.output);
   check_image_path(request.image);
   check_video(request.video);
-  request.parameters.validate();
+  request.search.parameters.validate();
 }
 
 FlowRequest parse(const Arguments& arguments) {
   FlowRequest request;
-  request.preset = read_preset(arguments);
-  request.parameters = method_preset("motion", request.preset);
+  Search& search = request.search;
+  search.method = "motion";
+  search.preset = read_preset(arguments);
+  search.parameters = method_preset("motion", search.preset);
   Options options("flow", "Find the motion of each pixel from one frame to another, or through a sequence.");
   options.group("Input");
   options
@@ -135,8 +116,7 @@ FlowRequest parse(const Arguments& arguments) {
   add_video_options(options, request.video);
   options.add_flag("--json", request.json, "Report as JSON on standard output");
   options.add("--repeat N", request.repeat, "Match N times, report median times").range(1, 1'000'000);
-  options.add_memory("--max-memory", request.max_memory,
-                     "Memory limit, such as 2G; 0 = the machine's memory");
+  options.add_memory("--max-memory", search.max_memory, "Memory limit, such as 2G; 0 = the machine's memory");
   options.group("Search");
   options
       .add("--range", request.range,
@@ -147,28 +127,22 @@ FlowRequest parse(const Arguments& arguments) {
            "Least motion: to the right, and downwards; may be negative; by default the range has 0 in its "
            "middle")
       .without_default();
-  options
-      .add("--preset", request.preset,
-           "Named set of parameters, which other options override: " + preset_names("motion"))
-      .offer(list_presets("motion"));
-  options.group("Device");
-  options.add("--device", request.device, device_names("motion") + "; see 'parallax devices'")
-      .offer(device_kinds("motion"));
-  options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one per core");
-  add_configuration_option(options, request.configuration);
-  add_method_options(options, request.parameters, ranges);
+  add_preset_option(options, search.preset, "motion");
+  add_device_options(options, search.device, search.threads, "motion");
+  add_configuration_option(options, search.configuration);
+  add_method_options(options, search.parameters, ranges);
   std::vector<Advice> advice;
   for (const char* option : {"--disparities", "--min-disparity", "--row-offsets", "--min-row-offset"})
     advice.push_back({option, "{} is for 'parallax match': give --range and --min"});
   options.advise(advice);
   options.read(arguments);
-  settle_method_options(options, request.parameters);
+  settle_method_options(options, search.parameters);
   settle_range(options, request);
   check_request(request);
   return request;
 }
 
-Flow motions_of(const MatchResult& result) {
+Flow motions_of(const Result& result) {
   return flow_of(result.disparity.view(), result.row_offset.view());
 }
 
@@ -176,28 +150,23 @@ Flow motions_of(const MatchResult& result) {
 class FlowMatcher {
  public:
   FlowMatcher(const FlowRequest& request, const ImageFormat& format)
-      : device_(device_of(request)),
+      : device_(request.search.first_device()),
         format_(format),
         first_mask_(mask(request.first_mask, format.size)),
         second_mask_(mask(request.second_mask, format.size)),
-        matcher_(request.parameters, device_, format,
-                 {.max_memory_bytes = request.max_memory, .configuration = request.configuration}) {}
+        matcher_(request.search.parameters, device_, format,
+                 {request.search.max_memory, request.search.configuration}) {}
 
   const ImageFormat& format() const { return format_; }
   const Device& device() const { return device_; }
   const Matcher& matcher() const { return matcher_; }
 
-  void run(const Picture& first, const Picture& second, MatchResult& result) {
-    if (result.disparity.size() != format_.size) result = MatchResult(format_.size, false, true);
+  void run(const Picture& first, const Picture& second, Result& result) {
+    if (result.size() != format_.size) result = Result(format_.size, false, true);
     matcher_.run({first.view(), second.view(), first_mask_.view(), second_mask_.view()}, result.map());
   }
 
  private:
-  static Device device_of(const FlowRequest& request) {
-    Device device = Device::parse(request.device);
-    device.threads = request.threads;
-    return device;
-  }
   static Plane<std::uint8_t> mask(const std::string& path, Size size) {
     if (path.empty()) return {};
     Plane<std::uint8_t> mask = read_mask(path);
@@ -215,14 +184,14 @@ class FlowMatcher {
 
 ordered_json report_of(const FlowRequest& request, const FlowMatcher& matcher, const Stopwatch& stopwatch,
                        const PixelShares& shares) {
-  const auto& motion = *request.parameters.get_if<MotionParameters>();
+  const auto& motion = *request.search.parameters.get_if<MotionParameters>();
   const Size size = matcher.format().size;
   return {{"method", "motion"},
           {"device", matcher.device().text()},
           {"size", {{"width", size.width}, {"height", size.height}}},
           {"range", {{"width", motion.disparities}, {"height", motion.row_offsets}}},
           {"min", {-(motion.min_disparity + motion.disparities - 1), motion.min_row_offset}},
-          {"parameters", describe_parameters(request.parameters)},
+          {"parameters", describe_parameters(request.search.parameters)},
           {"milliseconds", stopwatch.to_json()},
           {"memory_bytes", matcher.matcher().memory_bytes()},
           {"valid", shares.valid},
@@ -230,7 +199,7 @@ ordered_json report_of(const FlowRequest& request, const FlowMatcher& matcher, c
 }
 
 std::vector<FileBytes> encode_outputs(const std::string& output, const std::string& image, double longest,
-                                      const MatchResult& result) {
+                                      const Result& result) {
   const Flow flow = motions_of(result);
   std::vector<FileBytes> files;
   if (!output.empty()) files.emplace_back(output, encode_flow(output, flow.view()));
@@ -252,7 +221,7 @@ int match_frames(const FlowRequest& request) {
     throw UsageError("--video is for a sequence: leave it out, or leave out FRAME2");
   const PicturePair frames = read_pair(request.first, request.second);
   FlowMatcher matcher(request, frames.left.view().format);
-  MatchResult result;
+  Result result;
   Stopwatch stopwatch;
   for (int i = 0; i < request.repeat; ++i) {
     matcher.run(frames.left, frames.right, result);
@@ -277,7 +246,8 @@ class FlowSequence {
         source_(source),
         outputs_("--output", request.output, ".flo"),
         images_("--image", request.image, ".png"),
-        items_(pipeline_slots()) {}
+        items_(pipeline_slots()),
+        video_(request.video, source) {}
 
   int run() {
     if (request_.repeat > 1) throw UsageError("--repeat is for two frames: leave it out for a sequence");
@@ -291,7 +261,7 @@ class FlowSequence {
                  {stage(false, &FlowSequence::decode), stage(true, &FlowSequence::match),
                   stage(false, &FlowSequence::write), stage(true, &FlowSequence::finish)});
     show_progress("");
-    if (video_) video_->finish();
+    video_.finish();
     if (frames_ == 1 && failures_.empty())
       throw Error(ErrorCategory::file, request_.first + " has one frame: a motion needs two");
     report();
@@ -303,7 +273,7 @@ class FlowSequence {
     Frame frame;   // the second one
     Frame before;  // what the files are named after
     bool has_result = false;
-    MatchResult result;
+    Result result;
     std::vector<StageTime> stages;
     PixelShares shares;
     Picture coloured;
@@ -319,19 +289,13 @@ class FlowSequence {
     checked_ = frames.size();
   }
 
-  // \throws UsageError
   void check_names_of(const Frame& frame) {
     for (const OutputNames* names : {&outputs_, &images_}) files_.writes(names->of(frame));
   }
 
   void decode(Item& item) const {
     if (!item.frame.error.empty() || !item.frame.pictures.left.empty()) return;
-    try {
-      item.frame.pictures.left = read_picture(item.frame.left);
-    } catch (const Error& error) {
-      if (error.category() != ErrorCategory::file) throw;
-      item.frame.error = error.what();
-    }
+    try_frame(item.frame, [&] { item.frame.pictures.left = read_picture(item.frame.left); });
   }
 
   // A video may have more frames than it announces.
@@ -348,12 +312,9 @@ class FlowSequence {
     Frame before = std::exchange(before_, item.frame);
     if (frames_++ > checked_) check_unannounced(item, before);
     if (!item.frame.error.empty()) return;
-    const ImageFormat format = item.frame.pictures.left.view().format;
-    if (!matcher_) {
-      matcher_.emplace(request_, format);
-    } else if (format != matcher_->format()) {
-      item.frame.error = item.frame.left + " is " + tool::describe(format) + ", earlier frames are " +
-                         tool::describe(matcher_->format()) + ": give frames of one size and depth";
+    if (!matcher_) matcher_.emplace(request_, item.frame.pictures.left.view().format);
+    item.frame.error = format_error(item.frame, matcher_->format());
+    if (!item.frame.error.empty()) {
       before_ = item.frame;
       return;
     }
@@ -371,30 +332,21 @@ class FlowSequence {
         encode_outputs(outputs_.of(item.before), images_.of(item.before), request_.longest, item.result),
         on_disk);
     item.shares = pixel_shares(item.result);
-    if (!request_.video.path.empty())
-      item.coloured = coloured_flow(motions_of(item.result).view(), request_.longest);
+    if (video_.is_wanted()) item.coloured = coloured_flow(motions_of(item.result).view(), request_.longest);
   }
 
   void finish(Item& item) {
     if (!item.frame.error.empty()) {
-      show_progress("");
-      complain("frame " + std::to_string(item.frame.number) + ": " + item.frame.error);
+      complain_of(item.frame);
       failures_.push_back({item.frame.number, item.frame.error});
     }
     item.frame.pictures = {};
     if (!item.has_result) return;
-    if (!request_.video.path.empty()) write_video(item.coloured);
+    if (video_.is_wanted()) video_.write(item.coloured);
     stopwatch_.add(item.stages);
     valid_ += item.shares.valid;
     ++matched_;
     show_progress("pair " + std::to_string(matched_));
-  }
-
-  void write_video(const Picture& picture) {
-    if (!video_)
-      video_ = std::make_unique<VideoWriter>(request_.video.path, video_rate(request_.video, source_),
-                                             picture.size());
-    video_->write(picture);
   }
 
   void report() const {
@@ -424,9 +376,9 @@ class FlowSequence {
   CommandFiles files_;
   OutputFolders folders_;
   std::vector<Item> items_;
+  SequenceVideo video_;
   std::optional<FlowMatcher> matcher_;
   Frame before_;
-  std::unique_ptr<VideoWriter> video_;
   Stopwatch stopwatch_;
   double valid_ = 0;
   std::size_t frames_ = 0, matched_ = 0;

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
-#include "tools/command/memory.h"
+#include "tools/command/command.h"
 #include "tools/files/frames.h"
-#include "tools/jobs/tiles/match.h"
 #include "tools/jobs/tiles/plan.h"
 #include "tools/match/match_pair.h"
 #include "tools/match/repair.h"
@@ -31,7 +30,7 @@ void add_output_options(Options& options, MatchOptions& request) {
   options.add("--repeat N", request.report.repeat, "Match N times, report median times").range(1, 1'000'000);
   options
       .add_flag("--energy", request.report.energy,
-                "Add the energy of the map to --json (" + methods_with(&Capabilities::energy) + ")")
+                "Add the energy of the map to --json (" + join(methods_with(&Capabilities::energy)) + ")")
       .expert();
 }
 
@@ -56,12 +55,6 @@ void add_depth_options(Options& options, Outputs& outputs, DepthOptions& depth) 
   add_unit_option(options, depth.unit);
 }
 
-void check_extension(const std::string& option, const std::string& path,
-                     std::initializer_list<const char*> extensions, const std::string& names) {
-  if (!path.empty() && !names_folder(path) && !has_extension(path, extensions))
-    throw UsageError(option + " is " + path + ": name it " + names);
-}
-
 // An option of depths, points or meshes needs another, or a name with a known extension.
 void check_depth_options(const Options& options, const MatchRequest& request) {
   const Outputs& outputs = request.outputs;
@@ -81,10 +74,9 @@ void check_depth_options(const Options& options, const MatchRequest& request) {
   for (const auto& [given, name] : limits)
     if (given && !any)
       throw UsageError(std::string(name) + " needs --depth, --cloud or --mesh: give one of them");
-  if (options.given("--disparity-uncertainty") && !(depth.max_depth_uncertainty > 0))
-    throw UsageError("--disparity-uncertainty needs --max-depth-uncertainty: give both");
-  if (options.given("--mesh-step") && outputs.mesh.empty())
-    throw UsageError("--mesh-step needs --mesh: give both");
+  if (!(depth.max_depth_uncertainty > 0))
+    options.refuse({"--disparity-uncertainty"}, " needs --max-depth-uncertainty: give both");
+  if (outputs.mesh.empty()) options.refuse({"--mesh-step"}, " needs --mesh: give both");
   if (depth.unit > 0 && !has_geometry) throw UsageError("--unit needs --calib or --rig: give one of them");
   check_extension("--depth", outputs.depth, {".png", ".tif", ".tiff"}, ".png or .tiff");
   check_extension("--cloud", outputs.cloud, {".ply", ".pcd"}, ".ply or .pcd");
@@ -93,20 +85,16 @@ void check_depth_options(const Options& options, const MatchRequest& request) {
 
 void check_repair(const Options& options, bool repair) {
   if (!repair) return;
-  for (const char* other : {"--left-mask", "--right-mask", "--cost-file"})
-    if (options.given(other))
-      throw UsageError(std::string(other) +
-                       " is for pictures that stay as they are: leave it out with --repair");
-  for (const char* tiles : {"--tile-size", "--resume", "--padding"})
-    if (options.given(tiles))
-      throw UsageError(std::string(tiles) +
-                       " is for a match in tiles: leave out --repair, which tiles do not support");
+  options.refuse({"--left-mask", "--right-mask", "--cost-file"},
+                 " is for pictures that stay as they are: leave it out with --repair");
+  options.refuse({"--tile-size", "--resume", "--padding"},
+                 " is for a match in tiles: leave out --repair, which tiles do not support");
 }
 
 void check_report(const ReportOptions& report, const std::string& method) {
   if (report.energy && (!capabilities(method).energy || !report.json))
     throw UsageError("--energy needs --json and one of these methods: " +
-                     methods_with(&Capabilities::energy));
+                     join(methods_with(&Capabilities::energy)));
   if (!report.truth.path.empty() && !report.json) throw UsageError("--truth needs --json: give both");
   check_truth(report.truth);
 }
@@ -159,7 +147,6 @@ std::string obstacle_of(const MatchOptions& request) {
   return without;
 }
 
-// Whether tiles were asked for.
 bool asks_for_tiles(const MatchOptions& request) {
   return request.resume || request.tiles.largest != Size{};
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 'parallax match --plan FILE --tile RANGES'.
-#include "tools/jobs/tiles/run.h"
-#include "tools/parallax/match.h"
-#include "tools/parallax/plan_options.h"
+#include "tools/jobs/tiles/runner.h"
+#include "tools/parallax/pair_options.h"
 
 namespace parallax::tool {
 

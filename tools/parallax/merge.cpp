@@ -2,7 +2,7 @@
 #include "tools/jobs/tiles/merge.h"
 
 #include "tools/command/options.h"
-#include "tools/parallax/plan_options.h"
+#include "tools/parallax/pair_options.h"
 
 namespace parallax::tool {
 

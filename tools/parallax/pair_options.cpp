@@ -44,17 +44,16 @@ void add_cost_file_option(Options& options, Input& input) {
            "Text file of data costs to use instead of the matcher's own: width, height, then an integer for "
            "each label of each pixel; " +
                std::to_string(labels_of_cost_files) + " labels unless --disparities is given (" +
-               methods_with(&Capabilities::volume) + ")")
+               join(methods_with(&Capabilities::volume)) + ")")
       .expert();
 }
 
 void settle_cost_file(const Options& options, const Input& input, Search& search) {
   if (input.cost_file.empty()) return;
   if (!capabilities(search.method).volume)
-    throw UsageError("--cost-file works only with these methods: " + methods_with(&Capabilities::volume) +
-                     "; choose one of them with --method");
-  if (options.given("--cost"))
-    throw UsageError("--cost and --cost-file exclude each other: give one of them");
+    throw UsageError("--cost-file works only with these methods: " +
+                     join(methods_with(&Capabilities::volume)) + "; choose one of them with --method");
+  options.refuse({"--cost"}, " and --cost-file exclude each other: give one of them");
   set_parameter(search.parameters, "cost", "volume");
   if (!options.given("--disparities")) search.parameters.disparities() = labels_of_cost_files;
   search.range_given = true;
@@ -73,13 +72,10 @@ void add_rectify_options(Options& options, Input& input) {
 }
 
 void check_rectify_options(const Options& options, const Input& input) {
-  const bool rectifies = !input.rig.empty();
-  for (const char* other : {"--alpha", "--zoom"})
-    if (!rectifies && options.given(other)) throw UsageError(std::string(other) + " needs --rig: give both");
+  if (input.rig.empty()) return options.refuse({"--alpha", "--zoom"}, " needs --rig: give both");
   // Those of the rectified pair follow from the rig.
-  for (const char* other : {"--calib", "--left-mask", "--right-mask", "--cost-file"})
-    if (rectifies && options.given(other))
-      throw UsageError(std::string(other) + " is for rectified pictures: leave it out with --rig");
+  options.refuse({"--calib", "--left-mask", "--right-mask", "--cost-file"},
+                 " is for rectified pictures: leave it out with --rig");
 }
 
 void add_truth_options(Options& options, TruthFile& truth, const std::string& help) {
@@ -118,20 +114,25 @@ void add_tile_options(Options& options, Search& search, TileOptions& tiles) {
   options.add("--tile-size", tiles.largest, "Largest tile, overlap included; default: what memory allows")
       .expert();
   options
-      .add("--padding N", tiles.padding,
-           "Pixels of overlap around each tile (" + methods_with(&Capabilities::approximate_tiles) + ")")
+      .add(
+          "--padding N", tiles.padding,
+          "Pixels of overlap around each tile (" + join(methods_with(&Capabilities::approximate_tiles)) + ")")
       .range(0, 1'000'000)
       .expert();
 }
 
+void check_extension(const std::string& option, const std::string& path,
+                     std::initializer_list<const char*> extensions, const std::string& names) {
+  if (!path.empty() && !names_folder(path) && !has_extension(path, extensions))
+    throw UsageError(option + " is " + path + ": name it " + names);
+}
+
 void check_map_path(const std::string& option, const std::string& path) {
-  if (!path.empty() && !names_folder(path) && !has_extension(path, {".pfm", ".tif", ".tiff"}))
-    throw UsageError(option + " is " + path + ": name it .pfm or .tiff");
+  check_extension(option, path, {".pfm", ".tif", ".tiff"}, ".pfm or .tiff");
 }
 
 void check_image_path(const std::string& path) {
-  if (!path.empty() && !names_folder(path) && !has_extension(path, {".png"}))
-    throw UsageError("--image is " + path + ": name it .png");
+  check_extension("--image", path, {".png"}, ".png");
 }
 
 void register_inputs(const Input& input, CommandFiles& files) {
@@ -140,6 +141,22 @@ void register_inputs(const Input& input, CommandFiles& files) {
     files.reads(path);
   for (const std::string& path : input.rig) files.reads(path);
   files.reads_once(input.cost_file);
+}
+
+void add_plan_argument(Options& options, PlanFile& plan) {
+  options.add("PLAN", plan.path, "Plan written by 'parallax plan'").required();
+}
+
+void add_path_map_option(Options& options, PlanFile& plan) {
+  options
+      .add_text(
+          "--path-map", "FROM=TO", "", "FROM=TO",
+          [&plan](const std::string& text) {
+            plan.maps.push_back(text);
+            return true;
+          },
+          "Files of the plan below folder FROM are below TO on this machine; may be repeated")
+      .repeats();
 }
 
 }  // namespace parallax::tool

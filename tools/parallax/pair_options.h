@@ -8,6 +8,7 @@
 
 #include "tools/command/command_files.h"
 #include "tools/command/options.h"
+#include "tools/jobs/tiles/job.h"
 #include "tools/match/match.h"
 
 namespace parallax::tool {
@@ -20,7 +21,6 @@ void check_views(const Input& input, const std::string& command);
 // --calib, --left-mask and --right-mask.
 void add_calibration_options(Options& options, Input& input);
 
-// --cost-file.
 void add_cost_file_option(Options& options, Input& input);
 // Costs from a file replace the matcher's own and determine the number of labels. \throws UsageError
 void settle_cost_file(const Options& options, const Input& input, Search& search);
@@ -39,17 +39,30 @@ void add_unit_option(Options& options, double& unit);
 
 // --video and --fps.
 void add_video_options(Options& options, VideoOptions& video);
-// \throws UsageError
 void check_video(const VideoOptions& video);
 
 // --max-memory, --tile-size and --padding.
 void add_tile_options(Options& options, Search& search, TileOptions& tiles);
 
 // Checks the extension of an output that may also be a folder. \throws UsageError
+void check_extension(const std::string& option, const std::string& path,
+                     std::initializer_list<const char*> extensions, const std::string& names);
 void check_map_path(const std::string& option, const std::string& path);
 void check_image_path(const std::string& path);
 
 // Registers all files of an input. \throws Error (file)
 void register_inputs(const Input& input, CommandFiles& files);
+
+// The plan of a command that works on one.
+struct PlanFile {
+  std::string path;
+  std::vector<std::string> maps;  // of --path-map
+
+  // \throws UsageError, Error (file)
+  JobFile open() const { return JobFile(path, parse_path_maps(maps)); }
+};
+
+void add_plan_argument(Options& options, PlanFile& plan);
+void add_path_map_option(Options& options, PlanFile& plan);
 
 }  // namespace parallax::tool

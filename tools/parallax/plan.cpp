@@ -3,7 +3,7 @@
 
 #include <iostream>
 
-#include "tools/command/memory.h"
+#include "tools/command/command.h"
 #include "tools/command/output_files.h"
 #include "tools/files/pictures.h"
 #include "tools/parallax/pair_options.h"

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallax/rectify.h"
 
-#include <algorithm>
-#include <span>
-
 #include "parallax/formats.h"
-#include "parallax/matcher.h"
 
 #include "tools/command/command_files.h"
-#include "tools/command/options.h"
+#include "tools/command/method_options.h"
 #include "tools/command/output_files.h"
 #include "tools/files/picture_rectifier.h"
 #include "tools/files/pictures/codecs.h"
+#include "tools/files/rigs/rig_files.h"
 
 namespace parallax::tool {
 namespace {
@@ -24,15 +21,6 @@ struct RectifyRequest {
   bool free_centres = false;
   int threads = 0;
 };
-
-// "auto" and the kinds of this build.
-std::vector<std::string> kinds_of_devices() {
-  std::vector<std::string> names = {"auto"};
-  for (const MatcherOnDevice& entry : list_matchers())
-    if (std::find(names.begin(), names.end(), name(entry.device)) == names.end())
-      names.push_back(name(entry.device));
-  return names;
-}
 
 void check_two(const char* option, const std::vector<std::string>& paths) {
   if (paths.size() == 2) return;
@@ -78,7 +66,7 @@ RectifyRequest read_rectify_request(const Arguments& arguments) {
       "--interpolation", parameters.interpolation,
       {{"bilinear", Interpolation::bilinear}, {"lanczos3", Interpolation::lanczos3}},
       "How values between pixels are computed");
-  const std::vector<std::string> kinds = kinds_of_devices();
+  const std::vector<std::string> kinds = device_kinds("");
   options.add("--device", request.device, join(kinds) + "; see 'parallax devices'").offer(kinds);
   options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one per core").range(0, 4096);
   options.group("What the file of the rig does not say");
@@ -111,11 +99,8 @@ void write_results(const RectifyRequest& request, const PictureRectifier& rectif
     files.emplace_back(request.masks[0], encode_png(rectifier.left_mask()));
     files.emplace_back(request.masks[1], encode_png(rectifier.right_mask()));
   }
-  if (!request.calibration.empty()) {
-    const std::string text = encode_middlebury_calibration(rectifier.calibration());
-    const auto bytes = std::as_bytes(std::span(text));
-    files.emplace_back(request.calibration, std::vector(bytes.begin(), bytes.end()));
-  }
+  if (!request.calibration.empty())
+    files.emplace_back(request.calibration, bytes_of(encode_middlebury_calibration(rectifier.calibration())));
   write_files(files);
 }
 
@@ -126,7 +111,7 @@ int rectify_command(const Arguments& arguments) {
   register_files(request);
   Device device = Device::parse(request.device);
   device.threads = request.threads;
-  PictureRectifier rectifier(request.rig, request.choices, request.parameters, device);
+  PictureRectifier rectifier(read_rig(request.rig, request.choices), request.parameters, device);
   const PicturePair pictures{read_picture(request.left), read_picture(request.right)};
   const PicturePair rectified = rectifier.run(pictures, request.left, request.right);
   write_results(request, rectifier, rectified);

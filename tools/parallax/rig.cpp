@@ -10,7 +10,6 @@
 #include "tools/command/output_files.h"
 #include "tools/files/rigs/format.h"
 #include "tools/files/rigs/rig_files.h"
-#include "tools/files/rigs/rotation.h"
 
 namespace parallax::tool {
 namespace {
@@ -37,17 +36,6 @@ Vector3 angles_of(const Rig& rig) {
   return angles;
 }
 
-// The right camera's centre in the left camera's coordinates.
-Vector3 centre_of_right(const Rig& rig) {
-  return exchanged(rig).translation;
-}
-
-// Without the sign of a number that is rounded to 0.
-std::string rounded(double number, int decimals) {
-  const std::string text = with_decimals(number, decimals);
-  return text.find_first_not_of("-0.") == std::string::npos ? with_decimals(0, decimals) : text;
-}
-
 void print_line(const std::string& what, const std::string& value) {
   std::cout << std::left << std::setw(18) << what << value << "\n";
 }
@@ -68,7 +56,8 @@ void print_camera(const std::string& name, const Camera& c) {
 void print_rig(const Rig& rig, bool in_metres) {
   print_camera("left camera", rig.left);
   print_camera("right camera", rig.right);
-  const auto [x, y, z] = centre_of_right(rig);
+  // The right camera's centre in the left camera's coordinates.
+  const auto [x, y, z] = exchanged(rig).translation;
   const std::string unit = in_metres ? " m" : " in the unit of the file";
   print_line("baseline", with_decimals(length(rig.translation), 6) + unit + ": " + rounded(x, 6) +
                              " right, " + rounded(y, 6) + " down, " + rounded(z, 6) + " forward");
@@ -121,15 +110,6 @@ RigRequest read_request(const Arguments& arguments) {
   if (!*request.convert && (!request.outputs.empty() || request.format))
     throw UsageError("'rig show' writes no file: leave out -o and --to, or give 'rig convert'");
   return request;
-}
-
-void write_rig(const Rig& rig, RigFormat format, const std::vector<std::string>& paths) {
-  std::vector<FileBytes> outputs;
-  for (const RigFile& file : encode_rig(rig, format, paths)) {
-    const auto bytes = std::as_bytes(std::span(file.text));
-    outputs.emplace_back(file.name, std::vector(bytes.begin(), bytes.end()));
-  }
-  write_files(outputs);
 }
 
 }  // namespace

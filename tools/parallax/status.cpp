@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/jobs/tiles/status.h"
 
 #include <algorithm>
 #include <iostream>
@@ -7,7 +6,7 @@
 #include "tools/command/json.h"
 #include "tools/command/options.h"
 #include "tools/jobs/tiles/results.h"
-#include "tools/parallax/plan_options.h"
+#include "tools/parallax/pair_options.h"
 
 namespace parallax::tool {
 namespace {
@@ -75,7 +74,7 @@ int status_command(const Arguments& arguments) {
   options.read(arguments);
   const JobStatus status = look_at_job(plan.open(), verify);
   if (json)
-    std::cout << to_json(status).dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+    std::cout << json_text(to_json(status), 2) << "\n";
   else
     tell(status);
   return status.all_done() ? done : failed;

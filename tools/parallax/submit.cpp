@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command 'parallax submit'.
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -7,8 +6,8 @@
 
 #include "tools/command/options.h"
 #include "tools/jobs/submit/slurm.h"
-#include "tools/jobs/tiles/status.h"
-#include "tools/parallax/plan_options.h"
+#include "tools/jobs/tiles/results.h"
+#include "tools/parallax/pair_options.h"
 
 namespace parallax::tool {
 namespace {

@@ -2,14 +2,13 @@
 #include "parallax/synth.h"
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
-#include <optional>
-#include <span>
 
 #include "parallax/flow.h"
 #include "parallax/formats.h"
 
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 #include "tools/command/options.h"
 #include "tools/command/output_files.h"
 #include "tools/command/pipeline.h"
@@ -19,51 +18,44 @@
 namespace parallax::tool {
 namespace {
 
+std::string file_in(const std::string& folder, const std::string& name) {
+  return (std::filesystem::path(folder) / name).string();
+}
+
 std::vector<std::byte> colour_png(const Plane<std::uint8_t>& image) {
   const Size size{image.width() / 3, image.height()};
   return encode_png({image.row(0), {size, BitDepth::bits8}, 3, image.view().stride_bytes});
 }
 
-std::vector<std::byte> gray_png(const Plane<std::uint8_t>& image) {
-  return encode_png(image.view());
-}
-
-std::vector<std::byte> calibration_bytes(const Calibration& calibration) {
-  const std::string text = encode_middlebury_calibration(calibration);
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
-
-// Renders the complete pair in memory.
-void write_pair(const std::string& folder, const SynthParameters& parameters, bool with_truth) {
-  const SynthPair pair = synthesize(parameters);
-  std::vector<FileBytes> files;
-  const auto add = [&](const char* name, std::vector<std::byte> bytes) {
-    files.emplace_back((std::filesystem::path(folder) / name).string(), std::move(bytes));
-  };
-  add("left.png", colour_png(pair.left));
-  add("right.png", colour_png(pair.right));
-  if (with_truth) {
-    add("disp0GT.pfm", encode_pfm(pair.left_truth.view()));
-    add("disp1GT.pfm", encode_pfm(pair.right_truth.view()));
-    add("mask0nocc.png", gray_png(pair.left_mask));
-    add("mask1nocc.png", gray_png(pair.right_mask));
-  }
-  add("calib.txt", calibration_bytes(pair.calibration));
+void write_to(const std::string& folder, std::vector<FileBytes> files) {
+  for (auto& [name, bytes] : files) name = file_in(folder, name);
   OutputFolders folders;
   folders.make(folder);
   write_files(files);
 }
 
+void write_pair(const std::string& folder, const SynthParameters& parameters, bool with_truth) {
+  const SynthPair pair = synthesize(parameters);
+  std::vector<FileBytes> files{{"left.png", encode_png(pair.left_view())},
+                               {"right.png", encode_png(pair.right_view())}};
+  if (with_truth) {
+    files.emplace_back("disp0GT.pfm", encode_pfm(pair.left_truth.view()));
+    files.emplace_back("disp1GT.pfm", encode_pfm(pair.right_truth.view()));
+    files.emplace_back("mask0nocc.png", encode_png(pair.left_mask.view()));
+    files.emplace_back("mask1nocc.png", encode_png(pair.right_mask.view()));
+  }
+  files.emplace_back("calib.txt", bytes_of(encode_middlebury_calibration(pair.calibration)));
+  write_to(folder, std::move(files));
+}
+
 // A tiled TIFF that gets its name once it is complete.
-template <class T>
 class TiffPlane {
  public:
-  TiffPlane(const std::string& folder, const std::string& name, Size size, int channels)
-      : output_((std::filesystem::path(folder) / name).string()),
-        writer_(output_.temporary(), pixels_in_tiles(size) * static_cast<std::size_t>(channels) * sizeof(T)) {
-    writer_.begin({size, channels, 8 * static_cast<int>(sizeof(T))}, true);
+  TiffPlane(const std::string& path, const TiffFormat& format)
+      : output_(path), writer_(output_.temporary(), pixels_in_tiles(format.size) * format.pixel_bytes()) {
+    writer_.begin(format, true);
   }
+  template <class T>
   void write(const Plane<T>& rows) {
     writer_.write_rows(rows.row(0), rows.height(), rows.view().stride_bytes);
   }
@@ -79,45 +71,20 @@ class TiffPlane {
   TiffWriter writer_;
 };
 
-class TiledTruth {
- public:
-  TiledTruth(const std::string& folder, Size size)
-      : left_truth_(folder, "disp0GT.tiff", size, 1),
-        right_truth_(folder, "disp1GT.tiff", size, 1),
-        left_mask_(folder, "mask0nocc.tiff", size, 1),
-        right_mask_(folder, "mask1nocc.tiff", size, 1) {}
-  void write(const SynthPair& rows) {
-    left_truth_.write(rows.left_truth);
-    right_truth_.write(rows.right_truth);
-    left_mask_.write(rows.left_mask);
-    right_mask_.write(rows.right_mask);
-  }
-  void finish() {
-    left_truth_.finish();
-    right_truth_.finish();
-    left_mask_.finish();
-    right_mask_.finish();
-  }
-  void take_place() {
-    left_truth_.take_place();
-    right_truth_.take_place();
-    left_mask_.take_place();
-    right_mask_.take_place();
-  }
-
- private:
-  TiffPlane<float> left_truth_, right_truth_;
-  TiffPlane<std::uint8_t> left_mask_, right_mask_;
-};
-
 // Renders several bands of rows in parallel and writes them in order.
 void write_tiled_pair(const std::string& folder, const SynthParameters& parameters, bool with_truth) {
   OutputFolders folders;
   folders.make(folder);
   const Size size = parameters.size;
-  TiffPlane<std::uint8_t> left(folder, "left.tiff", size, 3), right(folder, "right.tiff", size, 3);
-  std::optional<TiledTruth> truth;
-  if (with_truth) truth.emplace(folder, size);
+  std::deque<TiffPlane> planes;
+  const auto add = [&](const char* name, int channels, int bits) {
+    planes.emplace_back(file_in(folder, name), TiffFormat{size, channels, bits});
+  };
+  for (const char* name : {"left.tiff", "right.tiff"}) add(name, 3, 8);
+  if (with_truth) {
+    for (const char* name : {"disp0GT.tiff", "disp1GT.tiff"}) add(name, 1, 32);
+    for (const char* name : {"mask0nocc.tiff", "mask1nocc.tiff"}) add(name, 1, 8);
+  }
   constexpr int rows_of_band = 64;
   struct Band {
     int first = 0;
@@ -137,60 +104,55 @@ void write_tiled_pair(const std::string& folder, const SynthParameters& paramete
     bands[slot].pair = synthesize_rows(parameters, first, std::min(rows_of_band, size.height - first));
   };
   const auto write = [&](std::size_t slot) {
-    left.write(bands[slot].pair.left);
-    right.write(bands[slot].pair.right);
-    if (truth) truth->write(bands[slot].pair);
-    if (bands[slot].first == 0) calibration = bands[slot].pair.calibration;
+    const SynthPair& pair = bands[slot].pair;
+    planes[0].write(pair.left);
+    planes[1].write(pair.right);
+    if (with_truth) {
+      planes[2].write(pair.left_truth);
+      planes[3].write(pair.right_truth);
+      planes[4].write(pair.left_mask);
+      planes[5].write(pair.right_mask);
+    }
+    if (bands[slot].first == 0) calibration = pair.calibration;
     show_progress("row " + std::to_string(bands[slot].first) + " of " + std::to_string(size.height),
                   static_cast<double>(bands[slot].first) / size.height);
   };
   run_pipeline(bands.size(), take, {{false, render}, {true, write}});
-  left.finish();
-  right.finish();
-  if (truth) truth->finish();
-  OutputFile calibration_file((std::filesystem::path(folder) / "calib.txt").string());
-  calibration_file.write(calibration_bytes(calibration));
+  for (TiffPlane& plane : planes) plane.finish();
+  OutputFile calibration_file(file_in(folder, "calib.txt"));
+  calibration_file.write(bytes_of(encode_middlebury_calibration(calibration)));
   calibration_file.finish();
-  left.take_place();
-  right.take_place();
-  if (truth) truth->take_place();
+  for (TiffPlane& plane : planes) plane.take_place();
   calibration_file.take_place();
   show_progress("");
 }
 
 void write_frames(const std::string& folder, const FlowSynthParameters& parameters, bool with_truth) {
   const FlowSynthPair pair = synthesize_flow(parameters);
-  std::vector<FileBytes> files;
-  const auto add = [&](const char* name, std::vector<std::byte> bytes) {
-    files.emplace_back((std::filesystem::path(folder) / name).string(), std::move(bytes));
-  };
-  add("frame1.png", colour_png(pair.first));
-  add("frame2.png", colour_png(pair.second));
+  std::vector<FileBytes> files{{"frame1.png", colour_png(pair.first)},
+                               {"frame2.png", colour_png(pair.second)}};
   if (with_truth) {
-    add("flow.flo", encode_flo(pair.truth.view()));
-    add("mask.png", gray_png(pair.mask));
+    files.emplace_back("flow.flo", encode_flo(pair.truth.view()));
+    files.emplace_back("mask.png", encode_png(pair.mask.view()));
   }
-  OutputFolders folders;
-  folders.make(folder);
-  write_files(files);
+  write_to(folder, std::move(files));
 }
 
 // Larger pairs are always written in tiles: in memory, they would take gigabytes.
 constexpr std::size_t most_pixels_at_once = 100'000'000;
 
-}  // namespace
-
 // Options that only one of the two kinds of pairs has. \throws UsageError
 void check_kind(const Options& options, bool motions) {
-  for (const char* other : {"--disparities", "--tiled"})
-    if (motions && options.given(other))
-      throw UsageError(std::string(other) + " is for stereo pairs: leave it out with --flow");
-  for (const char* other : {"--motion", "--noise", "--exposure"})
-    if (!motions && options.given(other)) throw UsageError(std::string(other) + " needs --flow: give both");
+  if (motions)
+    options.refuse({"--disparities", "--tiled"}, " is for stereo pairs: leave it out with --flow");
+  else
+    options.refuse({"--motion", "--noise", "--exposure"}, " needs --flow: give both");
 }
 
 constexpr const char* scenes = "dots, planes or layers";
 constexpr const char* flow_scenes = "translation, rotation, zoom, layers or thin";
+
+}  // namespace
 
 int synth_command(const Arguments& arguments) {
   std::string folder;

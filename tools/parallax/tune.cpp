@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the fastest configuration for this machine, and remembers it.
-
 #include "parallax/tune.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -67,8 +64,7 @@ void add_tune_options(Options& options, TuneRequest& request) {
 }
 
 void check_request(const TuneRequest& request, const Options& options) {
-  const int tasks = (request.lists ? 1 : 0) + (request.shows ? 1 : 0) + (request.forgets ? 1 : 0) +
-                    (request.suite.empty() ? 0 : 1);
+  const int tasks = request.lists + request.shows + request.forgets + !request.suite.empty();
   if (tasks > 1)
     throw UsageError("--list, --show, --forget and --suite exclude each other: give one of them");
   if (tasks > 0 && !request.left.empty())
@@ -77,15 +73,14 @@ void check_request(const TuneRequest& request, const Options& options) {
     throw UsageError("RIGHT is required with LEFT; see 'parallax tune --help'");
   if (!request.suite.empty() && options.given("--search"))
     throw UsageError("--suite papers searches both ways: leave out --search");
-  if (options.given("--size") && (!request.left.empty() || !request.suite.empty()))
-    throw UsageError("--size is for the synthetic pair: leave it out with pictures and --suite");
+  if (!request.left.empty() || !request.suite.empty())
+    options.refuse({"--size"}, " is for the synthetic pair: leave it out with pictures and --suite");
   CommandFiles files;
   files.reads(request.left);
   files.reads(request.right);
   if (!request.suite.empty() && !request.json_path.empty()) files.reads_pairs(request.data);
   files.writes(request.json_path);
-  if (options.given("--data") && request.suite.empty())
-    throw UsageError("--data needs --suite papers: give both");
+  if (request.suite.empty()) options.refuse({"--data"}, " needs --suite papers: give both");
 }
 
 TuneRequest parse_tune(const Arguments& arguments) {
@@ -182,13 +177,10 @@ Pair pair_of(const TuneRequest& request) {
     pair.pictures = read_pair(request.left, request.right);
     return pair;
   }
-  SynthParameters parameters;
-  parameters.scene = Scene::layers;
-  parameters.size = request.size;
   // A scene needs fewer disparities than columns.
-  parameters.disparities =
-      std::min(request.search.parameters.disparities(), std::max(1, parameters.size.width / 2));
-  pair.synthetic = synthesize(parameters);
+  const int most = std::max(1, request.size.width / 2);
+  pair.synthetic =
+      synthesize({request.size, std::min(request.search.parameters.disparities(), most), Scene::layers});
   return pair;
 }
 
@@ -306,8 +298,6 @@ int forget(const TuneRequest& request) {
   return done;
 }
 
-// The papers' pairs
-
 // The first version of the papers: on a processor, one thread without vectors; on a GPU, all messages in
 // local memory with the labels of a pixel adjacent.
 TunedValues plain_configuration(DeviceKind device) {
@@ -332,13 +322,11 @@ double time_plain(const TuneRequest& request, const StereoPair& pair) {
   if (on_processor) device.threads = 1;
   const ForcedTuning untuned(false);
   const ForcedTarget target(on_processor ? cpu_targets().back() : "");
-  const Size size = pair.left.format.size;
   auto parameters = *request.search.parameters.get_if<BeliefPropagationParameters>();
   parameters.arithmetic = Arithmetic::float32;
   Matcher matcher(parameters, device, pair.left.format, {0, plain_configuration(device.kind)});
-  Plane<float> disparity(size);
-  Plane<std::uint8_t> status(size);
-  const DisparityMap map{disparity.view(), status.view(), {}};
+  Result result(pair.left.format.size);
+  const DisparityMap map = result.map();
   // A match that takes many seconds is repeated less often.
   constexpr double patience = 5000;
   const double warm_up = run_milliseconds(matcher, pair, map);
@@ -348,7 +336,6 @@ double time_plain(const TuneRequest& request, const StereoPair& pair) {
   return median(times);
 }
 
-// Speed-up over the default.
 double gain(const TunedConfiguration& found) {
   return found.default_milliseconds / found.milliseconds;
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "tools/files/depth_files.h"
-#include "tools/files/pictures/colour.h"
+#include "tools/files/pictures.h"
 
 namespace parallax::view {
 namespace {

@@ -322,8 +322,8 @@ std::shared_ptr<const ViewedMap> Page::match(Slot& slot, const Settings& setting
   auto map = std::make_shared<ViewedMap>();
   map->settings = settings;
   map->frame = frame;
-  tool::MatchResult& result = map->result;
-  result = tool::MatchResult(size, slot.matcher->has_confidence(), slot.matcher->has_row_offsets());
+  Result& result = map->result;
+  result = Result(size, slot.matcher->has_confidence(), slot.matcher->has_row_offsets());
   slot.matcher->run(scene_.pair(*frame), result.map());
   map->stages = slot.matcher->stage_times();
   map->memory_bytes = slot.matcher->memory_bytes();
@@ -338,7 +338,7 @@ std::shared_ptr<const ViewedMap> Page::copy_stored_map(
   auto map = std::make_shared<ViewedMap>();
   map->settings = settings;
   map->frame = frame;
-  map->result = tool::MatchResult(stored.size());
+  map->result = Result(stored.size());
   for (int y = 0; y < stored.height(); ++y)
     for (int x = 0; x < stored.width(); ++x) {
       const float disparity = stored.at(x, y);

@@ -22,7 +22,7 @@ class Message;
 struct ViewedMap {
   Settings settings;
   std::shared_ptr<const ViewedFrame> frame;
-  tool::MatchResult result;
+  Result result;
   // Of the match; a stored map has none.
   std::vector<StageTime> stages;
   std::size_t memory_bytes = 0;

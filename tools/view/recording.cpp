@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/files/pictures/colour.h"
+#include "tools/files/pictures.h"
 
 namespace parallax::view {
 namespace {

@@ -3,7 +3,6 @@
 // objects with destructors.
 #include <csetjmp>
 #include <cstdio>
-#include <cstring>
 
 #include <jpeglib.h>
 // Must follow jpeglib.h.
@@ -38,7 +37,6 @@ void hear(j_common_ptr info, int level) {
 }
 
 constexpr int exif_marker = JPEG_APP0 + 1;
-constexpr char exif_start[] = "Exif\0";  // and one zero more
 
 class JpegReader {
  public:
@@ -109,11 +107,11 @@ class JpegReader {
   }
 
   int stored_orientation() const {
-    for (const jpeg_marker_struct* marker = info_.marker_list; marker != nullptr; marker = marker->next)
-      if (marker->marker == exif_marker && marker->data_length >= sizeof exif_start &&
-          std::memcmp(marker->data, exif_start, sizeof exif_start) == 0)
-        return exif_orientation({reinterpret_cast<const std::byte*>(marker->data) + sizeof exif_start,
-                                 marker->data_length - sizeof exif_start});
+    for (const jpeg_marker_struct* marker = info_.marker_list; marker != nullptr; marker = marker->next) {
+      const Bytes data(reinterpret_cast<const std::byte*>(marker->data), marker->data_length);
+      if (marker->marker == exif_marker && begins_with(data, exif_prefix))
+        return exif_orientation(data.subspan(exif_prefix.size()));
+    }
     return 1;
   }
 
@@ -125,8 +123,7 @@ class JpegReader {
 }  // namespace
 
 bool is_jpeg(Bytes bytes) {
-  constexpr unsigned char signature[] = {0xFF, 0xD8, 0xFF};
-  return bytes.size() >= sizeof signature && std::memcmp(bytes.data(), signature, sizeof signature) == 0;
+  return begins_with(bytes, "\xFF\xD8\xFF");
 }
 
 Picture decode_jpeg(Bytes bytes, const std::string& name) {

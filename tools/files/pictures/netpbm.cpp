@@ -33,11 +33,11 @@ class NetpbmReader {
     if (format.size.pixels() / 8 > bytes_.size()) fail_damaged(name_, "it is cut short");
     Picture picture(format, kind == 3 || kind == 6 ? 3 : 1);
     if (!is_space(byte(position_++))) fail_damaged(name_, "its header does not end in white space");
+    const int values = picture.size().width * picture.channels();
     for (int y = 0; y < picture.size().height; ++y) {
-      if (is_bitmap)
-        is_text ? read_bits_as_text(picture, y) : read_bits(picture, y);
-      else
-        is_text ? read_text(picture, y, greatest_) : read_bytes(picture, y);
+      if (!is_text) read_row(picture, y, is_bitmap);
+      for (int i = 0; is_text && i < values; ++i)
+        set(picture, picture.row(y), i, is_bitmap ? bit() : std::min(number(), greatest_));
     }
     return picture;
   }
@@ -73,19 +73,12 @@ class NetpbmReader {
       reinterpret_cast<std::uint16_t*>(row)[i] = static_cast<std::uint16_t>(value);
   }
 
-  void read_text(Picture& picture, int y, unsigned greatest) {
-    const int values = picture.size().width * picture.channels();
-    for (int i = 0; i < values; ++i) set(picture, picture.row(y), i, std::min(number(), greatest));
-  }
-
   // 1 is black.
-  void read_bits_as_text(Picture& picture, int y) {
-    for (int x = 0; x < picture.size().width; ++x) {
-      skip_spaces();
-      const int digit = byte(position_++);
-      if (digit != '0' && digit != '1') fail_damaged(name_, "a pixel is neither 0 nor 1");
-      set(picture, picture.row(y), x, digit == '1' ? 0 : 255);
-    }
+  unsigned bit() {
+    skip_spaces();
+    const int digit = byte(position_++);
+    if (digit != '0' && digit != '1') fail_damaged(name_, "a pixel is neither 0 nor 1");
+    return digit == '1' ? 0 : 255;
   }
 
   Bytes take(std::size_t count) {
@@ -96,29 +89,16 @@ class NetpbmReader {
     return taken;
   }
 
-  void read_bits(Picture& picture, int y) {
-    const auto width = static_cast<std::size_t>(picture.size().width);
-    const Bytes bits = take((width + 7) / 8);
-    for (std::size_t x = 0; x < width; ++x) {
-      const bool is_black = (std::to_integer<unsigned>(bits[x / 8]) >> (7 - x % 8) & 1) != 0;
-      picture.row(y)[x] = static_cast<std::byte>(is_black ? 0 : 255);
-    }
-  }
-
   // 16 bits come with the upper byte first.
-  void read_bytes(Picture& picture, int y) {
-    const int values = picture.size().width * picture.channels();
+  void read_row(Picture& picture, int y, bool is_bitmap) {
+    const auto values = static_cast<std::size_t>(picture.size().width * picture.channels());
     const bool is_deep = picture.view().format.depth == BitDepth::bits16;
-    const Bytes bytes = take(static_cast<std::size_t>(values) * (is_deep ? 2 : 1));
-    if (!is_deep) {
-      std::copy(bytes.begin(), bytes.end(), picture.row(y));
-      return;
-    }
-    for (int i = 0; i < values; ++i) {
-      const auto at = static_cast<std::size_t>(2 * i);
-      set(picture, picture.row(y), i,
-          std::to_integer<unsigned>(bytes[at]) << 8 | std::to_integer<unsigned>(bytes[at + 1]));
-    }
+    const Bytes bytes = take(is_bitmap ? (values + 7) / 8 : values * (is_deep ? 2 : 1));
+    const auto at = [&](std::size_t i) { return std::to_integer<unsigned>(bytes[i]); };
+    if (!is_bitmap && !is_deep) std::copy(bytes.begin(), bytes.end(), picture.row(y));
+    for (std::size_t i = 0; i < values && (is_bitmap || is_deep); ++i)
+      set(picture, picture.row(y), static_cast<int>(i),
+          is_bitmap ? ((at(i / 8) >> (7 - i % 8) & 1) != 0 ? 0 : 255) : at(2 * i) << 8 | at(2 * i + 1));
   }
 
   Bytes bytes_;

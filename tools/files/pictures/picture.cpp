@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/files/pictures/picture.h"
 
-#include <cstdint>
 #include <cstring>
-#include <new>
 
 #include "tools/command/command.h"
 

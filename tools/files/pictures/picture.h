@@ -2,10 +2,12 @@
 // A decoded picture, and the conventions that all readers share.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "parallax/error.h"
@@ -15,6 +17,11 @@
 namespace parallax::tool {
 
 using Bytes = std::span<const std::byte>;
+
+inline bool begins_with(Bytes bytes, std::string_view start) {
+  return std::ranges::equal(bytes.first(std::min(bytes.size(), start.size())),
+                            std::as_bytes(std::span(start)));
+}
 
 // 8 or 16 bits, gray or R, G, B. Copies share their pixels.
 class Picture {
@@ -32,8 +39,13 @@ class Picture {
   }
   const std::byte* row(int y) const { return static_cast<const std::byte*>(view_.row(y)); }
   std::byte* row(int y) { return const_cast<std::byte*>(std::as_const(*this).row(y)); }
+  // All channels of 8 bits, side by side.
+  View<std::uint8_t> samples() {
+    return {reinterpret_cast<std::uint8_t*>(row(0)),
+            {channels() * size().width, size().height},
+            view_.stride_bytes};
+  }
 
-  // Shares the pixels of this picture.
   Picture part(const Rectangle& region) const;
 
  private:
@@ -41,10 +53,11 @@ class Picture {
   ImageView view_;
 };
 
-// Orientation in EXIF and TIFF: how the stored pixels are rotated or mirrored, 1 (not at all) to 8.
-// Any other number counts as 1.
+// How stored pixels are rotated or mirrored, as in EXIF: 1 to 8; 1, or any other number, is not at all.
 Picture upright(const Picture& stored, int orientation);
 
+// What stands before EXIF data in a JPEG, and in some WebP files.
+inline constexpr std::string_view exif_prefix("Exif\0\0", 6);
 // The orientation in a block of EXIF data, which is a small TIFF; 1 where it holds none.
 int exif_orientation(Bytes exif);
 

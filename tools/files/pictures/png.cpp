@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
@@ -53,14 +52,9 @@ struct Head {
   }
 
   bool has_palette() const { return header.color_type == SPNG_COLOR_TYPE_INDEXED; }
-  bool has_alpha() const {
-    return header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA ||
-           header.color_type == SPNG_COLOR_TYPE_TRUECOLOR_ALPHA;
-  }
-  bool is_gray() const {
-    return header.color_type == SPNG_COLOR_TYPE_GRAYSCALE ||
-           header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
-  }
+  // Bits of the colour type: 2 = colour, 4 = alpha.
+  bool has_alpha() const { return (header.color_type & SPNG_COLOR_TYPE_GRAYSCALE_ALPHA) != 0; }
+  bool is_gray() const { return (header.color_type & SPNG_COLOR_TYPE_TRUECOLOR) == 0; }
   ImageFormat format() const {
     return {{static_cast<int>(header.width), static_cast<int>(header.height)},
             header.bit_depth == 16 ? BitDepth::bits16 : BitDepth::bits8};
@@ -83,8 +77,7 @@ void copy_without_alpha(const std::byte* from, Picture& picture, int y) {
 }  // namespace
 
 bool is_png(Bytes bytes) {
-  constexpr unsigned char signature[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
-  return bytes.size() >= sizeof signature && std::memcmp(bytes.data(), signature, sizeof signature) == 0;
+  return begins_with(bytes, "\x89PNG\r\n\x1A\n");
 }
 
 Picture decode_png(Bytes bytes, const std::string& name) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // WebP, by libwebp.
-#include <cstring>
-
 #include <webp/decode.h>
 
 #include "tools/files/pictures/codecs.h"
@@ -9,32 +7,23 @@
 namespace parallax::tool {
 namespace {
 
-// A RIFF file is a row of chunks: a name of four letters, a length, and as many bytes, filled up to an even
-// number.
+// A RIFF file is a row of chunks: a name of four letters, a length, and as many bytes, padded to an even number.
 Bytes find_chunk(Bytes riff, const char* wanted) {
   constexpr std::size_t first = 12, head = 8;
   for (std::size_t at = first; at + head <= riff.size();) {
     std::size_t length = 0;
     for (std::size_t i = 0; i < 4; ++i) length |= std::to_integer<std::size_t>(riff[at + 4 + i]) << (8 * i);
     if (length > riff.size() - at - head) break;
-    if (std::memcmp(riff.data() + at, wanted, 4) == 0) return riff.subspan(at + head, length);
+    if (begins_with(riff.subspan(at), wanted)) return riff.subspan(at + head, length);
     at += head + length + length % 2;
   }
   return {};
 }
 
-Bytes without_prefix(Bytes exif) {
-  constexpr char prefix[] = "Exif\0";  // and one zero more; some writers put it there
-  const bool has_prefix =
-      exif.size() >= sizeof prefix && std::memcmp(exif.data(), prefix, sizeof prefix) == 0;
-  return has_prefix ? exif.subspan(sizeof prefix) : exif;
-}
-
 }  // namespace
 
 bool is_webp(Bytes bytes) {
-  return bytes.size() >= 12 && std::memcmp(bytes.data(), "RIFF", 4) == 0 &&
-         std::memcmp(bytes.data() + 8, "WEBP", 4) == 0;
+  return begins_with(bytes, "RIFF") && bytes.size() >= 12 && begins_with(bytes.subspan(8), "WEBP");
 }
 
 ImageFormat webp_format(Bytes head, const std::string& name) {
@@ -55,7 +44,9 @@ Picture decode_webp(Bytes bytes, const std::string& name) {
   auto* to = reinterpret_cast<std::uint8_t*>(picture.row(0));
   if (::WebPDecodeRGBInto(data, bytes.size(), to, length, static_cast<int>(stride)) == nullptr)
     fail_damaged(name, "its pixels cannot be decoded");
-  return upright(picture, exif_orientation(without_prefix(find_chunk(bytes, "EXIF"))));
+  const Bytes exif = find_chunk(bytes, "EXIF");
+  return upright(picture,
+                 exif_orientation(exif.subspan(begins_with(exif, exif_prefix) ? exif_prefix.size() : 0)));
 }
 
 }  // namespace parallax::tool

@@ -60,6 +60,10 @@ Size size_of_images(Size in_file, const RigChoices& choices, const std::string& 
   return in_file == Size{} ? choices.size : in_file;
 }
 
+Matrix3 camera_matrix(const Camera& camera) {
+  return {camera.focal_x, 0, camera.centre_x, 0, camera.focal_y, camera.centre_y, 0, 0, 1};
+}
+
 void set_intrinsics(Camera& camera, std::span<const double> matrix, const std::string& key) {
   const auto m = checked(matrix, 9, key);
   if (m[1] != 0 || m[3] != 0 || m[6] != 0 || m[7] != 0 || m[8] != 1)
@@ -97,17 +101,9 @@ Projection projection_at(std::span<const double> matrix, const std::string& key)
 
 Rig rectified_rig(const Projection& left, const Projection& right, Size size) {
   const auto camera = [&](const Projection& p) {
-    Camera result;
-    result.size = size;
-    result.focal_x = p.focal_x;
-    result.focal_y = p.focal_y;
-    result.centre_x = p.centre_x;
-    result.centre_y = p.centre_y;
-    return result;
+    return Camera{size, p.focal_x, p.focal_y, p.centre_x, p.centre_y};
   };
-  Rig rig;
-  rig.left = camera(left);
-  rig.right = camera(right);
+  Rig rig{camera(left), camera(right)};
   for (std::size_t i = 0; i < 3; ++i) rig.translation[i] = right.translation[i] - left.translation[i];
   return rig;
 }
@@ -171,6 +167,94 @@ void need_rectified(const Rig& rig, const std::string& format) {
       !are_zero(rig.right.distortion))
     cannot_hold(format, "a rig that is not rectified");
   need_model(rig, LensModel::radial_tangential, format);
+}
+
+Matrix3 product(const Matrix3& a, const Matrix3& b) {
+  Matrix3 result{};
+  for (std::size_t row = 0; row < 3; ++row)
+    for (std::size_t column = 0; column < 3; ++column)
+      for (std::size_t i = 0; i < 3; ++i) result[3 * row + column] += a[3 * row + i] * b[3 * i + column];
+  return result;
+}
+
+Vector3 product(const Matrix3& m, const Vector3& v) {
+  Vector3 result{};
+  for (std::size_t row = 0; row < 3; ++row)
+    for (std::size_t i = 0; i < 3; ++i) result[row] += m[3 * row + i] * v[i];
+  return result;
+}
+
+Matrix3 transposed(const Matrix3& m) {
+  return {m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8]};
+}
+
+double length(const Vector3& v) {
+  return std::hypot(v[0], v[1], v[2]);
+}
+
+// R = I + sin θ / θ · [r]ₓ + (1 − cos θ) / θ² · [r]ₓ², with θ = |r|.
+Matrix3 rotation_about(const Vector3& axis) {
+  const double angle = length(axis);
+  Matrix3 result{1, 0, 0, 0, 1, 0, 0, 0, 1};
+  if (angle == 0) return result;
+  const double half = std::sin(angle / 2) / angle;
+  const double first = std::sin(angle) / angle, second = 2 * half * half;
+  const auto [x, y, z] = axis;
+  const Matrix3 cross{0, -z, y, z, 0, -x, -y, x, 0}, square = product(cross, cross);
+  for (std::size_t i = 0; i < 9; ++i) result[i] += first * cross[i] + second * square[i];
+  return result;
+}
+
+// By the quaternion, from its greatest component, so that no division loses digits.
+Vector3 axis_of(const Matrix3& m) {
+  const double trace = m[0] + m[4] + m[8];
+  // Four times the squares of w, x, y and z.
+  const std::array<double, 4> squares{1 + trace, 1 + 2 * m[0] - trace, 1 + 2 * m[4] - trace,
+                                      1 + 2 * m[8] - trace};
+  const auto greatest = std::max_element(squares.begin(), squares.end()) - squares.begin();
+  // Four times the products of the greatest with w, x, y and z.
+  const std::array<std::array<double, 4>, 4> products{{
+      {squares[0], m[7] - m[5], m[2] - m[6], m[3] - m[1]},
+      {m[7] - m[5], squares[1], m[1] + m[3], m[2] + m[6]},
+      {m[2] - m[6], m[1] + m[3], squares[2], m[5] + m[7]},
+      {m[3] - m[1], m[2] + m[6], m[5] + m[7], squares[3]},
+  }};
+  const auto& [w, x, y, z] = products[static_cast<std::size_t>(greatest)];
+  const double sine = std::hypot(x, y, z);
+  if (sine == 0) return {};
+  const double angle = w < 0 ? -2 * std::atan2(sine, -w) : 2 * std::atan2(sine, w);
+  return {angle * x / sine, angle * y / sine, angle * z / sine};
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view spaces = " \t\r\n";
+  const std::size_t start = text.find_first_not_of(spaces);
+  return start == std::string_view::npos ? "" : text.substr(start, text.find_last_not_of(spaces) - start + 1);
+}
+
+void for_each_line(std::string_view text, const std::function<void(std::string_view line)>& use) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    use(trimmed(text.substr(0, end)));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+double number_in_text(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? number : NAN;
+}
+
+std::vector<double> numbers_in_text(std::string_view text) {
+  std::vector<double> numbers;
+  for (text = trimmed(text); !text.empty() && numbers.size() < most_stored_values;) {
+    const std::string_view word = text.substr(0, text.find_first_of(" \t"));
+    numbers.push_back(number_in_text(word));
+    text = trimmed(text.substr(word.size()));
+  }
+  return numbers;
 }
 
 }  // namespace parallax::tool

@@ -2,6 +2,7 @@
 // What the formats of rigs share. Each has a file with a reader and a writer.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,23 @@ std::string encode_rectified_kitti_rig(const Rig& rig);
 std::string encode_middlebury_rig(const Rig& rig);
 std::string encode_stereolabs_rig(const Rig& rig);
 
+Matrix3 product(const Matrix3& a, const Matrix3& b);
+Vector3 product(const Matrix3& m, const Vector3& v);
+Matrix3 transposed(const Matrix3& m);
+double length(const Vector3& v);
+
+// The rotation about a vector by its length in radians (Rodrigues' formula), and its inverse.
+Matrix3 rotation_about(const Vector3& axis);
+Vector3 axis_of(const Matrix3& rotation);
+
+// Calls `use` with every line, without the spaces around it.
+void for_each_line(std::string_view text, const std::function<void(std::string_view line)>& use);
+std::string_view trimmed(std::string_view text);
+// NaN for a text that is not a number. Independent of the locale.
+double number_in_text(std::string_view text);
+// Words separated by spaces, as many as are read of a list.
+std::vector<double> numbers_in_text(std::string_view text);
+
 // Rigs are in metres, Middlebury's and Stereolabs' files in millimetres.
 inline constexpr double millimetres_in_a_metre = 1000;
 
@@ -45,7 +63,8 @@ Size size_at(std::span<const double> numbers, const std::string& key);
 // The size in the file, or if it has none, the chosen one. \throws Error (file) for two that differ, or none
 Size size_of_images(Size in_file, const RigChoices& choices, const std::string& key);
 
-// From the matrix [fx 0 cx; 0 fy cy; 0 0 1], row by row. \throws Error (file)
+// The matrix [fx 0 cx; 0 fy cy; 0 0 1], row by row, and its inverse function. \throws Error (file)
+Matrix3 camera_matrix(const Camera& camera);
 void set_intrinsics(Camera& camera, std::span<const double> matrix, const std::string& key);
 // Coefficients in OpenCV's order. \throws Error (file) for a number of them that the model does not have
 void set_lens(Camera& camera, LensModel model, std::span<const double> coefficients, const std::string& key);
@@ -55,7 +74,7 @@ struct Projection {
   double focal_x = 0, focal_y = 0, centre_x = 0, centre_y = 0;
   Vector3 translation = {};
 };
-// From a matrix of 3 rows and 4 columns, [fx 0 cx a; 0 fy cy b; 0 0 1 c]; its last column is K · translation. \throws Error (file)
+// From [fx 0 cx a; 0 fy cy b; 0 0 1 c], whose last column is K · translation. \throws Error (file)
 Projection projection_at(std::span<const double> matrix, const std::string& key);
 // The rig of rectified pictures without distortion.
 Rig rectified_rig(const Projection& left, const Projection& right, Size size);

@@ -5,7 +5,6 @@
 #include <yaml-cpp/yaml.h>
 
 #include "tools/files/rigs/format.h"
-#include "tools/files/rigs/rotation.h"
 
 namespace parallax::tool {
 namespace {
@@ -36,19 +35,15 @@ class KalibrCamera {
   std::string place(const std::string& key) const { return place_ + "." + key; }
 
   Camera camera(const RigChoices& choices) const {
-    Camera camera;
-    camera.size = size_of_images(size_at(list_at(node_["resolution"]), place("resolution")), choices,
-                                 place("resolution"));
+    const Size size = size_of_images(size_at(list_at(node_["resolution"]), place("resolution")), choices,
+                                     place("resolution"));
     const std::string model = word("camera_model");
     if (model != "pinhole")
       fail_at(place("camera_model"),
               "is " + (model.empty() ? "missing" : model) + ": calibrate with the model pinhole");
     const std::vector<double> list = list_at(node_["intrinsics"]);
     const auto values = checked(list, 4, place("intrinsics"));
-    camera.focal_x = values[0];
-    camera.focal_y = values[1];
-    camera.centre_x = values[2];
-    camera.centre_y = values[3];
+    Camera camera{size, values[0], values[1], values[2], values[3]};
     read_distortion(camera);
     return camera;
   }

@@ -2,11 +2,8 @@
 // The calibrations of KITTI: calib_cam_to_cam.txt of the raw recordings, before rectification, and calib.txt of the benchmarks,
 // rectified. Cameras 0 and 1 are gray, 2 and 3 are coloured; 0 and 2 are the left ones. Metres.
 #include <algorithm>
-#include <cmath>
 
 #include "tools/files/rigs/format.h"
-#include "tools/files/rigs/lines.h"
-#include "tools/files/rigs/rotation.h"
 
 namespace parallax::tool {
 namespace {
@@ -93,13 +90,12 @@ std::string encode_kitti_rig(const Rig& rig) {
   const auto camera = [&](const std::string& number, const Camera& c, const Matrix3& rotation,
                           const Vector3& translation) {
     const double size[] = {static_cast<double>(c.size.width), static_cast<double>(c.size.height)};
-    const double matrix[] = {c.focal_x, 0, c.centre_x, 0, c.focal_y, c.centre_y, 0, 0, 1};
     const std::vector<double> lens = lens_coefficients(c, 5, format, 5);
     const auto line = [&](const std::string& letter, std::span<const double> numbers) {
       text += letter + "_" + number + ": " + numbers_text(numbers, " ") + "\n";
     };
     line("S", size);
-    line("K", matrix);
+    line("K", camera_matrix(c));
     line("D", lens);
     line("R", rotation);
     line("T", translation);

@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "tools/files/rigs/format.h"
-#include "tools/files/rigs/lines.h"
-#include "tools/files/rigs/rotation.h"
 
 namespace parallax::tool {
 namespace {
@@ -48,11 +46,11 @@ class StoredRig {
   // "extrinsics.yml: R"; a key that is in no file belongs into the last.
   std::string place(const std::string& key) const { return key_in(files_[index(key)], key); }
 
-  std::vector<double> numbers(const std::string& key) const { return documents_[index(key)]->numbers(key); }
+  std::vector<double> numbers(const std::string& key) const { return entry(key).numbers; }
 
   // The values of a matrix of this shape. \throws Error (file)
   std::vector<double> matrix(const std::string& key, int rows, int columns) const {
-    const StoredMatrix matrix = documents_[index(key)]->matrix(key);
+    const StoredMatrix matrix = entry(key).matrix;
     if (!has(key)) fail_at(place(key), "is missing: give every file of the calibration");
     if (matrix.rows != rows || matrix.columns != columns)
       fail_at(place(key), "is not a matrix of " + std::to_string(rows) + "×" + std::to_string(columns) +
@@ -62,13 +60,11 @@ class StoredRig {
   }
 
   // The number of values of a matrix of any shape.
-  std::size_t length(const std::string& key) const {
-    return documents_[index(key)]->matrix(key).values.size();
-  }
+  std::size_t length(const std::string& key) const { return entry(key).matrix.values.size(); }
 
   // A matrix of one row or one column.
   std::vector<double> vector(const std::string& key) const {
-    const StoredMatrix matrix = documents_[index(key)]->matrix(key);
+    const StoredMatrix matrix = entry(key).matrix;
     const auto length = static_cast<int>(matrix.values.size());
     if (has(key) && (std::min(matrix.rows, matrix.columns) != 1 || matrix.rows * matrix.columns != length))
       fail_at(place(key), "is not a matrix of one row or one column: give the one of the calibration");
@@ -90,6 +86,7 @@ class StoredRig {
       if (documents_[i]->has(key)) return i;
     return documents_.size() - 1;
   }
+  StoredEntry entry(const std::string& key) const { return documents_[index(key)]->entry(key); }
 
   std::span<const RigFile> files_;
   std::vector<std::unique_ptr<StoredDocument>> documents_;
@@ -223,8 +220,7 @@ std::string encode_opencv_rig(const Rig& rig, StoredFormat format) {
   writer.number("image_height", rig.left.size.height);
   if (rig.left.model == LensModel::equidistant) writer.number("fisheye_model", 1);
   const auto camera = [&](const std::string& which, const Camera& c) {
-    const double matrix[] = {c.focal_x, 0, c.centre_x, 0, c.focal_y, c.centre_y, 0, 0, 1};
-    writer.matrix("M" + which, 3, matrix);
+    writer.matrix("M" + which, 3, camera_matrix(c));
     writer.matrix("D" + which, 1, lens_coefficients(c, 14, "OpenCV's format", 5));
   };
   camera("1", rig.left);

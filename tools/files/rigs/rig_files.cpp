@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/files/rigs/rig_files.h"
 
-#include <algorithm>
-#include <charconv>
 #include <cstring>
 
-#include "parallax/formats.h"
-
+#include "tools/command/output_files.h"
 #include "tools/files/pictures.h"
 #include "tools/files/rigs/format.h"
-#include "tools/files/rigs/lines.h"
 
 namespace parallax::tool {
 namespace {
@@ -74,64 +70,33 @@ Rig read_parallax_rig(const RigFile& file, const RigChoices& choices) {
 
 Rig parse_as(RigFormat format, std::span<const RigFile> files, const RigChoices& choices) {
   const RigFile& file = files[0];
-  switch (format) {
-    case RigFormat::parallax:
-      return read_parallax_rig(file, choices);
-    case RigFormat::opencv:
-      return read_opencv_rig(files, choices);
-    case RigFormat::ros:
-      return read_ros_rig(files, choices);
-    case RigFormat::kalibr:
-      return read_kalibr_rig(file, choices);
-    case RigFormat::kitti:
-      return read_kitti_rig(file, choices);
-    case RigFormat::kitti_rectified:
-      return read_rectified_kitti_rig(file, choices);
-    case RigFormat::middlebury:
-      return read_middlebury_rig(file, choices);
-    case RigFormat::stereolabs:
-      return read_stereolabs_rig(file, choices);
-  }
-  throw Error(ErrorCategory::internal, "a format of rigs has no reader: report this");
+  if (format == RigFormat::parallax) return read_parallax_rig(file, choices);
+  if (format == RigFormat::opencv) return read_opencv_rig(files, choices);
+  if (format == RigFormat::ros) return read_ros_rig(files, choices);
+  if (format == RigFormat::kalibr) return read_kalibr_rig(file, choices);
+  if (format == RigFormat::kitti) return read_kitti_rig(file, choices);
+  if (format == RigFormat::kitti_rectified) return read_rectified_kitti_rig(file, choices);
+  if (format == RigFormat::middlebury) return read_middlebury_rig(file, choices);
+  return read_stereolabs_rig(file, choices);
 }
 
+// For all formats but that of ROS, which has two files.
 std::string encode_as(RigFormat format, const Rig& rig, const std::string& path) {
-  switch (format) {
-    case RigFormat::parallax:
-      return to_json(rig) + "\n";
-    case RigFormat::opencv:
-      return encode_opencv_rig(rig, has_extension(path, {".json"})  ? StoredFormat::json
-                                    : has_extension(path, {".xml"}) ? StoredFormat::xml
-                                                                    : StoredFormat::yaml);
-    case RigFormat::kalibr:
-      return encode_kalibr_rig(rig);
-    case RigFormat::kitti:
-      return encode_kitti_rig(rig);
-    case RigFormat::kitti_rectified:
-      return encode_rectified_kitti_rig(rig);
-    case RigFormat::middlebury:
-      return encode_middlebury_rig(rig);
-    case RigFormat::stereolabs:
-      return encode_stereolabs_rig(rig);
-    case RigFormat::ros:
-      break;
-  }
-  throw Error(ErrorCategory::internal, "a format of rigs has no writer: report this");
+  if (format == RigFormat::parallax) return to_json(rig) + "\n";
+  if (format == RigFormat::opencv) return encode_opencv_rig(rig, stored_format_of(path));
+  if (format == RigFormat::kalibr) return encode_kalibr_rig(rig);
+  if (format == RigFormat::kitti) return encode_kitti_rig(rig);
+  if (format == RigFormat::kitti_rectified) return encode_rectified_kitti_rig(rig);
+  if (format == RigFormat::middlebury) return encode_middlebury_rig(rig);
+  return encode_stereolabs_rig(rig);
 }
 
-// "2,3"
 bool read_cameras(const std::string& text, RigChoices& choices) {
   constexpr int most = 99;
-  std::array<int, 2> cameras{};
-  const char* end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, cameras[0]);
-  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != ',') return false;
-  const auto second = std::from_chars(first.ptr + 1, end, cameras[1]);
-  if (second.ec != std::errc{} || second.ptr != end || cameras[0] < 0 || cameras[0] >= cameras[1] ||
-      cameras[1] > most)
-    return false;
-  choices.cameras = cameras;
-  return true;
+  choices.cameras = two_integers(text, ",");
+  if (!choices.cameras) return false;
+  const auto [left, right] = *choices.cameras;
+  return 0 <= left && left < right && right <= most;
 }
 
 bool read_unit(const std::string& text, RigChoices& choices) {
@@ -204,12 +169,8 @@ Rig parse_rig(std::span<const RigFile> files, const RigChoices& choices) {
 }
 
 std::vector<RigFile> read_rig_files(const std::vector<std::string>& paths) {
-  constexpr std::size_t most_bytes = 1 << 20;
   std::vector<RigFile> files;
-  for (const std::string& path : paths) {
-    const std::vector<std::byte> bytes = read_file(path, most_bytes);
-    files.push_back({path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
-  }
+  for (const std::string& path : paths) files.push_back({path, read_text(path, 1 << 20)});
   return files;
 }
 
@@ -236,6 +197,13 @@ std::vector<RigFile> encode_rig(const Rig& rig, RigFormat format, const std::vec
   if (format != RigFormat::ros) return {{paths[0], encode_as(format, rig, paths[0])}};
   const std::array<std::string, 2> texts = encode_ros_rig(rig);
   return {{paths[0], texts[0]}, {paths[1], texts[1]}};
+}
+
+void write_rig(const Rig& rig, RigFormat format, const std::vector<std::string>& paths) {
+  std::vector<FileBytes> outputs;
+  for (const RigFile& file : encode_rig(rig, format, paths))
+    outputs.emplace_back(file.name, bytes_of(file.text));
+  write_files(outputs);
 }
 
 }  // namespace parallax::tool

@@ -29,7 +29,6 @@ struct RigChoices {
   bool exchange = false;  // the file's first camera is the right one
 };
 
-// Options of every command that reads a rig.
 void add_rig_options(Options& options, RigChoices& choices);
 
 struct RigFile {
@@ -53,5 +52,7 @@ RigFormat format_of_outputs(const std::vector<std::string>& paths);
 // A text for each path: two for ROS, otherwise one.
 // \throws Error (argument) for a rig that the format cannot hold, UsageError for a wrong number of paths
 std::vector<RigFile> encode_rig(const Rig& rig, RigFormat format, const std::vector<std::string>& paths);
+// Writes these files. \throws Error, UsageError
+void write_rig(const Rig& rig, RigFormat format, const std::vector<std::string>& paths);
 
 }  // namespace parallax::tool

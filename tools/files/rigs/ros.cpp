@@ -7,7 +7,6 @@
 #include "parallax/rectify.h"
 
 #include "tools/files/rigs/format.h"
-#include "tools/files/rigs/rotation.h"
 
 namespace parallax::tool {
 namespace {
@@ -19,7 +18,7 @@ struct RosCamera {
 };
 
 LensModel ros_model(const StoredDocument& document, const RigFile& file) {
-  const std::string name = document.text("distortion_model");
+  const std::string name = document.entry("distortion_model").text;
   if (name == "plumb_bob" || name == "rational_polynomial") return LensModel::radial_tangential;
   if (name == "equidistant") return LensModel::equidistant;
   const std::string key = key_in(file, "distortion_model");
@@ -30,15 +29,15 @@ LensModel ros_model(const StoredDocument& document, const RigFile& file) {
 }
 
 std::vector<double> values_at(const StoredDocument& document, const std::string& key) {
-  return document.matrix(key).values;
+  return document.entry(key).matrix.values;
 }
 
 RosCamera ros_camera(const RigFile& file, const RigChoices& choices) {
   const auto document =
       parse_stored(StoredFormat::yaml, file.text, file.name, "the camera_info of ROS, left and right");
   const auto key = [&](const char* name) { return key_in(file, name); };
-  const double sides[] = {checked(document->numbers("image_width"), key("image_width")),
-                          checked(document->numbers("image_height"), key("image_height"))};
+  const double sides[] = {checked(document->entry("image_width").numbers, key("image_width")),
+                          checked(document->entry("image_height").numbers, key("image_height"))};
   RosCamera result;
   result.camera.size = size_of_images(size_at(sides, key("image_width")), choices, key("image_width"));
   set_intrinsics(result.camera, values_at(*document, "camera_matrix"), key("camera_matrix"));
@@ -58,13 +57,12 @@ std::string ros_matrix(const std::string& key, int rows, std::span<const double>
 
 std::string ros_text(const std::string& name, const Camera& c, const Matrix3& rectification,
                      const std::array<double, 12>& projection) {
-  const double matrix[] = {c.focal_x, 0, c.centre_x, 0, c.focal_y, c.centre_y, 0, 0, 1};
   const std::vector<double> lens = lens_coefficients(c, 8, "ROS's camera_info", 5);
   const std::string model = c.model == LensModel::equidistant ? "equidistant"
                             : lens.size() > 5                 ? "rational_polynomial"
                                                               : "plumb_bob";
   return "image_width: " + std::to_string(c.size.width) + "\nimage_height: " + std::to_string(c.size.height) +
-         "\ncamera_name: " + name + "\n" + ros_matrix("camera_matrix", 3, matrix) +
+         "\ncamera_name: " + name + "\n" + ros_matrix("camera_matrix", 3, camera_matrix(c)) +
          "distortion_model: " + model + "\n" + ros_matrix("distortion_coefficients", 1, lens) +
          ros_matrix("rectification_matrix", 3, rectification) +
          ros_matrix("projection_matrix", 3, projection);

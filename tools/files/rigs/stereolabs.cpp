@@ -4,12 +4,9 @@
 // the vector of Rodrigues of R, with x_right = R · x_left + T. Their C++ sample gives stereoRectify() a T with Baseline above 0
 // and the same TY and TZ, which is another rig; their Python sample agrees with the calibration program.
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "tools/files/rigs/format.h"
-#include "tools/files/rigs/lines.h"
-#include "tools/files/rigs/rotation.h"
 
 namespace parallax::tool {
 namespace {
@@ -78,7 +75,7 @@ const Resolution& resolution_of(const Ini& ini, const RigFile& file, const RigCh
         std::to_string(resolution.size.width) + "x" + std::to_string(resolution.size.height);
     sizes += (sizes.empty() ? "" : ", ") + size;
     if (resolution.size == choices.size) return resolution;
-    found = found == nullptr ? &resolution : found;
+    if (found == nullptr) found = &resolution;
   }
   if (found == nullptr)
     fail_at(file.name,
@@ -109,12 +106,8 @@ void read_stereolabs_lens(const Ini& ini, const std::string& side, const std::st
 
 Camera stereolabs_camera(const Ini& ini, const std::string& side, const Resolution& resolution) {
   const std::string section = side + "_CAM_" + resolution.name;
-  Camera camera;
-  camera.size = resolution.size;
-  camera.focal_x = ini.number(section, "fx");
-  camera.focal_y = ini.number(section, "fy");
-  camera.centre_x = ini.number(section, "cx");
-  camera.centre_y = ini.number(section, "cy");
+  const auto number = [&](const char* key) { return ini.number(section, key); };
+  Camera camera{resolution.size, number("fx"), number("fy"), number("cx"), number("cy")};
   read_stereolabs_lens(ini, side, section, camera);
   return camera;
 }

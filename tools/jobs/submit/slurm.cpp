@@ -8,15 +8,61 @@
 
 #include "tools/command/child_process.h"
 #include "tools/command/command.h"
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 #include "tools/command/json.h"
 #include "tools/command/output_files.h"
-#include "tools/jobs/submit/chunks.h"
+#include "tools/jobs/tiles/results.h"
 
 namespace parallax::tool {
+
+int chunk_of_minutes(double tile_milliseconds) {
+  constexpr double two_minutes = 120'000, most = 1'000'000;
+  return static_cast<int>(std::clamp(two_minutes / std::max(tile_milliseconds, 1e-3), 1.0, most));
+}
+
+std::vector<std::string> cut_into_chunks(const std::vector<int>& tiles, int chunk) {
+  constexpr std::size_t most_bytes = 100'000;  // Linux takes words of 128 KiB
+  std::vector<std::string> chunks;
+  for (auto first = tiles.begin(); first != tiles.end();) {
+    auto last = first + std::min<std::ptrdiff_t>(chunk, tiles.end() - first);
+    const auto text = [&] { return join(ranges_of({first, last}), ","); };
+    while (text().size() > most_bytes) last = first + (last - first) / 2;
+    chunks.push_back(text());
+    first = last;
+  }
+  return chunks;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+// A command of this program, with options for where the files of the plan are.
+Words command_words(const SubmitRequest& request, const std::string& command, const Words& more) {
+  Words words{fs::read_symlink("/proc/self/exe").string(), command};
+  for (const std::string& map : request.path_maps) words.insert(words.end(), {"--path-map", map});
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// An option --tile is missing.
+Words match_words(const SubmitRequest& request) {
+  Words words = command_words(request, "match", request.match_options);
+  words.insert(words.end(), {"--plan", request.plan});
+  return words;
+}
+
+// The next round: what was lost, with one retry less.
+Words retry_words(const SubmitRequest& request) {
+  Words words = command_words(request, "submit",
+                              {"--slurm", "--lost", "--retries", std::to_string(request.retries - 1)});
+  if (request.chunk > 0) words.insert(words.end(), {"--chunk", std::to_string(request.chunk)});
+  words.insert(words.end(), request.match_options.begin(), request.match_options.end());
+  for (const std::string& option : request.sbatch) words.push_back("--sbatch=" + option);
+  words.push_back(request.plan);
+  return words;
+}
 
 const char* const no_slurm =
     "run this where jobs are submitted, such as a login node (Debian: apt install slurm-client)";
@@ -45,12 +91,12 @@ std::string tiles_script(const SubmitRequest& request, const std::vector<std::st
 std::string merge_script(const SubmitRequest& request) {
   std::string text =
       heading("Merges the tiles of a plan, or submits again those that were lost.", "merge", "merge-%j.log");
+  const std::string status = quoted(command_words(request, "status", {request.plan}));
   if (request.retries > 0)
-    text += "if ! " + quoted(status_words(request)) + "; then\n  " + quoted(retry_words(request)) +
-            " && exit\nfi\n";
+    text += "if ! " + status + "; then\n  " + quoted(retry_words(request)) + " && exit\nfi\n";
   else
-    text += quoted(status_words(request)) + "\n";
-  return text + "exec " + quoted(merge_words(request)) + "\n";
+    text += status + "\n";
+  return text + "exec " + quoted(command_words(request, "merge", {request.plan})) + "\n";
 }
 
 // Runs a command of SLURM and returns what it prints. \throws Error (file) with what it says
@@ -65,7 +111,6 @@ std::string ask_slurm(const Words& words) {
   throw Error(ErrorCategory::file, words.front() + " refused: " + message);
 }
 
-// The most tasks of an array.
 int most_tasks() {
   constexpr int by_default = 1001;
   const std::string name = "MaxArraySize";
@@ -98,7 +143,6 @@ double measure_tile(const SubmitRequest& request, int tile) {
                                        "): fix that, or give --chunk N");
 }
 
-// Returns the number of the job.
 std::string submit(const Words& words) {
   const std::string answer = ask_slurm(words);
   return answer.substr(0, answer.find_first_of(";\n"));

@@ -12,10 +12,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "tools/command/file_errors.h"
+#include "tools/command/command_files.h"
 #include "tools/command/output_files.h"
 #include "tools/files/tiff.h"
-#include "tools/jobs/tiles/log.h"
+#include "tools/jobs/tiles/results.h"
 
 namespace parallax::tool {
 namespace {
@@ -28,29 +28,24 @@ const char* const parts = R"(tile-\d{6,}\.tiff\.[\w.-]+-\d+\.part|\.parallax-\d+
 const char* const logs = R"(log-[\w.-]+-\d+\.jsonl)";
 const char* const tiles = R"(tile-\d{6,}\.tiff)";
 
-// The files of a folder whose complete names match, or do not.
-std::vector<fs::path> find_files(const std::string& folder, const std::string& names, bool matching) {
+// The files of a folder whose complete names match, or do not; none where there is no folder.
+std::vector<std::string> find_files(const std::string& folder, const std::string& names, bool matching) {
   const std::regex pattern(names, std::regex::icase);
   std::error_code error;
-  std::vector<fs::path> files;
+  std::vector<std::string> files;
+  if (!fs::exists(folder, error)) return files;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code unknown;
     const bool matches =
         std::regex_match(entry->path().filename().string(), pattern) && entry->is_regular_file(unknown);
-    if (matches == matching) files.push_back(entry->path());
+    if (matches == matching) files.push_back(entry->path().string());
   }
   if (error) fail_file("read folder", folder, error.value());
   return files;
 }
 
-std::string any_of(std::initializer_list<const char*> names) {
-  std::string all;
-  for (const char* name : names) all += (all.empty() ? "" : "|") + std::string(name);
-  return all;
-}
-
 std::string all_names() {
-  return any_of({maps, parts, logs, tiles, "plan\\.json"});
+  return join({maps, parts, logs, tiles, "plan\\.json"}, "|");
 }
 
 std::string description_of(const PairJob& job, const Tile& tile) {
@@ -95,25 +90,20 @@ TiffFormat format_of(int picture, Size size) {
   return {size, 1, picture == statuses ? 8 : 32};
 }
 
-std::size_t row_bytes_of(const TiffFormat& format) {
-  return static_cast<std::size_t>(format.size.width) * format.pixel_bytes();
-}
-
 void write_picture(TiffWriter& file, int picture, const std::string& description, Size size, const void* rows,
                    std::ptrdiff_t stride_bytes) {
   const TiffFormat format = format_of(picture, size);
   Checksum checksum;
   for (int y = 0; y < size.height; ++y)
-    checksum.add_row(static_cast<const std::byte*>(rows) + y * stride_bytes, row_bytes_of(format));
+    checksum.add_row(static_cast<const std::byte*>(rows) + y * stride_bytes, format.row_bytes());
   file.begin(format, false, description + checksum.text());
   file.write_rows(rows, size.height, stride_bytes);
   file.end();
 }
 
-// Reads a complete picture in strips.
 std::string checksum_of(TiffReader& file) {
   const TiffFormat& format = file.format();
-  const std::size_t row_bytes = row_bytes_of(format);
+  const std::size_t row_bytes = format.row_bytes();
   const int most = static_cast<int>(std::max<std::size_t>(1, (std::size_t{1} << 18) / row_bytes));
   std::vector<std::byte> strip(row_bytes * static_cast<std::size_t>(std::min(most, format.size.height)));
   Checksum checksum;
@@ -126,7 +116,6 @@ std::string checksum_of(TiffReader& file) {
   return checksum.text();
 }
 
-// The format of a picture in a tile's file.
 TileState state_of_picture(const PairJob& job, const Tile& tile, int picture, bool pixels) {
   std::optional<TiffReader> file = TiffReader::open(tile_path(job, tile), picture);
   if (!file || !file->is_complete()) return TileState::damaged;
@@ -159,21 +148,14 @@ void read_picture_rows(const PairJob& job, const Tile& tile, int picture, const 
   file->read(region, rows, stride_bytes);
 }
 
-void check_statuses(const std::string& path, View<const std::uint8_t> status) {
-  for (int y = 0; y < status.size.height; ++y)
-    if (std::any_of(status.row(y), status.row(y) + status.size.width,
-                    [](std::uint8_t value) { return value >= status_count; }))
-      refuse_tile(path, "is damaged");
-}
-
 }  // namespace
 
 TileFolderLock::TileFolderLock(const std::string& folder, Use use)
     : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (folder_ < 0) fail_file("open folder", folder, errno);
-  const int kind = use == Use::alone ? LOCK_EX : LOCK_SH;
   // Some file systems cannot lock folders: other processes go unnoticed there.
-  if (::flock(folder_, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  if (::flock(folder_, (use == Use::alone ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    return;
   ::close(folder_);
   throw Error(ErrorCategory::file,
               folder + ": another process is matching there: wait until it ends, or give another -o", true);
@@ -191,9 +173,9 @@ TileFolderLock::~TileFolderLock() {
 }
 
 void check_nothing_foreign(const std::string& folder) {
-  const std::vector<fs::path> foreign = find_files(folder, all_names(), false);
+  const std::vector<std::string> foreign = find_files(folder, all_names(), false);
   if (!foreign.empty())
-    throw Error(ErrorCategory::file, foreign.front().string() +
+    throw Error(ErrorCategory::file, foreign.front() +
                                          " does not belong in the folder of a match in tiles: move it, or "
                                          "give another -o");
 }
@@ -201,13 +183,13 @@ void check_nothing_foreign(const std::string& folder) {
 void remove_tile_folder(const std::string& folder) {
   // The plan is removed first: leftovers without a plan do no harm.
   remove_file((fs::path(folder) / "plan.json").string());
-  for (const fs::path& file : find_files(folder, all_names(), true)) remove_file(file.string());
+  for (const std::string& file : find_files(folder, all_names(), true)) remove_file(file);
   // Fails, as it should, if files of the user are left.
   ::rmdir(folder.c_str());
 }
 
 void remove_leftovers(const std::string& folder) {
-  for (const fs::path& file : find_files(folder, any_of({maps, parts}), true)) remove_file(file.string());
+  for (const std::string& file : find_files(folder, join({maps, parts}, "|"), true)) remove_file(file);
 }
 
 void remove_tiles(const PairJob& job) {
@@ -217,20 +199,14 @@ void remove_tiles(const PairJob& job) {
 
 std::vector<int> list_tiles(const std::string& folder) {
   std::vector<int> numbers;
-  std::error_code missing;
-  if (!fs::exists(folder, missing)) return numbers;
   constexpr std::size_t prefix = 5;  // "tile-"
-  for (const fs::path& file : find_files(folder, R"(tile-\d{6,9}\.tiff)", true))
-    numbers.push_back(std::stoi(file.filename().string().substr(prefix)));
+  for (const std::string& file : find_files(folder, R"(tile-\d{6,9}\.tiff)", true))
+    numbers.push_back(std::stoi(fs::path(file).filename().string().substr(prefix)));
   return numbers;
 }
 
 std::vector<std::string> list_logs(const std::string& folder) {
-  std::vector<std::string> paths;
-  std::error_code missing;
-  if (!fs::exists(folder, missing)) return paths;
-  for (const fs::path& file : find_files(folder, logs, true)) paths.push_back(file.string());
-  return paths;
+  return find_files(folder, logs, true);
 }
 
 std::string tile_path(const PairJob& job, const Tile& tile) {
@@ -275,7 +251,10 @@ void read_tile(const PairJob& job, const Tile& tile, int first_row, const Dispar
   read_picture_rows(job, tile, statuses, region, rows.status.data, rows.status.stride_bytes);
   if (job.plan().row_offsets)
     read_picture_rows(job, tile, row_offsets, region, rows.row_offset.data, rows.row_offset.stride_bytes);
-  check_statuses(tile_path(job, tile), rows.status);
+  for (int y = 0; y < rows.status.size.height; ++y)
+    if (std::any_of(rows.status.row(y), rows.status.row(y) + rows.status.size.width,
+                    [](std::uint8_t value) { return value >= status_count; }))
+      refuse_tile(tile_path(job, tile), "is damaged");
 }
 
 }  // namespace parallax::tool

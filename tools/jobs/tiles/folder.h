@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of the results of a job: its lock, its contents, and the results of tiles. A result is a file of two
-// pictures, disparities and statuses, or of three, with row offsets, where the plan has them, with a checksum of their pixels.
+// The folder of the results of a job. That of a tile is a file of two pictures, disparities and statuses, and
+// a third of row offsets where the plan has them, with a checksum of their pixels.
 #pragma once
 
 #include <string>
@@ -35,15 +35,12 @@ void check_nothing_foreign(const std::string& folder);
 
 // Removes the folder and all files of a match in tiles; other files stay. \throws Error (file)
 void remove_tile_folder(const std::string& folder);
-// Removes the results of tiles of a pair, and files that killed processes left. Others must not work there.
-// \throws Error (file)
+// Removes results of tiles, and what killed processes left, where no other works. \throws Error (file)
 void remove_tiles(const PairJob& job);
 void remove_leftovers(const std::string& folder);
 
-// The numbers of tiles that have a result: one look at the folder, where it exists, instead of one at each file.
-// \throws Error (file)
+// The numbers of tiles that have a result, by one look at the folder. \throws Error (file)
 std::vector<int> list_tiles(const std::string& folder);
-// The paths of the logs. \throws Error (file)
 std::vector<std::string> list_logs(const std::string& folder);
 
 enum class TileState {
@@ -60,8 +57,7 @@ TileState state_of(const PairJob& job, const Tile& tile, bool pixels = true);
 // Writes the file completely or not at all; replaces an existing one. \throws Error (file)
 void write_tile(const PairJob& job, const Tile& tile, const DisparityMap& map);
 
-// Fills `rows` with rows of the tile's map, from `first_row` of the full image on.
-// \throws Error (file)
+// Reads rows of the tile's map, from `first_row` of the full image on. \throws Error (file)
 void read_tile(const PairJob& job, const Tile& tile, int first_row, const DisparityMap& rows);
 
 }  // namespace parallax::tool

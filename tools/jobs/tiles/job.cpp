@@ -14,7 +14,6 @@
 #include "parallax/version.h"
 
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 #include "tools/command/json.h"
 #include "tools/command/method_options.h"
 #include "tools/command/output_files.h"
@@ -27,6 +26,7 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr int plan_version = 2;
+constexpr std::array<const char*, 4> file_keys = {"left", "right", "left_mask", "right_mask"};
 // Other versions may produce other results.
 constexpr const char* made_by = "parallax " PARALLAX_VERSION;
 constexpr const char* remedy = ": make a new plan; if an interrupted match left it, remove its folder";
@@ -78,32 +78,13 @@ Size read_size(const ordered_json& json) {
 }
 
 Margins read_margins(const ordered_json& json) {
-  Margins margins;
-  margins.left = read_number<int>(json.at("left"));
-  margins.right = read_number<int>(json.at("right"));
-  margins.top = read_number<int>(json.at("top"));
-  margins.bottom = read_number<int>(json.at("bottom"));
-  margins.alignment = read_number<int>(json.at("alignment"));
-  margins.exact = json.at("exact").get<bool>();
-  return margins;
+  const auto number = [&](const char* key) { return read_number<int>(json.at(key)); };
+  return {number("left"),   number("right"),     number("top"),
+          number("bottom"), number("alignment"), json.at("exact").get<bool>()};
 }
 
-// Columns or rows of tiles: what they decide, and what they are matched from.
-struct Span {
-  int inside, inside_length, around, around_length;
-};
-
-// The tiles of a plan are the products of columns and rows, row by row.
-template <class Read>
-ordered_json json_of_spans(const std::vector<Tile>& tiles, std::size_t count, std::size_t step,
-                           const Read& read) {
-  ordered_json spans = ordered_json::array();
-  for (std::size_t i = 0; i < count; ++i) {
-    const Span span = read(tiles[i * step]);
-    spans.push_back({span.inside, span.inside_length, span.around, span.around_length});
-  }
-  return spans;
-}
+// A column or row of tiles: first and length of what it decides, then of what it is matched from.
+using Span = std::array<int, 4>;
 
 Span columns_of(const Tile& tile) {
   return {tile.inside.x, tile.inside.size.width, tile.around.x, tile.around.size.width};
@@ -118,12 +99,12 @@ std::vector<Span> read_spans(const ordered_json& json, int extent) {
   std::vector<Span> spans;
   long long covered = 0;
   for (const ordered_json& numbers : json) {
-    const Span span{read_number<int>(numbers.at(0)), read_number<int>(numbers.at(1)),
-                    read_number<int>(numbers.at(2)), read_number<int>(numbers.at(3))};
-    const long long inside_end = 0LL + span.inside + span.inside_length,
-                    around_end = 0LL + span.around + span.around_length;
-    if (span.inside != covered || span.inside_length < 1 || span.around < 0 || span.around > span.inside ||
-        around_end < inside_end || around_end > extent)
+    Span span;
+    for (std::size_t i = 0; i < span.size(); ++i) span[i] = read_number<int>(numbers.at(i));
+    const auto [inside, inside_length, around, around_length] = span;
+    const long long inside_end = 0LL + inside + inside_length, around_end = 0LL + around + around_length;
+    if (inside != covered || inside_length < 1 || around < 0 || around > inside || around_end < inside_end ||
+        around_end > extent)
       break;
     covered = inside_end;
     spans.push_back(span);
@@ -140,8 +121,8 @@ std::vector<Tile> tiles_of(const std::vector<Span>& columns, const std::vector<S
   for (const Span& row : rows)
     for (const Span& column : columns)
       tiles.push_back({static_cast<int>(tiles.size()),
-                       {column.inside, row.inside, {column.inside_length, row.inside_length}},
-                       {column.around, row.around, {column.around_length, row.around_length}}});
+                       {column[0], row[0], {column[1], row[1]}},
+                       {column[2], row[2], {column[3], row[3]}}});
   return tiles;
 }
 
@@ -183,10 +164,11 @@ ordered_json json_of(const PairCut& cut) {
   json["tile_memory_bytes"] = plan.tile_memory_bytes;
   json["row_offsets"] = plan.row_offsets;
   json["margins"] = json_of(plan.margins);
-  const std::size_t columns = static_cast<std::size_t>(std::count_if(
-      plan.tiles.begin(), plan.tiles.end(), [](const Tile& tile) { return tile.inside.y == 0; }));
-  json["columns"] = json_of_spans(plan.tiles, columns, 1, columns_of);
-  json["rows"] = json_of_spans(plan.tiles, plan.tiles.size() / columns, columns, rows_of);
+  const auto columns = static_cast<std::size_t>(
+      std::ranges::count_if(plan.tiles, [](const Tile& tile) { return tile.inside.y == 0; }));
+  // The tiles are the products of columns and rows, row by row.
+  for (std::size_t i = 0; i < columns; ++i) json["columns"].push_back(columns_of(plan.tiles[i]));
+  for (std::size_t i = 0; i < plan.tiles.size(); i += columns) json["rows"].push_back(rows_of(plan.tiles[i]));
   return json;
 }
 
@@ -238,12 +220,9 @@ ordered_json json_of(const PlannedFile& file, const std::string& base) {
 }
 
 ordered_json json_of(const PlannedPair& pair, int tile, const std::string& base) {
-  ordered_json json{{"tile", tile},
-                    {"cut", pair.cut},
-                    {"left", json_of(pair.left, base)},
-                    {"right", json_of(pair.right, base)}};
-  if (!pair.left_mask.path.empty()) json["left_mask"] = json_of(pair.left_mask, base);
-  if (!pair.right_mask.path.empty()) json["right_mask"] = json_of(pair.right_mask, base);
+  ordered_json json{{"tile", tile}, {"cut", pair.cut}};
+  for (std::size_t i = 0; i < file_keys.size(); ++i)
+    if (!pair.files[i].path.empty()) json[file_keys[i]] = json_of(pair.files[i], base);
   json["output"] = stored_path(pair.output, base);
   return json;
 }
@@ -284,12 +263,9 @@ ordered_json description_of(const TiledPair& pair, const ImageFormat& format) {
   json["size"] = json_of(format.size);
   json["bits"] = static_cast<int>(format.depth);
   json["rows_off"] = pair.tiles.row_offsets;
-  for (const auto& [key, path] : {std::pair{"left", &pair.input.left},
-                                  {"right", &pair.input.right},
-                                  {"left_mask", &pair.input.left_mask},
-                                  {"right_mask", &pair.input.right_mask},
-                                  {"output", &pair.output}})
-    json[key] = *path;
+  const std::array<std::string, 4> paths = pair.pictures();
+  for (std::size_t i = 0; i < paths.size(); ++i) json[file_keys[i]] = paths[i];
+  json["output"] = pair.output;
   return json;
 }
 
@@ -383,15 +359,14 @@ PathMaps parse_path_maps(const std::vector<std::string>& texts) {
 }
 
 void PairJob::check_inputs(bool verify) const {
-  for (const PlannedFile* file : {&left, &right, &left_mask, &right_mask})
-    check_unchanged(*file, head->path, verify);
+  for (const PlannedFile& file : files) check_unchanged(file, head->path, verify);
 }
 
 void PairJob::check_names() const {
-  CommandFiles files;
-  for (const PlannedFile* file : {&left, &right, &left_mask, &right_mask}) files.reads(file->path);
-  files.reads_once(head->path);
-  files.writes(output);
+  CommandFiles uses;
+  for (const PlannedFile& file : files) uses.reads(file.path);
+  uses.reads_once(head->path);
+  uses.writes(output);
 }
 
 JobFile::JobFile(const std::string& path, PathMaps maps)
@@ -506,10 +481,8 @@ PairJob JobFile::pair(int number) const {
     job.cut = cut(read_number<std::size_t>(json.at("cut")));
     job.number = number;
     job.first_tile = read_number<int>(json.at("tile"));
-    job.left = file("left");
-    job.right = file("right");
-    if (json.contains("left_mask")) job.left_mask = file("left_mask");
-    if (json.contains("right_mask")) job.right_mask = file("right_mask");
+    for (std::size_t i = 0; i < file_keys.size(); ++i)
+      if (i < 2 || json.contains(file_keys[i])) job.files[i] = file(file_keys[i]);
     job.output = place(json.at("output").get<std::string>());
     if (job.first_tile < 0 || (number == 0 && job.first_tile != 0) ||
         0LL + job.first_tile + job.tiles() != next)
@@ -533,10 +506,10 @@ void check_same_job(const JobFile& file, const TiledPair& pair, const ImageForma
   const PairJob there = file.pair(0);
   TiledPair before{{}, file.head().search, there.output, file.head().tiling};
   before.search.parameters = there.plan().parameters;
-  before.input.left = there.left.path;
-  before.input.right = there.right.path;
-  before.input.left_mask = there.left_mask.path;
-  before.input.right_mask = there.right_mask.path;
+  before.input.left = there.files[0].path;
+  before.input.right = there.files[1].path;
+  before.input.left_mask = there.files[2].path;
+  before.input.right_mask = there.files[3].path;
   before.tiles.row_offsets = there.plan().row_offsets;
   const std::string what =
       difference(description_of(before, there.plan().format), description_of(pair, format));

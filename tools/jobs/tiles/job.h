@@ -6,6 +6,7 @@
 // are needed are parsed. Tiles are numbered over all pairs; a pair that fits is one tile.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,7 +17,7 @@
 #include "parallax/tiles.h"
 
 #include "tools/command/method_options.h"
-#include "tools/files/input.h"
+#include "tools/files/frames.h"
 
 namespace parallax::tool {
 
@@ -30,9 +31,8 @@ struct PlannedFile {
 
 // Size and time, and the hash if it is wanted. \throws Error (file)
 PlannedFile describe_file(const std::string& path, bool with_hash);
-// `plan`: the file of the job. A file of the same size and time is trusted, unless `verify`; otherwise its
-// content counts.
-// \throws Error (file) naming a file that has changed
+// A file of the same size and time is trusted, unless `verify`; otherwise its content counts.
+// \throws Error (file) naming the file that has changed, and `plan`
 void check_unchanged(const PlannedFile& file, const std::string& plan, bool verify);
 
 // How pairs of one size and range are matched.
@@ -47,9 +47,12 @@ struct PairCut {
   int tiles() const { return untiled ? 1 : static_cast<int>(plan.tiles.size()); }
 };
 
+// Left and right picture, left and right mask.
+using PlannedFiles = std::array<PlannedFile, 4>;
+
 struct PlannedPair {
   std::size_t cut = 0;  // index of its cut
-  PlannedFile left, right, left_mask, right_mask;
+  PlannedFiles files;
   std::string output;
 };
 
@@ -59,6 +62,10 @@ struct TiledPair {
   Search search;
   std::string output;
   TileOptions tiles = {};
+
+  std::array<std::string, 4> pictures() const {
+    return {input.left, input.right, input.left_mask, input.right_mask};
+  }
 };
 
 struct Job {
@@ -77,13 +84,11 @@ struct Job {
 // Paths below the folder of the file are stored relative to it. \throws Error (file)
 void write_job(const Job& job, const std::string& path);
 
-// Where files of a plan are on this machine: of the paths that begin with the first, the first is replaced by
-// the second.
+// Paths below each first folder are below the second on this machine.
 using PathMaps = std::vector<std::pair<std::string, std::string>>;
 // Of texts "FROM=TO". \throws UsageError
 PathMaps parse_path_maps(const std::vector<std::string>& texts);
 
-// What all pairs of a job that was read share.
 struct JobHead {
   std::string path;  // of the file
   Search search;
@@ -95,22 +100,19 @@ struct JobHead {
   int pairs = 0, tiles = 0;
 };
 
-// A pair of a job.
 struct PairJob {
   std::shared_ptr<const JobHead> head;
   std::shared_ptr<const PairCut> cut;
   int number = 0;
   int first_tile = 0;
-  PlannedFile left, right, left_mask, right_mask;  // with paths on this machine
+  PlannedFiles files;  // with paths on this machine
   std::string output;
 
   const TilePlan& plan() const { return cut->plan; }
   int tiles() const { return cut->tiles(); }
   int number_of(const Tile& tile) const { return first_tile + tile.number; }
-  // As check_unchanged() does.
   void check_inputs(bool verify) const;
-  // Paths may have become the same file since the plan was made. \throws UsageError if the output is a file
-  // that is read
+  // Paths may have become the same file. \throws UsageError if the output is an input
   void check_names() const;
 };
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/jobs/tiles/match.h"
-
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
@@ -10,12 +7,11 @@
 #include <optional>
 #include <vector>
 
+#include "tools/command/command.h"
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 #include "tools/command/json.h"
-#include "tools/command/memory.h"
 #include "tools/command/output_files.h"
-#include "tools/files/pictures/colour.h"
+#include "tools/files/pictures.h"
 #include "tools/jobs/tiles/folder.h"
 #include "tools/jobs/tiles/merge.h"
 #include "tools/jobs/tiles/plan.h"
@@ -27,13 +23,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-std::string plan_path(const std::string& folder) {
-  return (fs::path(folder) / "plan.json").string();
-}
-
 // The job of this match, stored in the folder of its tiles: a new one, or the one to resume.
 JobFile open_job(const PairRequest& request, bool resume) {
-  const std::string folder = folder_of_tiles(request), path = plan_path(folder);
+  const std::string folder = folder_of_tiles(request), path = (fs::path(folder) / "plan.json").string();
   std::error_code unknown;
   if (fs::exists(path, unknown)) {
     if (!resume)
@@ -56,7 +48,6 @@ struct TileReport {
   double match_milliseconds = 0, stitch_milliseconds = 0;
 };
 
-// \throws Error naming the tile, and how to go on
 [[noreturn]] void fail(const TileOutcome& outcome) {
   show_progress("");
   throw Error(ErrorCategory::file,
@@ -66,7 +57,6 @@ struct TileReport {
               outcome.failure->status == failed_for_now);
 }
 
-// Matches the tiles that are not done.
 void match_tiles(const std::shared_ptr<const PairJob>& pair, const std::vector<Device>& devices,
                  TileReport& report) {
   const PairJob& job = *pair;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 #include <future>
 #include <iomanip>
@@ -17,16 +16,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/command/command.h"
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 #include "tools/command/json.h"
-#include "tools/command/memory.h"
 #include "tools/command/output_files.h"
 #include "tools/files/content_hash.h"
 #include "tools/files/tiff.h"
-#include "tools/jobs/tiles/folder.h"
-#include "tools/jobs/tiles/log.h"
-#include "tools/jobs/tiles/plan.h"
 #include "tools/jobs/tiles/results.h"
 
 namespace parallax::tool {
@@ -113,14 +108,12 @@ bool is_written_by_rows(const std::string& path) {
   return has_extension(path, {".pfm", ".tif", ".tiff"});
 }
 
-// A writer for the format of the extension. \throws Error (file)
 std::unique_ptr<MapWriter> write_map(const std::string& path, Size size) {
   if (has_extension(path, {".pfm"})) return std::make_unique<PfmMap>(path, size);
   return std::make_unique<TiffMap>(path, size);
 }
 
-// As many rows as fit in memory beside the left picture: at least one, or there would be no plan. More than
-// this maximum do not make it faster.
+// As many rows as fit beside the left picture, at least one; more than the maximum are not faster.
 int rows_of_strips(const PairJob& job, std::size_t held_for_left) {
   const std::size_t limit = memory_limit(job.head->search.max_memory),
                     taken = program_bytes(job.plan().device) + held_for_left;
@@ -138,7 +131,6 @@ class MapStitcher {
     sampler_.emplace(size());
   }
 
-  // `path`: that of the map.
   StitchedMap run(const std::string& path) {
     Strips strips;
     strips.read_tile = [&](const Tile& tile, int first_row, const DisparityMap& rows) {
@@ -162,7 +154,10 @@ class MapStitcher {
                     static_cast<double>(done) / size().height);
     };
     // First, so that the memory needed to open the picture is free again for the strips.
-    if (job_.plan().parameters.refine().is_guided()) open_left();
+    if (job_.plan().parameters.refine().is_guided()) {
+      check_unchanged(job_.files[0], job_.head->path, false);
+      left_.emplace(job_.files[0].path);
+    }
     stitch(job_.plan(), rows_of_strips(job_, left_ ? left_->memory().held : 0), strips);
     map_->close();
     if (rows_off_) rows_off_->close();
@@ -172,11 +167,6 @@ class MapStitcher {
 
  private:
   Size size() const { return job_.plan().format.size; }
-
-  void open_left() {
-    check_unchanged(job_.left, job_.head->path, false);
-    left_.emplace(job_.left.path);
-  }
 
   const PairJob& job_;
   std::unique_ptr<MapWriter> map_, rows_off_;
@@ -268,9 +258,8 @@ class Merge {
   int status_ = done, undone_ = 0;
 };
 
-// A map that takes the place of `target`, the output or a file beside it, once it is complete. Two processes
-// may merge the same tiles: each writes its own file, in the folder of the tiles where that is the output's
-// own; other folders may lie on another disk, from which a file cannot be renamed.
+// A map that takes the place of `target`. Two processes may merge the same tiles: each writes its own file,
+// in the output's own folder of tiles, or beside `target`, as another folder may lie on another disk.
 class MapFile {
  public:
   MapFile(const PairJob& job, const std::string& output, const std::string& target, const std::string& name)

@@ -7,8 +7,8 @@
 #include <optional>
 #include <tuple>
 
+#include "tools/command/command.h"
 #include "tools/command/command_files.h"
-#include "tools/command/memory.h"
 #include "tools/command/pipeline.h"
 #include "tools/jobs/pair_list.h"
 #include "tools/match/match_pair.h"
@@ -28,7 +28,6 @@ class Budget {
         inputs_(request.inputs),
         at_once_(static_cast<std::size_t>(at_once)) {}
 
-  // Memory of a process that matches tiles.
   std::size_t total(std::size_t tile_bytes) const {
     return program_bytes(device_) +
            std::max(inputs_.opening_bytes, inputs_.held_bytes + at_once_ * tile_bytes);
@@ -92,9 +91,8 @@ std::string absolute(const std::string& path) {
   return path.empty() ? path : fs::absolute(path).lexically_normal().string();
 }
 
-void check_nothing_inside(const Input& input, const std::string& folder) {
-  for (const std::string& path : {input.left, input.right, input.left_mask, input.right_mask})
-    check_not_inside(path, folder);
+void check_nothing_inside(const TiledPair& pair, const std::string& folder) {
+  for (const std::string& path : pair.pictures()) check_not_inside(path, folder);
 }
 
 void check_is_file(const std::string& output) {
@@ -115,7 +113,6 @@ bool two_may_pay(const Search& search, const Device& device, bool one_matcher) {
          search.threads == 0;
 }
 
-// Margins included.
 double matched_pixels(const TilePlan& plan) {
   return static_cast<double>(plan.tiles.size()) *
          static_cast<double>(plan.tiles.front().around.size.pixels());
@@ -205,7 +202,7 @@ void check_not_inside(const std::string& path, const std::string& folder) {
 }
 
 PairRequest settle_pair(const TiledPair& pair, bool with_hash, bool decode) {
-  PairRequest settled{pair, {}, {}, {}, {}, {}};
+  PairRequest settled{pair, {}, {}};
   auto& [input, search, output, tiles] = settled.pair;
   for (std::string* path :
        {&input.left, &input.right, &input.left_mask, &input.right_mask, &input.calibration})
@@ -214,10 +211,8 @@ PairRequest settle_pair(const TiledPair& pair, bool with_hash, bool decode) {
   output = absolute(output);
   settled.inputs = examine_inputs(input, search, decode);
   settle_range(input, search, settled.inputs.format.size);
-  settled.left = describe_file(input.left, with_hash);
-  settled.right = describe_file(input.right, with_hash);
-  settled.left_mask = describe_file(input.left_mask, with_hash);
-  settled.right_mask = describe_file(input.right_mask, with_hash);
+  std::ranges::transform(settled.pair.pictures(), settled.files.begin(),
+                         [&](const std::string& path) { return describe_file(path, with_hash); });
   return settled;
 }
 
@@ -237,10 +232,6 @@ PairCut cut_in_tiles(const PairRequest& request, bool one_matcher) {
   cut.held_bytes = request.inputs.held_bytes;
   cut.process_bytes = Budget(request, device, cut.at_once).total(cut.plan.tile_memory_bytes);
   return cut;
-}
-
-PairCut cut_for_match(const PairRequest& request) {
-  return cut_in_tiles(request, false);
 }
 
 // Whether all tiles would be one, also in the memory of a GPU.
@@ -301,18 +292,16 @@ class JobMaker {
     job_.folder = folder;
   }
 
-  // `cut` decides how such a pair is cut.
   void add(const PairRequest& request, PairCut (*cut)(const PairRequest&)) {
     const Inputs& inputs = request.inputs;
     const auto key =
         std::tuple(inputs.format.size.width, inputs.format.size.height, inputs.format.depth,
                    request.pair.search.parameters.min_disparity(),
                    request.pair.search.parameters.disparities(), inputs.opening_bytes, inputs.held_bytes,
-                   request.left_mask.path.empty(), request.right_mask.path.empty());
+                   request.files[2].path.empty(), request.files[3].path.empty());
     const auto [there, is_new] = cuts_.try_emplace(key, job_.cuts.size());
     if (is_new) job_.cuts.push_back(cut(request));
-    job_.pairs.push_back({there->second, request.left, request.right, request.left_mask, request.right_mask,
-                          request.pair.output});
+    job_.pairs.push_back({there->second, request.files, request.pair.output});
   }
 
   const Job& job() const { return job_; }
@@ -380,7 +369,7 @@ class ListPlanner {
     const ListedPair& pair = pairs_[item.number];
     try {
       item.settled = settle_pair(pair_of(request_.pair, pair, output_.of(pair)), !request_.no_hash, false);
-      check_nothing_inside(item.settled->pair.input, folder_);
+      check_nothing_inside(item.settled->pair, folder_);
       // A pair is opened while the matcher of the one before is there.
       Inputs& inputs = item.settled->inputs;
       inputs.held_bytes = std::max(inputs.held_bytes, inputs.opening_bytes);
@@ -421,7 +410,7 @@ class ListPlanner {
 
 Job plan_one(const PlanRequest& request, const std::string& folder) {
   const PairRequest pair = settle_pair(request.pair, !request.no_hash, true);
-  check_nothing_inside(pair.pair.input, folder);
+  check_nothing_inside(pair.pair, folder);
   JobMaker maker(request.pair.search, request.pair.tiles, fs::path(folder).filename().string());
   maker.add(pair, cut_pair);
   return maker.job();
@@ -430,11 +419,11 @@ Job plan_one(const PlanRequest& request, const std::string& folder) {
 }  // namespace
 
 Job plan_in_tiles(const PairRequest& request) {
-  check_nothing_inside(request.pair.input, folder_of_tiles(request));
+  check_nothing_inside(request.pair, folder_of_tiles(request));
   Search search = request.pair.search;
   search.device = Device::parse(search.device).text();
   JobMaker maker(search, request.pair.tiles, ".");
-  maker.add(request, cut_for_match);
+  maker.add(request, [](const PairRequest& pair) { return cut_in_tiles(pair, false); });
   return maker.job();
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a request to a plan: whether a pair can be matched in tiles, and how the memory limit is divided among
-// program, pictures and tiles.
+// From a request to a plan: how the memory limit is divided among program, pictures and tiles.
 #pragma once
 
 #include <string>
 
+#include "tools/files/truth.h"
 #include "tools/jobs/tiles/job.h"
 
 namespace parallax::tool {
@@ -23,15 +23,14 @@ struct Inputs {
 struct PairRequest {
   TiledPair pair;
   Inputs inputs;
-  PlannedFile left, right, left_mask, right_mask;
+  PlannedFiles files;
 };
 
 // `with_hash`: also the hashes of pictures. `decode`: finds damaged pictures now.
 // \throws UsageError if it cannot be matched, Error (file) if pictures are unreadable or differ
 PairRequest settle_pair(const TiledPair& pair, bool with_hash, bool decode);
 
-// \throws UsageError for an obstacle to tiles, Error (memory) for an output that needs the whole map where it
-// does not fit
+// \throws UsageError for an obstacle to tiles, Error (memory) for an output that needs more than the limit
 void check_in_tiles(const PairRequest& request);
 // \throws Error (memory), with this remedy, if the whole map does not fit, which `what` needs
 void check_whole_map_fits(const PairRequest& request, const std::string& what, const std::string& remedy);
@@ -44,8 +43,7 @@ inline std::string folder_of_tiles(const PairRequest& request) {
   return request.pair.output + ".tiles";
 }
 
-// A job of one pair in tiles, for a match by this process. \throws Error (memory) with the smallest
-// sufficient limit
+// A job of one pair in tiles, for this process. \throws Error (memory) with the smallest sufficient limit
 Job plan_in_tiles(const PairRequest& request);
 
 // What 'parallax plan' was asked for.
@@ -57,7 +55,18 @@ struct PlanRequest {
   bool skip = false;     // pairs that cannot be matched
 };
 
-// \throws Error, UsageError
 Job plan_job(const PlanRequest& request);
+
+// The match of a pair larger than memory, from plan to map.
+struct TiledMatch {
+  TiledPair pair;
+  std::string rows_off, image;  // further outputs
+  TruthFile truth;              // adds errors to the report
+  bool json = false;
+  bool resume = false;  // continues an interrupted match
+};
+
+// Returns the exit status. \throws Error, UsageError
+int match_in_tiles(const TiledMatch& request);
 
 }  // namespace parallax::tool

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/jobs/tiles/run.h"
-
+// Matches tiles of a plan for an external scheduler.
 #include <algorithm>
 #include <deque>
 #include <filesystem>
@@ -9,15 +8,12 @@
 #include <memory>
 #include <mutex>
 #include <set>
-#include <utility>
 #include <vector>
 
-#include "tools/command/file_errors.h"
+#include "tools/command/command.h"
+#include "tools/command/command_files.h"
 #include "tools/command/json.h"
-#include "tools/command/memory.h"
 #include "tools/command/pipeline.h"
-#include "tools/jobs/tiles/folder.h"
-#include "tools/jobs/tiles/log.h"
 #include "tools/jobs/tiles/results.h"
 #include "tools/jobs/tiles/runner.h"
 
@@ -85,7 +81,6 @@ class PlannedTiles {
     return pair_;
   }
 
-  // And says so.
   bool is_done(const PairJob& job, const Tile& tile) {
     if (results_.state(job, tile, true) != TileState::done) return false;
     say({{"tile", job.number_of(tile)}, {"reused", true}});
@@ -117,7 +112,7 @@ class PlannedTiles {
   // Tiles are reported while others are taken.
   void say(const ordered_json& line) {
     const std::lock_guard lock(saying_);
-    std::cout << line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << std::endl;
+    std::cout << json_text(line) << std::endl;
   }
 
   const JobFile& file_;

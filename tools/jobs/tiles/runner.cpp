@@ -2,17 +2,15 @@
 #include "tools/jobs/tiles/runner.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "parallax/matcher.h"
 
-#include "tools/command/file_errors.h"
-#include "tools/command/memory.h"
+#include "tools/command/command.h"
+#include "tools/command/command_files.h"
 #include "tools/command/output_files.h"
 #include "tools/command/pipeline.h"
 #include "tools/files/content_hash.h"
-#include "tools/jobs/tiles/folder.h"
-#include "tools/jobs/tiles/log.h"
+#include "tools/jobs/tiles/results.h"
 #include "tools/match/match_plan.h"
 
 namespace parallax::tool {
@@ -60,11 +58,13 @@ View<const std::uint8_t> mask_of(const Picture& picture) {
 struct TileRunner::Item {
   TileOutcome outcome;
   Clock::time_point begin;
-  Picture left, right, left_mask, right_mask;
-  MatchResult result;  // as large as what a tile is matched from
+  std::array<Picture, 4> pictures;  // of PairJob::files
+  Result result;                    // as large as what a tile is matched from
 
   const PairCut& cut() const { return *outcome.job->cut; }
-  StereoPair pair() const { return {left.view(), right.view(), mask_of(left_mask), mask_of(right_mask)}; }
+  StereoPair pair() const {
+    return {pictures[0].view(), pictures[1].view(), mask_of(pictures[2]), mask_of(pictures[3])};
+  }
   // As large as what the tile decides.
   DisparityMap map() {
     const Size size = outcome.tile->inside.size;
@@ -80,33 +80,26 @@ class TileRunner::OpenPair {
  public:
   OpenPair(const PairJob& job, bool verify) : number_(job.number) {
     job.check_inputs(verify);
-    open(left_, job.left);
-    open(right_, job.right);
-    open(left_mask_, job.left_mask);
-    open(right_mask_, job.right_mask);
-    check_planned(left_->format(), job.plan().format, job.left.path);
-    check_planned(right_->format(), job.plan().format, job.right.path);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const std::string& path = job.files[i].path;
+      if (path.empty()) continue;
+      // Decoded before the matcher is made: opening takes more memory than reading.
+      parts_[i].emplace(path).decode();
+    }
+    for (std::size_t i = 0; i < 2; ++i)
+      check_planned(parts_[i]->format(), job.plan().format, job.files[i].path);
   }
 
   int number() const { return number_; }
   void read(Item& item) {
     const Rectangle& around = item.outcome.tile->around;
-    left_->read(around, item.left);
-    right_->read(around, item.right);
-    if (left_mask_) left_mask_->read(around, item.left_mask);
-    if (right_mask_) right_mask_->read(around, item.right_mask);
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      if (parts_[i]) parts_[i]->read(around, item.pictures[i]);
   }
 
  private:
-  static void open(std::optional<PictureParts>& parts, const PlannedFile& file) {
-    if (file.path.empty()) return;
-    parts.emplace(file.path);
-    // Before the matcher is made: opening takes more memory than reading.
-    parts->decode();
-  }
-
   int number_;
-  std::optional<PictureParts> left_, right_, left_mask_, right_mask_;
+  std::array<std::optional<PictureParts>, 4> parts_;  // of PairJob::files
 };
 
 // A matcher for tiles of one cut, or for pairs of one size.
@@ -205,13 +198,12 @@ void TileRunner::read(Item& item) {
   if (item.cut().untiled) {
     job.check_names();
     job.check_inputs(run_.verify);
-    item.left = read_picture(job.left.path);
-    item.right = read_picture(job.right.path);
-    for (const auto& [picture, path] :
-         {std::pair{&item.left, &job.left.path}, {&item.right, &job.right.path}})
-      check_planned(picture->view().format, job.plan().format, *path);
-    item.left_mask = job.left_mask.path.empty() ? Picture() : read_picture(job.left_mask.path);
-    item.right_mask = job.right_mask.path.empty() ? Picture() : read_picture(job.right_mask.path);
+    for (std::size_t i = 0; i < job.files.size(); ++i) {
+      const std::string& path = job.files[i].path;
+      item.pictures[i] = path.empty() ? Picture() : read_picture(path);
+    }
+    for (std::size_t i = 0; i < 2; ++i)
+      check_planned(item.pictures[i].view().format, job.plan().format, job.files[i].path);
     return;
   }
   const std::lock_guard lock(opening_);
@@ -226,7 +218,7 @@ void TileRunner::match(Item& item, Engine& engine) {
   const Size size = item.outcome.tile->around.size;
   const bool has_row_offset = item.cut().plan.row_offsets;
   if (item.result.disparity.size() != size || (item.result.row_offset.width() > 0) != has_row_offset)
-    item.result = MatchResult(size, false, has_row_offset);
+    item.result = Result(size, false, has_row_offset);
   if (run_.devices.size() > 1)
     match_in_pool(item);
   else

@@ -2,7 +2,6 @@
 // Matches tiles of a job, reading some while others are matched.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -13,7 +12,7 @@
 #include "tools/command/command.h"
 #include "tools/files/pictures.h"
 #include "tools/jobs/tiles/job.h"
-#include "tools/match/several_devices.h"
+#include "tools/match/match_report.h"
 
 namespace parallax::tool {
 
@@ -71,5 +70,9 @@ class TileRunner {
   std::optional<TilePool> pool_;  // of several devices
   LostDeviceNotice notice_;
 };
+
+// Matches tiles such as 0-19,40, or those that lines of standard input name ("-"). Prints a line of JSON for
+// each, and logs it. Returns the exit status. \throws UsageError for other ranges, Error
+int match_tiles(const JobFile& file, const TileRun& run, const std::string& ranges);
 
 }  // namespace parallax::tool

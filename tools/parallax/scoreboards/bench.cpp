@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // 'parallax bench --suite middlebury|kitti|eth3d': a method over a public benchmark, in the benchmark's
 // figures.
-#include "tools/parallax/scoreboards/bench.h"
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
-#include <optional>
 
 #include "parallax/version.h"
 
 #include "tools/command/command_files.h"
-#include "tools/command/file_errors.h"
 #include "tools/command/json.h"
 #include "tools/match/match_plan.h"
 #include "tools/match/match_report.h"
@@ -143,7 +139,7 @@ void check_files(const ScoreboardRequest& request, const Scoreboard& board,
 }
 
 struct ScoreboardRow {
-  std::string pair;
+  std::string pair;  // or "average"
   Size size;
   int labels = 0;
   double seconds = 0, valid = 0;
@@ -172,7 +168,7 @@ ScoreboardRow run_pair(const ScoreboardRequest& request, const Scoreboard& board
     throw Error(ErrorCategory::file, pair.calibration + " has no ndisp: add it, or give --disparities");
   const PicturePair pictures = read_pair(pair.left, pair.right);
   plan.make(pictures.left.view().format);
-  MatchResult result = plan.make_result();
+  Result result = plan.make_result();
   plan.run(pictures, result);
   Stopwatch stopwatch;
   stopwatch.add(plan.matcher().stage_times());
@@ -207,14 +203,14 @@ std::string figure_text(const Figure& figure) {
   return figure.is_share ? with_decimals(100 * figure.value, 2) : with_decimals(figure.value, 3);
 }
 
-void print_scores(const std::string& name, const std::vector<Region>& regions, double seconds) {
-  const std::string time = with_decimals(seconds, 3);
-  if (regions.empty()) print_cells(name, "", {time});
-  for (const Region& region : regions) {
+void print_scores(const ScoreboardRow& row) {
+  const std::string time = with_decimals(row.seconds, 3);
+  if (row.regions.empty()) print_cells(row.pair, "", {time});
+  for (const Region& region : row.regions) {
     std::vector<std::string> cells;
     for (const Figure& figure : region.figures) cells.push_back(figure_text(figure));
     cells.push_back(time);
-    print_cells(name, region.name, cells);
+    print_cells(row.pair, region.name, cells);
   }
 }
 
@@ -234,23 +230,21 @@ ordered_json score_json(const ScoreboardRow& row) {
   return json;
 }
 
-struct ScoreboardMean {
-  double seconds;
-  std::vector<Region> regions;
-};
-
-ScoreboardMean mean_of(const std::vector<ScoreboardRow>& rows) {
-  double seconds = 0;
+// The averages of seconds and figures.
+ScoreboardRow mean_of(const std::vector<ScoreboardRow>& rows) {
+  ScoreboardRow mean;
+  mean.pair = "average";
   std::vector<std::vector<Region>> scores;
   for (const ScoreboardRow& row : rows) {
-    seconds += row.seconds / static_cast<double>(rows.size());
+    mean.seconds += row.seconds / static_cast<double>(rows.size());
     scores.push_back(row.regions);
   }
-  return {seconds, average(scores)};
+  mean.regions = average(scores);
+  return mean;
 }
 
 void write_scores(const ScoreboardRequest& request, const Scoreboard& board,
-                  const std::vector<ScoreboardRow>& rows, const ScoreboardMean& mean) {
+                  const std::vector<ScoreboardRow>& rows, const ScoreboardRow& mean) {
   if (request.json.empty()) return;
   ordered_json pairs = ordered_json::array(), means{{"seconds", mean.seconds}};
   for (const ScoreboardRow& row : rows) pairs.push_back(score_json(row));
@@ -287,10 +281,10 @@ int run_scoreboard(const ScoreboardRequest& request, const Scoreboard& board) {
     rows.push_back(run_pair(request, board, pair));
     show_progress("");
     if (rows.size() == 1) print_names(rows.front().regions);
-    print_scores(pair.name, rows.back().regions, rows.back().seconds);
+    print_scores(rows.back());
   }
-  const ScoreboardMean mean = mean_of(rows);
-  print_scores("average", mean.regions, mean.seconds);
+  const ScoreboardRow mean = mean_of(rows);
+  print_scores(mean);
   if (!board.note().empty()) std::cerr << "parallax: " << board.note() << "\n";
   write_scores(request, board, rows, mean);
   warn_of_holes(request, rows);

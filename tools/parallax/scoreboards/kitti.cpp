@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // KITTI's stereo benchmarks of 2012 and 2015. Rules: readme.txt, cpp/io_disp.h, cpp/evaluate_stereo.cpp and
 // cpp/evaluate_scene_flow.cpp of their development kits.
-#include <cmath>
 #include <filesystem>
 #include <limits>
 

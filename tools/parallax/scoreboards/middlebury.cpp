@@ -9,11 +9,9 @@
 #include <span>
 #include <string_view>
 
-#include "parallax/error.h"
 #include "parallax/evaluate.h"
 #include "parallax/formats.h"
 
-#include "tools/files/pictures.h"
 #include "tools/files/truth.h"
 #include "tools/parallax/scoreboards/scoreboard.h"
 
@@ -28,10 +26,7 @@ double middlebury_weight(const std::string& pair) {
 
 // Whether the true disparities are integers, as those of the older scenes are: isint=1 in calib.txt.
 bool has_integer_truth(const std::string& calibration) {
-  constexpr std::size_t most_bytes = 1 << 20;
-  const std::vector<std::byte> bytes = read_file(calibration, most_bytes);
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return text.starts_with("isint=1") || text.find("\nisint=1") != std::string_view::npos;
+  return ("\n" + read_text(calibration, 1 << 20)).find("\nisint=1") != std::string::npos;
 }
 
 struct MiddleburyRange {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <span>
 
 #include "parallax/error.h"
 
@@ -44,9 +43,7 @@ std::vector<std::string> names_in(const std::string& folder, const std::string& 
 }
 
 std::vector<std::byte> seconds_file(const std::string& before, double seconds) {
-  const std::string text = before + with_decimals(seconds, 6) + "\n";
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
+  return bytes_of(before + with_decimals(seconds, 6) + "\n");
 }
 
 }  // namespace parallax::tool

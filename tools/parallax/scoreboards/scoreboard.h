@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "parallax/geometry.h"
 #include "parallax/image.h"
 
+#include "tools/command/command.h"
 #include "tools/command/output_files.h"
 
 namespace parallax::tool {
@@ -56,7 +56,6 @@ class Scoreboard {
  public:
   virtual ~Scoreboard() = default;
 
-  // All pairs of the data, by name.
   virtual std::vector<ScoreboardPair> pairs() const = 0;
   // What is particular to the figures of these data; empty = nothing.
   virtual std::string note() const { return ""; }
@@ -84,5 +83,10 @@ std::vector<std::string> names_in(const std::string& folder, const std::string& 
 
 // The bytes of a file of one time: `before`, then the seconds.
 std::vector<std::byte> seconds_file(const std::string& before, double seconds);
+
+// "middlebury", "kitti", "eth3d"
+std::vector<std::string> scoreboard_suites();
+
+int bench_scoreboard(const Arguments& arguments, const std::string& suite);
 
 }  // namespace parallax::tool
