@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -22,45 +21,28 @@
 
 #include "parallax/parallax.h"
 
+#include "benchmarks/common.h"
+#include "benchmarks/pairs.h"
 #include "tools/command/output_files.h"
-#include "tools/files/pictures.h"
 #include "tools/files/pictures/codecs.h"
 
 namespace {
 
 using namespace parallax;
+using namespace parallax::benchmarks;
 namespace fs = std::filesystem;
 
-struct PairFolder {
-  const char* name;
-  int disparities;
-  double truth_scale;  // 0 = the truth is a PFM file
+// Numbers of disparities for the pairs of `middlebury`, with those that a displacement adds.
+constexpr int disparities[] = {16, 24, 64, 64, 76, 164, 74, 74, 68, 76, 68, 68};
+
+struct Pair : LoadedPair {
+  Plane<float> rows;  // true row offsets
 };
 
-constexpr PairFolder folders[] = {{"middlebury2003/tsukuba", 16, 16},   {"middlebury2003/venus", 24, 8},
-                                  {"middlebury2003/teddy", 64, 4},      {"middlebury2003/cones", 64, 4},
-                                  {"middlebury2014/Adirondack", 76, 0}, {"middlebury2014/Jadeplant", 164, 0},
-                                  {"middlebury2014/Motorcycle", 74, 0}, {"middlebury2014/MotorcycleE", 74, 0},
-                                  {"middlebury2014/Piano", 68, 0},      {"middlebury2014/Playtable", 76, 0},
-                                  {"middlebury2014/Recycle", 68, 0},    {"middlebury2014/Teddy", 68, 0}};
-
-struct Pair {
-  tool::Picture left, right;
-  Plane<float> truth;  // disparities
-  Plane<float> rows;   // true row offsets
-  Plane<std::uint8_t> nonocc;
-};
-
-Pair load(const fs::path& data, const PairFolder& folder) {
-  const fs::path at = data / folder.name;
-  auto pictures = tool::read_pair((at / "left.png").string(), (at / "right.png").string());
-  const bool is_2014 = folder.truth_scale == 0;
-  Pair pair{
-      pictures.left, pictures.right,
-      tool::read_disparity((at / (is_2014 ? "disp0GT.pfm" : "groundtruth.png")).string(), folder.truth_scale),
-      Plane<float>(pictures.left.size()),
-      tool::read_mask((at / (is_2014 ? "mask0nocc.png" : "nonocc.png")).string())};
-  return pair;
+Pair load_level(const fs::path& data, const DataPair& pair) {
+  LoadedPair loaded = load(data, pair);
+  const Size size = loaded.left.size();
+  return {std::move(loaded), Plane<float>(size)};
 }
 
 struct Position {
@@ -131,8 +113,9 @@ double sample(const tool::Picture& picture, Position p, int channel) {
 
 Pair warped(const Pair& pair, const Warp& warp) {
   const Size size = pair.left.size();
-  Pair result{pair.left, tool::Picture(pair.right.view().format, pair.right.channels()), Plane<float>(size),
-              Plane<float>(size), Plane<std::uint8_t>(size)};
+  Pair result{{pair.left, tool::Picture(pair.right.view().format, pair.right.channels()), Plane<float>(size),
+               Plane<std::uint8_t>(size)},
+              Plane<float>(size)};
   for (int y = 0; y < size.height; ++y) {
     auto* row = reinterpret_cast<std::uint8_t*>(result.right.row(y));
     for (int x = 0; x < size.width; ++x) {
@@ -141,7 +124,7 @@ Pair warped(const Pair& pair, const Warp& warp) {
         row[x * pair.right.channels() + channel] =
             static_cast<std::uint8_t>(std::clamp(std::lround(sample(pair.right, from, channel)), 0l, 255l));
       const float disparity = pair.truth.at(x, y);
-      result.nonocc.at(x, y) = pair.nonocc.at(x, y);
+      result.visible.at(x, y) = pair.visible.at(x, y);
       result.truth.at(x, y) = disparity;
       if (!std::isfinite(disparity)) continue;
       const Position right = moved(warp, size, {x - static_cast<double>(disparity), static_cast<double>(y)});
@@ -172,10 +155,10 @@ void save(const Pair& pair, const fs::path& folder) {
 }
 
 void save_all(const fs::path& data, const Settings& settings) {
-  for (const PairFolder& folder : folders) {
-    const std::string name = fs::path(folder.name).filename();
+  for (const DataPair& pair : middlebury) {
+    const std::string name = pair.name();
     if (!name.starts_with(settings.pair)) continue;
-    const Pair given = load(data, folder);
+    const Pair given = load_level(data, pair);
     for (const Warp& warp : warps) {
       std::string moved = warp.name;
       std::replace(moved.begin(), moved.end(), ' ', '_');
@@ -192,17 +175,15 @@ Figures match(const Pair& pair, Settings settings, int tolerance) {
   Figures figures;
   figures.milliseconds = std::numeric_limits<double>::infinity();
   for (int run = 0; run < settings.runs; ++run) {
-    const auto start = std::chrono::steady_clock::now();
-    matcher.run({pair.left.view(), pair.right.view()}, result.map());
-    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-    figures.milliseconds = std::min(figures.milliseconds, time.count());
+    const double time = milliseconds([&] { matcher.run(pair.views(), result.map()); });
+    figures.milliseconds = std::min(figures.milliseconds, time);
   }
-  figures.bad1 = 100 * evaluate(result.disparity.view(), pair.truth.view(), pair.nonocc.view()).bad1;
+  figures.bad1 = 100 * evaluate(result.disparity.view(), pair.truth.view(), pair.visible.view()).bad1;
   std::size_t count = 0;
   for (int y = 0; tolerance > 0 && y < size.height; ++y) {
     for (int x = 0; x < size.width; ++x) {
       const float error = std::abs(result.row_offset.at(x, y) - pair.rows.at(x, y));
-      if (pair.nonocc.at(x, y) != 255 || !std::isfinite(error) || !std::isfinite(pair.truth.at(x, y)))
+      if (pair.visible.at(x, y) != 255 || !std::isfinite(error) || !std::isfinite(pair.truth.at(x, y)))
         continue;
       figures.rows += static_cast<double>(error);
       ++count;
@@ -233,12 +214,12 @@ void run(const fs::path& data, Settings settings) {
       "|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
   std::array<Row, 1 + std::size(warps)> sums = {};
   int pairs = 0;
-  for (const PairFolder& folder : folders) {
-    const std::string name = fs::path(folder.name).filename();
+  for (std::size_t k = 0; k < middlebury.size(); ++k) {
+    const std::string name = middlebury[k].name();
     if (!name.starts_with(settings.pair)) continue;
     ++pairs;
-    const Pair given = load(data, folder);
-    set_parameter(settings.parameters, "disparities", std::to_string(folder.disparities));
+    const Pair given = load_level(data, middlebury[k]);
+    settings.parameters.disparities() = disparities[k];
     for (std::size_t i = 0; i < sums.size(); ++i) {
       const Row row = i == 0 ? measure(given, settings) : measure(warped(given, warps[i - 1]), settings);
       print(name, i == 0 ? "as given" : warps[i - 1].name, row);
