@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "parallax/parameters.h"
-#include "parallax/rig.h"
+#include "parallax/parallax.h"
 
 namespace parallax::benchmarks {
 
@@ -81,6 +80,36 @@ inline Rig webcams(Size size) {
   const Matrix3 rotation = {0.99931, 0.02599,  0.02634,  -0.02668, 0.99930,
                             0.02598, -0.02565, -0.02666, 0.99932};
   return {left, right, rotation, {-0.12, 0.002, -0.001}};
+}
+
+// Matches of raw images by a RectifiedMatcher and of rectified ones by a Matcher, in turns, host to host.
+struct RectifiedTimes {
+  double raw = 0, rectified = 0;  // medians in milliseconds
+  double raw_megabytes = 0, rectified_megabytes = 0;
+};
+
+inline RectifiedTimes time_rectified(const MatcherParameters& parameters, const Device& device,
+                                     const StereoPair& raw, int rounds) {
+  const Size size = raw.left.format.size;
+  const Rig rig = webcams(size);
+  const Rectification to = rectify(rig);
+  Plane<std::uint8_t> left(size), right(size);
+  Result result(size);
+  Rectifier(rig, to, Interpolation::bilinear, Device{}).run(raw.left, raw.right, {left.view(), right.view()});
+  RectifiedMatcher from_raw(parameters, device, rig, to);
+  Matcher from_rectified(parameters, device, {size});
+  std::vector<double> raw_times, rectified_times;
+  for (int round = -10; round < rounds; ++round) {  // ten to warm up
+    const double first = milliseconds([&] { from_raw.run(raw.left, raw.right, result.map()); });
+    const double second = milliseconds([&] {
+      from_rectified.run({left.view(), right.view()}, result.map());
+    });
+    if (round < 0) continue;
+    raw_times.push_back(first);
+    rectified_times.push_back(second);
+  }
+  return {median(raw_times), median(rectified_times), static_cast<double>(from_raw.memory_bytes()) / 1e6,
+          static_cast<double>(from_rectified.memory_bytes()) / 1e6};
 }
 
 }  // namespace parallax::benchmarks

@@ -505,34 +505,13 @@ std::vector<Device> opencl_devices() {
   return devices;
 }
 
-// Compares a RectifiedMatcher with a Matcher, host to host, in turns.
-void rectified_match_row(const std::string& how, const Device& device, const Pair& raw, int labels) {
+void rectified_match_row(const char* how, const Device& device, const Pair& raw, int labels) {
   const Size size = size_of(raw);
-  std::printf("| %s | %d×%d | %d | %s | ", how.c_str(), size.width, size.height, labels,
-              device.text().c_str());
-  const Rig rig = webcams(size);
-  const Rectification to = rectify(rig);
-  const MatcherParameters parameters = parameters_of(how, labels);
-  Pair rectified{Plane<std::uint8_t>(size), Plane<std::uint8_t>(size), {}};
-  Result result(size);
-  Rectifier(rig, to, Interpolation::bilinear, Device{})
-      .run(raw.left.view(), raw.right.view(), {rectified.left.view(), rectified.right.view()});
+  std::printf("| %s | %d×%d | %d | %s | ", how, size.width, size.height, labels, device.text().c_str());
   try {
-    RectifiedMatcher from_raw(parameters, device, rig, to);
-    Matcher from_rectified(parameters, device, {size});
-    std::vector<double> raw_times, rectified_times;
-    for (int i = 0; i < 60; ++i) {
-      const double first =
-          milliseconds([&] { from_raw.run(raw.left.view(), raw.right.view(), result.map()); });
-      const double second = milliseconds([&] { from_rectified.run(rectified.views(), result.map()); });
-      if (i < 10) continue;
-      raw_times.push_back(first);
-      rectified_times.push_back(second);
-    }
-    const double first = median(raw_times), second = median(rectified_times);
-    std::printf("%.3f | %.3f | %.3f | %.0f | %.0f |\n", first, second, first / second,
-                static_cast<double>(from_raw.memory_bytes()) / 1e6,
-                static_cast<double>(from_rectified.memory_bytes()) / 1e6);
+    const RectifiedTimes times = time_rectified(parameters_of(how, labels), device, raw.views(), 50);
+    std::printf("%.3f | %.3f | %.3f | %.0f | %.0f |\n", times.raw, times.rectified,
+                times.raw / times.rectified, times.raw_megabytes, times.rectified_megabytes);
   } catch (const Error& error) {
     std::printf("%s |\n", error.what());
   }

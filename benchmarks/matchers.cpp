@@ -4,7 +4,9 @@
 //
 //   PARALLAX_DATA=... build/developer/benchmarks/benchmark_matchers --benchmark_filter=block/speed
 //   build/developer/benchmarks/benchmark_matchers --benchmark_list_tests
+//   PARALLAX_DATA=... build/developer/benchmarks/benchmark_matchers 'census balanced window=3' ...
 //
+// The last one measures parameters (see parameters_of()) on the pairs of Middlebury.
 // A case matches its pairs with each of its matchers in turns. Without PARALLAX_DATA there are only the cases
 // with synthetic pairs. Figures are those of the first matcher; those of the others are preceded by its name:
 //
@@ -39,7 +41,16 @@ using namespace parallax::benchmarks;
 namespace fs = std::filesystem;
 using std::to_string;
 
-// A pair, with its truth if it is known. `visible` is empty if all pixels count.
+// Which images to match: pairs from files, or a synthetic pair without truth.
+struct Source {
+  std::span<const DataPair> pairs = {};
+  int labels = 0;  // 0 = those of the pair
+  bool colour = false;
+  Size crop = {};  // the last columns and first rows; 0×0 = the whole picture
+  Size size = {};  // after the crop; 0×0 = as it is. Without truth
+};
+
+// `truth` is empty if it is not known, `visible` if all pixels count.
 struct Images {
   cv::Mat left, right, truth, visible;
   int labels;
@@ -47,8 +58,6 @@ struct Images {
   StereoPair views() const { return {as_view(left), as_view(right)}; }
   Size size() const { return {left.cols, left.rows}; }
 };
-
-using MakeImages = std::function<std::vector<Images>()>;
 
 template <class T>
 cv::Mat copy(const Plane<T>& plane) {
@@ -68,79 +77,37 @@ const fs::path& data() {
   return folder;
 }
 
-Images load_colour(const DataPair& pair) {
+Images read(const DataPair& pair) {
   const LoadedPair loaded = load(data(), pair);
   return {as_mat(loaded.left.view()).clone(), as_mat(loaded.right.view()).clone(), copy(loaded.truth),
           copy(loaded.visible), pair.disparities};
 }
 
-Images load_gray(const DataPair& pair) {
-  Images images = load_colour(pair);
-  images.left = gray(images.left), images.right = gray(images.right);
-  return images;
+Images synthetic(const Source& source) {
+  const SynthPair pair = synthesize({.size = source.size, .disparities = source.labels});
+  return {as_mat(pair.left_view()).clone(), as_mat(pair.right_view()).clone(), {}, {}, source.labels};
 }
 
-template <class Load>
-MakeImages all_of(std::span<const DataPair> pairs, const Load& load_one) {
-  return [=] {
-    std::vector<Images> result;
-    for (const DataPair& pair : pairs) result.push_back(load_one(pair));
-    return result;
-  };
+void resize(Images& images, Size size) {
+  const int how = size.width < images.left.cols ? cv::INTER_AREA : cv::INTER_CUBIC;
+  for (cv::Mat* mat : {&images.left, &images.right})
+    cv::resize(mat->clone(), *mat, {size.width, size.height}, 0, 0, how);
+  images.truth = images.visible = cv::Mat();
 }
 
-MakeImages one_of_papers(const std::string& name, int labels) {
-  return [=] {
-    for (const DataPair& pair : pairs_of_papers)
-      if (pair.name() == name) {
-        Images images = load_gray(pair);
-        images.labels = labels;
-        return std::vector{images};
-      }
-    return std::vector<Images>{};
-  };
-}
-
-MakeImages synthetic(Size size, int labels) {
-  return [=] {
-    const SynthPair pair = synthesize({.size = size, .disparities = labels});
-    return std::vector{
-        Images{as_mat(pair.left_view()).clone(), as_mat(pair.right_view()).clone(), {}, {}, labels}};
-  };
-}
-
-MakeImages synthetic_gray(Size size, int labels) {
-  return [=] {
-    std::vector<Images> images = synthetic(size, labels)();
-    for (cv::Mat* image : {&images[0].left, &images[0].right}) *image = gray(*image);
-    return images;
-  };
-}
-
-// The last columns and first rows of Piano: a real pair of a size used in publications; smaller without truth.
-MakeImages piano(Size size) {
-  return [=] {
-    Images images = load_gray(middlebury_2014[4]);
-    const cv::Rect area(images.left.cols - 640, 0, 640, 480);
-    for (cv::Mat* mat : {&images.left, &images.right, &images.truth, &images.visible})
-      *mat = (*mat)(area).clone();
-    images.labels = 60;
-    if (size == Size{640, 480}) return std::vector{images};
-    images.truth = images.visible = cv::Mat();
-    for (cv::Mat* mat : {&images.left, &images.right})
-      cv::resize(mat->clone(), *mat, {size.width, size.height}, 0, 0, cv::INTER_AREA);
-    return std::vector{images};
-  };
-}
-
-MakeImages large_motorcycle(Size size, int labels) {
-  return [=] {
-    const Images given = load_gray(middlebury_2014[2]);
-    Images images{{}, {}, {}, {}, labels};
-    cv::resize(given.left, images.left, {size.width, size.height}, 0, 0, cv::INTER_CUBIC);
-    cv::resize(given.right, images.right, {size.width, size.height}, 0, 0, cv::INTER_CUBIC);
-    return std::vector{images};
-  };
+std::vector<Images> images_of(const Source& source) {
+  std::vector<Images> result;
+  for (const DataPair& pair : source.pairs) result.push_back(read(pair));
+  if (source.pairs.empty()) result.push_back(synthetic(source));
+  for (Images& images : result) {
+    if (!source.colour) images.left = gray(images.left), images.right = gray(images.right);
+    if (source.labels > 0) images.labels = source.labels;
+    if (source.crop != Size{})
+      for (cv::Mat* mat : {&images.left, &images.right, &images.truth, &images.visible})
+        *mat = (*mat)({mat->cols - source.crop.width, 0, source.crop.width, source.crop.height}).clone();
+    if (source.size != Size{} && source.size != images.size()) resize(images, source.size);
+  }
+  return result;
 }
 
 // OpenCV's matchers take numbers of labels that are multiples of 16.
@@ -161,19 +128,18 @@ Contender stereo_bm(int window) {
   return {"StereoBM", "", [=](int labels) { return cv::StereoBM::create(labels, window); }};
 }
 
-Contender stereo_sgbm(int window, int mode, int check = 0) {
-  const int unit = window * window;
+// `speckle_range` ≥ 0: with the filters of OpenCV's sample stereo_match.
+Contender stereo_sgbm(int window, int mode, int check = 0, int speckle_range = -1) {
   return {"StereoSGBM", "", [=](int labels) {
-            return cv::StereoSGBM::create(0, labels, window, 8 * unit, 32 * unit, check, 0, 0, 0, 0, mode);
-          }};
-}
-
-// With the filters of OpenCV's sample stereo_match.
-Contender sample_sgbm(int window, int mode, int speckle_range) {
-  const int unit = window * window;
-  return {"StereoSGBM", "", [=](int labels) {
-            return cv::StereoSGBM::create(0, labels, window, 8 * unit, 32 * unit, 1, 63, 10, 100,
-                                          speckle_range, mode);
+            const int unit = window * window;
+            const auto matcher = cv::StereoSGBM::create(0, labels, window, 8 * unit, 32 * unit, check);
+            matcher->setMode(mode);
+            if (speckle_range < 0) return matcher;
+            matcher->setPreFilterCap(63);
+            matcher->setUniquenessRatio(10);
+            matcher->setSpeckleWindowSize(100);
+            matcher->setSpeckleRange(speckle_range);
+            return matcher;
           }};
 }
 
@@ -264,7 +230,7 @@ void add_errors(Figures& sums, const std::string& name, Result& result, const Im
 }
 
 struct Case {
-  MakeImages images;
+  Source source;
   std::vector<Contender> contenders;
   int threads = 0;
   int rounds = 1;  // after one to warm up, unless there is only one
@@ -306,7 +272,7 @@ void add(const std::string& name, const Case& which) {
   const auto body = [=](benchmark::State& state) {
     cv::setNumThreads(which.threads > 0 ? which.threads : -1);
     for (auto _ : state) {
-      const std::vector<Images> pairs = which.images();
+      const std::vector<Images> pairs = images_of(which.source);
       Figures sums;
       for (const Images& images : pairs) add_figures(sums, which, images);
       for (const auto& [figure, sum] : sums)
@@ -334,30 +300,29 @@ std::string bare_block(int window) {
   return "block default unrefined window=" + to_string(window);
 }
 
-void add_block_speed(const std::string& name, const MakeImages& images) {
-  for (const int window : {9, 15})
-    add_threads("block/speed/" + name + "/window:" + to_string(window),
-                {images, {ours(bare_block(window)), stereo_bm(window)}, 0, 31});
+void add_block_speed(const std::string& name, const Source& source) {
+  add_threads("block/speed/" + name, {source, {ours(bare_block(9)), stereo_bm(9)}, 0, 31});
 }
 
 void add_block() {
   for (const int labels : {128, 256})
-    add_block_speed("synthetic_1920x1080/labels:" + to_string(labels), synthetic_gray({1920, 1080}, labels));
+    add_block_speed("synthetic_1920x1080/labels:" + to_string(labels),
+                    {.labels = labels, .size = {1920, 1080}});
   if (data().empty()) return;
-  const MakeImages half = one_of_papers("conesHalfSize", 128);
+  const Source half = {pairs_of_papers.subspan(4, 1), 128};
   add_block_speed("conesHalfSize/labels:128", half);
   for (const std::string cost : {"cost=sad prefilter=x-sobel", "cost=sad prefilter=none",
                                  "cost=ssd prefilter=none", "cost=zncc prefilter=none"})
     for (const int window : {3, 9, 15, 21, 31})
       add("block/window/" + cost + "/window:" + to_string(window),
           {half, {ours(bare_block(window) + " " + cost)}, 1, 15});
-  add("block/full-row", {all_of(middlebury_2003.subspan(3), load_gray), {ours("block sad-full-row")}, 1, 31});
+  add("block/full-row", {{middlebury_2003.subspan(3)}, {ours("block sad-full-row")}, 1, 31});
   for (const DataPair& pair : middlebury_2003)
     for (const int window : {9, 15, 21}) {
       Contender by_default = ours("block default window=" + to_string(window));
       by_default.name = "default";
       add("block/error/" + pair.name() + "/window:" + to_string(window),
-          {all_of({&pair, 1}, load_gray), {ours(bare_block(window)), by_default, stereo_bm(window)}});
+          {{{&pair, 1}}, {ours(bare_block(window)), by_default, stereo_bm(window)}});
     }
 }
 
@@ -366,59 +331,37 @@ constexpr const char* census_presets[] = {"mobile-gpu-2015 pyramid_levels=1", "m
 
 // On both years of Middlebury, and on the pair whose exposures differ.
 void add_census_errors(const std::string& name, const Contender& contender) {
-  add(name + "/2003", {all_of(middlebury_2003, load_gray), {contender}});
-  add(name + "/2014", {all_of(middlebury_2014, load_gray), {contender}});
-  add(name + "/MotorcycleE", {all_of(middlebury_2014.subspan(3, 1), load_gray), {contender}});
+  add(name + "/2003", {{middlebury_2003}, {contender}});
+  add(name + "/2014", {{middlebury_2014}, {contender}});
+  add(name + "/MotorcycleE", {{middlebury_2014.subspan(3, 1)}, {contender}});
 }
 
 void add_census() {
   if (data().empty()) return;
-  const Contender sgbm = sample_sgbm(5, cv::StereoSGBM::MODE_SGBM, 2);
-  const std::pair<const char*, MakeImages> timed[] = {
-      {"Piano_640x480", piano({640, 480})},
-      {"Piano_320x240", piano({320, 240})},
-      {"Motorcycle_1920x1080", large_motorcycle({1920, 1080}, 128)}};
+  const Contender sgbm = stereo_sgbm(5, cv::StereoSGBM::MODE_SGBM, 1, 2);
+  Source small{middlebury_2014.subspan(4, 1), 60, false, {640, 480}, {320, 240}}, piano = small;
+  piano.size = {};
+  const Source large{middlebury_2014.subspan(2, 1), 128, false, {}, {1920, 1080}};
   std::vector<Device> devices{{DeviceKind::cpu}};
   for (const DeviceDescription& found : list_devices())
     if (found.device.starts_with("opencl") && devices.size() == 1)
       devices.push_back(Device::parse(found.device));
   for (const std::string preset : census_presets) {
-    for (const auto& [name, images] : timed)
+    for (const auto& [name, source] :
+         {std::pair{"Piano_640x480", piano}, {"Piano_320x240", small}, {"Motorcycle_1920x1080", large}})
       add_threads("census/speed/" + std::string(name) + "/" + preset,
-                  {images, {ours("census " + preset), stereo_bm(15), sgbm}, 0, 31});
+                  {source, {ours("census " + preset), stereo_bm(15), sgbm}, 0, 31});
     for (const Device& device : devices)
       add("census/opencl/" + preset + "/" + device.text(),
-          {piano({640, 480}), {ours("census " + preset, device)}, 0, 31});
+          {piano, {ours("census " + preset, device)}, 0, 31});
     add_census_errors("census/error/" + preset, ours("census " + preset));
   }
   add_census_errors("census/error/StereoBM", stereo_bm(15));
   add_census_errors("census/error/StereoSGBM,5-paths", sgbm);
-  add_census_errors("census/error/StereoSGBM,8-paths", sample_sgbm(5, cv::StereoSGBM::MODE_HH, 2));
-  for (const std::string change : {"",
-                                   "transform=census-5x5",
-                                   "transform=census-9x9",
-                                   "transform=modified-9x7",
-                                   "transform=sparse-modified-7x7",
-                                   "cost=ad-census",
-                                   "window=3",
-                                   "window=7",
-                                   "window=15",
-                                   "pyramid_levels=1",
-                                   "pyramid_levels=4",
-                                   "search_radius=2",
-                                   "search_radius=8",
-                                   "left_right_check=false",
-                                   "speckle_size=0",
-                                   "median=0",
-                                   "weighted_median=11",
-                                   "bilateral=15",
-                                   "sub_pixel=none",
-                                   "sub_pixel=parabola",
-                                   "unrefined"})
-    add_census_errors("census/option/" + change, ours("census balanced " + change));
+  add_census_errors("census/error/StereoSGBM,8-paths", stereo_sgbm(5, cv::StereoSGBM::MODE_HH, 1, 2));
 }
 
-void add_semi_global_speed(const std::string& name, int rounds, const MakeImages& images) {
+void add_semi_global_speed(const std::string& name, int rounds, const Source& source) {
   for (const std::string parameters :
        {"default paths=4", "default paths=5", "default paths=8", "opencv-sgbm", "opencv-sgbm-hh"}) {
     const bool is_preset = parameters.starts_with("opencv");
@@ -426,16 +369,16 @@ void add_semi_global_speed(const std::string& name, int rounds, const MakeImages
     const Contender peer =
         stereo_sgbm(is_preset ? 3 : 5, five ? cv::StereoSGBM::MODE_SGBM : cv::StereoSGBM::MODE_HH);
     add_threads("sgm/speed/" + name + "/" + parameters,
-                {images, {ours("sgm " + parameters), peer}, 0, rounds});
+                {source, {ours("sgm " + parameters), peer}, 0, rounds});
   }
 }
 
 void add_semi_global() {
-  if (!data().empty()) add_semi_global_speed("900x750", 11, one_of_papers("conesHalfSize", 128));
-  add_semi_global_speed("1920x1080", 5, synthetic_gray({1920, 1080}, 128));
+  if (!data().empty()) add_semi_global_speed("900x750", 11, {pairs_of_papers.subspan(4, 1), 128});
+  add_semi_global_speed("1920x1080", 5, {.labels = 128, .size = {1920, 1080}});
   const auto scaling = [](Size size, int labels) {
     add("sgm/labels/" + text(size) + "/labels:" + to_string(labels),
-        {synthetic_gray(size, labels), {ours("sgm default paths=8")}, 0, 5});
+        {{.labels = labels, .size = size}, {ours("sgm default paths=8")}, 0, 5});
   };
   for (const int labels : {64, 128, 256, 512, 1024}) scaling({640, 480}, labels);
   for (const Size size : {Size{1280, 960}, {2560, 1920}, {4000, 3000}}) scaling(size, 64);
@@ -447,7 +390,7 @@ void confidence(benchmark::State& state) {
   constexpr double least[] = {0, 0.1, 0.2, 0.3, 0.4, 0.45};
   double kept[std::size(least)] = {}, bad[std::size(least)] = {};
   for (auto _ : state)
-    for (const Images& images : all_of(middlebury_2014, load_colour)()) {
+    for (const Images& images : images_of({middlebury_2014, 0, true})) {
       Matcher matcher(parameters_of("bp default unrefined", images.labels), {}, images.views().left.format);
       Result result(images.size(), true);
       matcher.run(images.views(), result.map());
@@ -474,68 +417,39 @@ void add_belief_propagation() {
   for (const Size size : {Size{480, 360}, {960, 720}, {1920, 1440}})
     for (const int labels : {64, 128, 256})
       add("bp/scaling/" + text(size) + "/labels:" + to_string(labels),
-          {synthetic(size, labels), {ours(published + "fixed8")}, 0, 7});
+          {{.labels = labels, .colour = true, .size = size}, {ours(published + "fixed8")}, 0, 7});
   if (data().empty()) return;
   for (const DataPair& pair : pairs_of_papers)
     for (const std::string arithmetic : {"fixed8", "fixed16", "float32", "float16", "bfloat16"}) {
       const Contender contender = ours(published + arithmetic);
       add_threads("bp/speed/" + pair.name() + "/" + arithmetic,
-                  {all_of({&pair, 1}, load_gray),
+                  {{{&pair, 1}},
                    {contender, stereo_sgbm(5, cv::StereoSGBM::MODE_SGBM)},
                    0,
                    pair.disparities > 64 ? 11 : 31});
-      add("bp/error/" + pair.name() + "/" + arithmetic, {all_of({&pair, 1}, load_gray), {contender}});
+      add("bp/error/" + pair.name() + "/" + arithmetic, {{{&pair, 1}}, {contender}});
     }
   for (const DataPair& pair : middlebury)
     add("errors/" + pair.name(),
-        {all_of({&pair, 1}, load_colour), {stereo_sgbm(5, cv::StereoSGBM::MODE_SGBM, 1), stereo_bm(15)}});
-  const std::string other_cost = " data_weight=0.1 data_truncation=15";
-  const std::vector<std::string> changes = {
-      "",
-      "cost=absolute-difference-colour" + other_cost,
-      "cost=birchfield-tomasi" + other_cost,
-      "outside_cost=none",
-      "edge_contrast=0",
-      "sub_pixel=none",
-      "left_right_check=false",
-      "fill=none",
-      "median=0",
-      "unrefined",
-      "levels=1",
-      "levels=3",
-      "iterations=14",
-      "candidate_levels=0",
-      "candidate_levels=0 finest_iterations=0 right_finest_iterations=0",
-      "arithmetic=fixed16",
-      "arithmetic=float32",
-      "arithmetic=bfloat16"};
-  for (const std::string& change : changes)
-    for (const auto& [year, pairs] : {std::pair{"2014", middlebury_2014}, {"2003", middlebury_2003}})
-      add("bp/option/" + change + "/" + year,
-          {all_of(pairs, load_colour), {ours("bp default " + change)}, 0, 5});
+        {{{&pair, 1}, 0, true}, {stereo_sgbm(5, cv::StereoSGBM::MODE_SGBM, 1), stereo_bm(15)}});
   benchmark::RegisterBenchmark("bp/confidence", confidence)->Iterations(1);
 }
 
 void add_tiled_belief_propagation() {
-  const std::string plain = "tiled-bp default sub_pixel=none unrefined tile=";
-  for (const int tile : {13, 16, 32, 64})
-    add_threads("tiled-bp/large/tile:" + to_string(tile),
-                {synthetic({1920, 1080}, 128), {ours(plain + to_string(tile))}, 0, 3});
   if (data().empty()) return;
-  const auto contest = [](const std::string& parameters) {
+  for (const std::string parameters :
+       {"memocode-2013 tile=0 inner=20", "memocode-2013 tile=0 inner=20 message_width=bits16",
+        "memocode-2013 tile=0 inner=20 early_out=false", "memocode-2013", "memocode-2013 tile=32",
+        "memocode-2013-tuned"})
     add_threads("tiled-bp/contest/" + parameters,
-                {one_of_papers("tsukubaSet", 16), {ours("tiled-bp memocode-2013 " + parameters)}, 0, 31});
-  };
-  for (const std::string tile : {"8", "13", "16", "32", "64", "0"})
-    for (const std::string outer : {"1", "2", "4"})
-      for (const std::string inner : {"1", "2", "4"})
-        contest("tile=" + tile + " outer=" + outer + " inner=" + inner);
-  for (const char* more : {"", " message_width=bits16", " early_out=false"})
-    contest(std::string("tile=0 outer=1 inner=20") + more);
+                {{pairs_of_papers.first(1)}, {ours("tiled-bp " + parameters)}, 0, 31});
   for (const std::string tile : {"32", "0"})
     for (const int labels : {16, 32, 64, 128, 256})
       add_threads("tiled-bp/labels/tile:" + tile + "/" + to_string(labels),
-                  {one_of_papers("conesHalfSize", labels), {ours(plain + tile)}, 0, 9});
+                  {{pairs_of_papers.subspan(4, 1), labels},
+                   {ours("tiled-bp default sub_pixel=none unrefined tile=" + tile)},
+                   0,
+                   9});
 }
 
 // Through OpenCV's interface, on gray images; ours with disparities rounded up to 16, as OpenCV's.
@@ -545,7 +459,7 @@ void add_opencv() {
   for (const auto& [name, mode] : {std::pair{"MODE_SGBM", cv::StereoSGBM::MODE_SGBM},
                                    {"MODE_SGBM_3WAY", cv::StereoSGBM::MODE_SGBM_3WAY},
                                    {"MODE_HH", cv::StereoSGBM::MODE_HH}}) {
-    contenders.push_back(sample_sgbm(3, mode, 32));
+    contenders.push_back(stereo_sgbm(3, mode, 1, 32));
     contenders.back().name += std::string(",") + name;
   }
   for (const std::string& method : list_methods()) {
@@ -556,16 +470,27 @@ void add_opencv() {
                             }});
   }
   for (const Contender& contender : contenders) {
-    add("opencv/mean/" + contender.name, {all_of(middlebury, load_gray), {contender}, 2});
-    add("opencv/Motorcycle/" + contender.name,
-        {all_of(middlebury_2014.subspan(2, 1), load_gray), {contender}, 2, 9});
+    add("opencv/mean/" + contender.name, {{middlebury}, {contender}, 2});
+    add("opencv/Motorcycle/" + contender.name, {{middlebury_2014.subspan(2, 1)}, {contender}, 2, 9});
   }
+}
+
+// Any parameters, on gray and on coloured images.
+void add_given(const std::string& parameters) {
+  for (const auto& [name, pairs] : {std::pair{"2003", middlebury_2003},
+                                    {"2014", middlebury_2014},
+                                    {"MotorcycleE", middlebury_2014.subspan(3, 1)}})
+    for (const bool colour : {false, true})
+      add(std::string(colour ? "colour/" : "gray/") + name + "/" + parameters,
+          {{pairs, 0, colour}, {ours(parameters)}, 0, 5});
 }
 
 }  // namespace
 
 int main(int count, char** values) {
   benchmark::Initialize(&count, values);
+  for (int i = 1; i < count; ++i) add_given(values[i]);
+  if (count > 1) return static_cast<int>(benchmark::RunSpecifiedBenchmarks() == 0);
   if (data().empty()) std::cerr << "PARALLAX_DATA is not set: synthetic pairs only\n";
   add_block();
   add_census();

@@ -125,27 +125,11 @@ void measure_rounding() {
 
 // Compares RectifiedMatcher with Matcher, for 640×480 pixels and 64 disparities.
 void measure_match(const char* text, int rounds) {
-  const Size size{640, 480};
-  const SynthPair colour = synthesize({.size = size, .disparities = 64});
-  const cv::Mat raw_left = gray(as_mat(colour.left_view())), raw_right = gray(as_mat(colour.right_view()));
-  const Rig rig = webcams(size);
-  const Rectification to = rectify(rig);
-  const Device device{.threads = threads};
-  Plane<std::uint8_t> left(size), right(size);
-  Result result(size);
-  Rectifier(rig, to, Interpolation::bilinear, device)
-      .run(as_view(raw_left), as_view(raw_right), {left.view(), right.view()});
-  const MatcherParameters parameters = parameters_of(text, 64);
-  RectifiedMatcher from_raw(parameters, device, rig, to);
-  Matcher from_rectified(parameters, device, {size});
-  const DisparityMap map = result.map();
-  std::vector<double> raw_times, rectified_times;
-  for (int round = 0; round < rounds; ++round) {
-    raw_times.push_back(milliseconds([&] { from_raw.run(as_view(raw_left), as_view(raw_right), map); }));
-    rectified_times.push_back(milliseconds([&] { from_rectified.run({left.view(), right.view()}, map); }));
-  }
-  const double raw = median(raw_times), rectified = median(rectified_times);
-  std::printf("| %s | %.2f | %.2f | %.3f |\n", text, raw, rectified, raw / rectified);
+  const SynthPair colour = synthesize({.size = {640, 480}, .disparities = 64});
+  const cv::Mat left = gray(as_mat(colour.left_view())), right = gray(as_mat(colour.right_view()));
+  const RectifiedTimes times =
+      time_rectified(parameters_of(text, 64), {.threads = threads}, {as_view(left), as_view(right)}, rounds);
+  std::printf("| %s | %.2f | %.2f | %.3f |\n", text, times.raw, times.rectified, times.raw / times.rectified);
 }
 
 }  // namespace
