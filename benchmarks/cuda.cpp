@@ -2,8 +2,7 @@
 // Measures the cuda device and prints Markdown tables. Needs a GPU, and the pairs written by gpu_pairs:
 //
 //   benchmark_cuda PAIRS                     all tables
-//   benchmark_cuda PAIRS TABLE               one: bp, default, block, census, tiled, sgm, motion, in-flight,
-//                                            rectify, opencl
+//   benchmark_cuda PAIRS TABLE               one of print_tables()
 //   benchmark_cuda PAIRS schedulers TILE…    schedulers and threads per pixel for tiles of these sizes
 //   benchmark_cuda PAIRS first               the first match of this process
 //
@@ -11,9 +10,7 @@
 // `pinned` and `host`: images and map in pinned or ordinary host memory, timed by the host's clock.
 
 #include <cstdio>
-#include <functional>
 #include <iostream>
-#include <map>
 
 #include "parallax/parallax.h"
 
@@ -248,165 +245,81 @@ Work work_of(const MatcherParameters& parameters, Size size) {
   return {updates, 9 * updates * (byte ? 1 : wide ? 4 : 2)};
 }
 
-void print_header(const char* title) {
-  std::printf(
-      "\n%s\n\n| pair | how | size | labels | device ms | pinned ms | host ms | bad1 %% | bad2 %% | "
-      "mismatches | MB | floor ms | GB/s | Gupdates/s "
-      "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
-      title);
+// A row of a table: parameters in the form of parameters_of() on a pair.
+struct Row {
+  std::string name;  // of the pair
+  const Pair& pair;
+  int labels;  // 0 = as the preset has
+  std::string how;
+  TunedValues configuration;
+
+  MatcherParameters parameters() const { return parameters_of(how, labels); }
+};
+
+void print_begin(const Row& row) {
+  const Size size = size_of(row.pair);
+  std::printf("| %s | %s", row.name.c_str(), row.how.c_str());
+  for (const auto& [name, value] : row.configuration) std::printf(", %s %s", name.c_str(), value.c_str());
+  std::printf(" | %d×%d | %d |", size.width, size.height, row.parameters().disparities());
 }
 
-// Prints a row for the parameters in `how`; see parameters_of(). 0 labels = as the preset has.
-void measure(const std::string& what, const std::string& how, const Pair& pair, int labels,
-             const TunedValues& configuration = {}) {
+constexpr const char* match_columns =
+    "device ms | pinned ms | host ms | bad1 % | bad2 % | mismatches | MB | floor ms | GB/s | Gupdates/s";
+
+void measure(const Row& row) {
   static const double bandwidth = copy_bandwidth();
-  const MatcherParameters parameters = parameters_of(how, labels);
-  const Size size = size_of(pair);
-  std::printf("| %s | %s", what.c_str(), how.c_str());
-  for (const auto& [name, value] : configuration) std::printf(", %s %s", name.c_str(), value.c_str());
-  std::printf(" | %d×%d | %d | ", size.width, size.height, parameters.disparities());
-  try {
-    Bench bench(parameters, pair, configuration);
-    const Work work = work_of(parameters, size);
-    const double device = bench.on_device(), pinned = bench.from_pinned(), host = bench.from_host();
-    const ErrorMetrics error = bench.error();
-    std::printf("%.4f | %.4f | %.4f | %.2f | %.2f | %zu | %.1f | %.4f | %.0f | %.0f |\n", device, pinned,
-                host, 100 * error.bad1, 100 * error.bad2, error.mismatches, bench.megabytes(),
-                work.bytes / bandwidth * 1e3, work.bytes / device / 1e6, work.updates / device / 1e6);
-  } catch (const Error& error) {
-    std::printf("%s |\n", error.what());
+  print_begin(row);
+  Bench bench(row.parameters(), row.pair, row.configuration);
+  const Work work = work_of(row.parameters(), size_of(row.pair));
+  const double device = bench.on_device(), pinned = bench.from_pinned(), host = bench.from_host();
+  const ErrorMetrics error = bench.error();
+  std::printf(" %.4f | %.4f | %.4f | %.2f | %.2f | %zu | %.1f | %.4f | %.0f | %.0f |\n", device, pinned, host,
+              100 * error.bad1, 100 * error.bad2, error.mismatches, bench.megabytes(),
+              work.bytes / bandwidth * 1e3, work.bytes / device / 1e6, work.updates / device / 1e6);
+}
+
+// Pairs a second of one thread of the caller, with 1 to 8 pairs in flight: in GPU memory / from and to pinned
+// memory.
+void measure_in_flight(const Row& row) {
+  print_begin(row);
+  for (const int count : {1, 2, 4, 8}) {
+    Bench bench(row.parameters(), row.pair, row.configuration, count);
+    std::printf(" %.0f / %.0f |", bench.rate_on_device(), bench.rate_from_pinned());
   }
-  std::fflush(stdout);
+  std::printf("\n");
 }
 
-constexpr std::pair<const char*, int> pairs_of_papers[] = {
-    {"tsukubaSet", 16},       {"venus", 21},          {"barn1", 32},
-    {"conesQuarterSize", 64}, {"conesHalfSize", 128}, {"conesFullSizeCropped", 256}};
-
-void belief_propagation_table(const tool::PapersData& pairs) {
-  print_header("Hierarchical belief propagation, preset grauer-gray-2019");
-  const std::string published = "bp grauer-gray-2019 arithmetic=";
-  for (const char* arithmetic : {"fixed8", "fixed16", "float32", "float16", "bfloat16"})
-    for (const auto& [name, labels] : pairs_of_papers)
-      measure(name, published + arithmetic, pairs.load(name), labels);
-  measure("synthetic", published + "fixed8", synthetic({1920, 1080}, 128), 128);
+std::vector<Device> opencl_devices() {
+  std::vector<Device> devices;
+  for (const DeviceDescription& found : list_devices())
+    if (found.device.starts_with("opencl")) devices.push_back(Device::parse(found.device));
+  return devices;
 }
 
-// The columns from "floor" on count the work on all labels.
-void default_table(const tool::PapersData& pairs) {
-  print_header("Hierarchical belief propagation, preset default");
-  const auto rows = [](const char* what, const Pair& pair, int labels) {
-    measure(what, "bp default", pair, labels);
-    measure(what, "bp default", pair, labels, {{"both_matches_at_once", "0"}});
-    measure(what, "bp default fill=row", pair, labels);
-    measure(what, "bp default candidate_levels=0", pair, labels);
-  };
-  rows("synthetic", synthetic({640, 480}, 64), 64);
-  rows("conesHalfSize", pairs.load("conesHalfSize"), 128);
-  rows("synthetic", synthetic({1920, 1080}, 128), 128);
+double host_to_host(const Row& row, const Device& device) {
+  Matcher matcher(row.parameters(), device, {size_of(row.pair)});
+  Result result(size_of(row.pair));
+  return timed(100, [&] { return milliseconds([&] { matcher.run(row.pair.views(), result.map()); }); });
 }
 
-void block_table(const tool::PapersData& pairs) {
-  print_header("Block matching");
-  const std::string plain = "block default unrefined sub_pixel=none window=9";
-  for (const auto& [name, labels] : pairs_of_papers) measure(name, plain, pairs.load(name), labels);
-  const Pair half = pairs.load("conesHalfSize"), large = synthetic({1920, 1080}, 128);
-  for (const std::string cost : {"sad", "ssd", "zncc"})
-    for (const std::string window : {"5", "9", "15"})
-      measure("conesHalfSize", "block default unrefined sub_pixel=none cost=" + cost + " window=" + window,
-              half, 128);
-  measure("conesHalfSize", "block default", half, 128);
-  measure("synthetic", plain, large, 128);
-  measure("synthetic", "block default", large, 128);
-}
-
-constexpr const char* census_rows[] = {"census mobile-gpu-2015 pyramid_levels=1", "census mobile-gpu-2015",
-                                       "census fast", "census balanced", "census accurate"};
-
-void census_table(const tool::PapersData& pairs) {
-  print_header("Census matching");
-  const auto rows = [](const std::string& what, const Pair& pair, int labels) {
-    for (const char* row : census_rows) measure(what, row, pair, labels);
-  };
-  rows("piano", pairs.load("piano"), 60);
-  rows("synthetic", synthetic({1920, 1080}, 128), 128);
-}
-
-// Mismatches, because the contest counts wrong labels; and the preset default.
-void tiled_table(const tool::PapersData& pairs) {
-  print_header("Tiled belief propagation");
-  const Pair contest = pairs.load("contest");
-  for (const char* changes :
-       {" tile=0 inner=20", "", " tile=32", " tile=10 inner=2", " tile=7 inner=2", " tile=5 inner=2"})
-    measure("contest", std::string("tiled-bp memocode-2013") + changes, contest, 0);
-  measure("contest", "tiled-bp memocode-2013-tuned", contest, 0);
-  const Pair half = pairs.load("conesHalfSize"), large = synthetic({1920, 1080}, 128);
-  for (const std::string tile : {"16", "32", "64", "0"}) {
-    for (const int labels : {16, 32, 64, 128, 256})
-      measure("conesHalfSize", "tiled-bp default tile=" + tile, half, labels);
-    measure("synthetic", "tiled-bp default tile=" + tile, large, 128);
+void measure_opencl(const Row& row) {
+  const double cuda = host_to_host(row, {DeviceKind::cuda});
+  for (const Device& device : opencl_devices()) {
+    const double opencl = host_to_host(row, device);
+    print_begin(row);
+    std::printf(" %s | %.4f | %.4f | %.2f |\n", device.text().c_str(), opencl, cuda, opencl / cuda);
   }
 }
 
-void schedulers_table(const tool::PapersData& pairs, const std::vector<std::string>& tiles) {
-  print_header("Schedulers, places of messages, threads per pixel");
-  const Pair contest = pairs.load("contest");
-  for (const std::string& tile : tiles)
-    for (const char* scheduler : {"launch-per-diagonal", "grid-barrier", "tile-flags"})
-      for (const char* messages : {"registers", "shared-memory", "global-memory"})
-        for (const char* threads : {"1", "2", "4"})
-          measure("contest", "tiled-bp memocode-2013 tile=" + tile, contest, 0,
-                  {{"scheduler", scheduler}, {"messages", messages}, {"threads_per_pixel", threads}});
-}
-
-void semi_global_table(const tool::PapersData& pairs) {
-  print_header("Semi-global matching");
-  const auto rows = [](const char* what, const Pair& pair, int labels) {
-    for (const char* how : {"sgm libsgm paths=4", "sgm libsgm paths=8", "sgm fast", "sgm default", "sgm mgm"})
-      measure(what, how, pair, labels);
-  };
-  rows("conesQuarterSize", pairs.load("conesQuarterSize"), 64);
-  rows("synthetic", synthetic({640, 480}, 64), 64);
-  rows("conesHalfSize", pairs.load("conesHalfSize"), 128);
-  rows("synthetic", synthetic({1920, 1080}, 128), 128);
-}
-
-// The differences between rows are the times of stages.
-void motion_table() {
-  print_header("Motion");
-  const Pair pair = synthetic({640, 480}, 15);
-  for (const std::string name : {"motion default", "motion all-labels"}) {
-    measure("synthetic", name, pair, 0);
-    measure("synthetic", name, pair, 0, {{"both_matches_at_once", "0"}});
-    for (const char* changes :
-         {" left_right_check=true", "", " finest_iterations=1", " iterations=1 finest_iterations=1"})
-      measure("synthetic", name + " unrefined" + changes, pair, 0);
-  }
-}
-
-// Measures one thread of the caller.
-void in_flight_table() {
-  std::printf(
-      "\nPairs a second by pairs in flight: in GPU memory / from and to pinned memory\n\n"
-      "| | size | labels | 1 | 2 | 4 | 8 |\n|---|---|---|---|---|---|---|\n");
-  for (const auto& [size, labels] : {std::pair{Size{640, 480}, 64}, {Size{1280, 720}, 128}}) {
-    const Pair pair = synthetic(size, labels);
-    for (const auto& [how, at_once] : {std::pair{"census fast", ""},
-                                       {"census default", ""},
-                                       {"block default", ""},
-                                       {"bp default", ""},
-                                       {"bp default", "0"}}) {
-      TunedValues configuration;
-      if (*at_once) configuration["both_matches_at_once"] = at_once;
-      std::printf("| %s%s | %d×%d | %d |", how, *at_once ? ", one match after the other" : "", size.width,
-                  size.height, labels);
-      for (const int count : {1, 2, 4, 8}) {
-        Bench bench(parameters_of(how, labels), pair, configuration, count);
-        std::printf(" %.0f / %.0f |", bench.rate_on_device(), bench.rate_from_pinned());
-        std::fflush(stdout);
-      }
-      std::printf("\n");
-    }
+// Matches of raw and of rectified images, host to host.
+void measure_rectified(const Row& row) {
+  std::vector<Device> devices = opencl_devices();
+  devices.insert(devices.begin(), {DeviceKind::cuda});
+  for (const Device& device : devices) {
+    print_begin(row);
+    const RectifiedTimes times = time_rectified(row.parameters(), device, row.pair.views(), 50);
+    std::printf(" %s | %.3f | %.3f | %.3f | %.0f | %.0f |\n", device.text().c_str(), times.raw,
+                times.rectified, times.raw / times.rectified, times.raw_megabytes, times.rectified_megabytes);
   }
 }
 
@@ -498,69 +411,131 @@ void remap_table() {
   }
 }
 
-std::vector<Device> opencl_devices() {
-  std::vector<Device> devices;
-  for (const DeviceDescription& found : list_devices())
-    if (found.device.starts_with("opencl")) devices.push_back(Device::parse(found.device));
-  return devices;
-}
+using PairOf = std::pair<std::string, int>;  // its name, and its labels; 0 = as the preset has
 
-void rectified_match_row(const char* how, const Device& device, const Pair& raw, int labels) {
-  const Size size = size_of(raw);
-  std::printf("| %s | %d×%d | %d | %s | ", how, size.width, size.height, labels, device.text().c_str());
-  try {
-    const RectifiedTimes times = time_rectified(parameters_of(how, labels), device, raw.views(), 50);
-    std::printf("%.3f | %.3f | %.3f | %.0f | %.0f |\n", times.raw, times.rectified,
-                times.raw / times.rectified, times.raw_megabytes, times.rectified_megabytes);
-  } catch (const Error& error) {
-    std::printf("%s |\n", error.what());
+// Prints the tables of this name, or all.
+class Printer {
+ public:
+  Printer(const tool::PapersData& pairs, std::string which) : pairs_(pairs), which_(std::move(which)) {}
+
+  bool has_printed() const { return has_printed_; }
+
+  // Whether to print this table; if so, prints its header.
+  bool begins(const std::string& name, const std::string& columns) {
+    if (which_ != name && which_ != "all") return false;
+    has_printed_ = true;
+    std::printf("\n%s\n\n| pair | how | size | labels | %s |\n", name.c_str(), columns.c_str());
+    for (auto left = 5 + std::count(columns.begin(), columns.end(), '|'); left > 0; --left)
+      std::printf("|---");
+    std::printf("|\n");
+    return true;
   }
-  std::fflush(stdout);
-}
 
-void rectification_table() {
-  remap_table();
-  std::printf(
-      "\nMatches of raw and of rectified images, host to host\n\n| method | size | labels | device | raw ms "
-      "| rectified ms | ratio | raw MB | rectified MB |\n|---|---|--:|---|--:|--:|--:|--:|--:|\n");
-  for (const auto& [size, labels] : {std::pair{Size{640, 480}, 64}, {Size{1920, 1080}, 128}}) {
-    const Pair raw = synthetic(size, labels);
-    for (const char* how : {"census fast", "block default", "sgm default", "bp default"}) {
-      rectified_match_row(how, {DeviceKind::cuda}, raw, labels);
-      for (const Device& device : opencl_devices()) rectified_match_row(how, device, raw, labels);
+  // Each way on each pair with each configuration.
+  void rows(void (*measure)(const Row&), const std::vector<PairOf>& pairs,
+            const std::vector<std::string>& ways,
+            const std::vector<TunedValues>& configurations = {{}}) const {
+    for (const auto& [name, labels] : pairs) {
+      const Pair pair = load(name, labels);
+      for (const std::string& how : ways)
+        for (const TunedValues& configuration : configurations) {
+          try {
+            measure({name, pair, labels, how, configuration});
+          } catch (const Error& error) {
+            std::printf(" %s |\n", error.what());
+          }
+          std::fflush(stdout);
+        }
     }
   }
+
+ private:
+  Pair load(const std::string& name, int labels) const {
+    Size size;
+    const bool is_synthetic = std::sscanf(name.c_str(), "synthetic %dx%d", &size.width, &size.height) == 2;
+    return is_synthetic ? synthetic(size, labels > 0 ? labels : 15) : pairs_.load(name);
+  }
+
+  const tool::PapersData& pairs_;
+  std::string which_;
+  bool has_printed_ = false;
+};
+
+std::vector<TunedValues> schedulers() {
+  std::vector<TunedValues> all;
+  for (const char* scheduler : {"launch-per-diagonal", "grid-barrier", "tile-flags"})
+    for (const char* messages : {"registers", "shared-memory", "global-memory"})
+      for (const char* threads : {"1", "2", "4"})
+        all.push_back({{"scheduler", scheduler}, {"messages", messages}, {"threads_per_pixel", threads}});
+  return all;
 }
 
-double host_to_host(const MatcherParameters& parameters, const Device& device, const Pair& pair) {
-  Matcher matcher(parameters, device, {size_of(pair)});
-  Result result(size_of(pair));
-  return timed(100, [&] { return milliseconds([&] { matcher.run(pair.views(), result.map()); }); });
-}
+// `tiles` are the sizes of those for the table of schedulers.
+void print_tables(Printer& table, const std::vector<std::string>& tiles) {
+  const PairOf quarter{"conesQuarterSize", 64}, half{"conesHalfSize", 128}, piano{"piano", 60},
+      vga{"synthetic 640x480", 64}, hd{"synthetic 1280x720", 128}, full_hd{"synthetic 1920x1080", 128},
+      contest{"contest", 0};
+  const std::vector<PairOf> papers{{"tsukubaSet", 16},           {"venus", 21}, {"barn1", 32}, quarter, half,
+                                   {"conesFullSizeCropped", 256}};
+  const std::string published = "bp grauer-gray-2019 arithmetic=",
+                    plain = "block default unrefined sub_pixel=none window=9",
+                    of_contest = "tiled-bp memocode-2013";
+  const std::vector<std::string> census{"census mobile-gpu-2015 pyramid_levels=1", "census mobile-gpu-2015",
+                                        "census fast", "census balanced", "census accurate"};
+  const std::vector<TunedValues> at_once{{}, {{"both_matches_at_once", "0"}}};
 
-// Runs the same matches on every OpenCL device.
-void opencl_table(const tool::PapersData& pairs) {
-  std::printf(
-      "\nThrough OpenCL, host to host\n\n| pair | how | device | ms | cuda ms | ratio "
-      "|\n|---|---|---|---|---|---|\n");
-  std::vector<std::string> list(std::begin(census_rows), std::end(census_rows));
-  list.insert(list.end(), {"block default", "bp default", "bp default candidate_levels=0",
-                           "bp default candidate_levels=0 arithmetic=fixed16", "sgm libsgm paths=4",
-                           "sgm libsgm paths=8", "sgm default"});
-  const auto rows = [&](const char* what, const Pair& pair, int labels) {
-    for (const std::string& how : list) {
-      const MatcherParameters parameters = parameters_of(how, labels);
-      const double cuda = host_to_host(parameters, {DeviceKind::cuda}, pair);
-      for (const Device& device : opencl_devices()) {
-        const double opencl = host_to_host(parameters, device, pair);
-        std::printf("| %s | %s | %s | %.4f | %.4f | %.2f |\n", what, how.c_str(), device.text().c_str(),
-                    opencl, cuda, opencl / cuda);
-        std::fflush(stdout);
-      }
-    }
-  };
-  rows("piano", pairs.load("piano"), 60);
-  rows("synthetic 1920×1080", synthetic({1920, 1080}, 128), 128);
+  if (table.begins("bp", match_columns)) {
+    for (const char* arithmetic : {"fixed8", "fixed16", "float32", "float16", "bfloat16"})
+      table.rows(measure, papers, {published + arithmetic});
+    table.rows(measure, {full_hd}, {published + "fixed8"});
+  }
+  // The columns from "floor" on count the work on all labels.
+  if (table.begins("default", match_columns))
+    table.rows(measure, {vga, half, full_hd},
+               {"bp default", "bp default fill=row", "bp default candidate_levels=0"}, at_once);
+  if (table.begins("block", match_columns)) {
+    table.rows(measure, papers, {plain});
+    table.rows(measure, {half},
+               {plain + " window=15", plain + " cost=ssd", plain + " cost=zncc", "block default"});
+    table.rows(measure, {full_hd}, {plain, "block default"});
+  }
+  if (table.begins("census", match_columns)) table.rows(measure, {piano, full_hd}, census);
+  if (table.begins("tiled", match_columns)) {
+    // Mismatches, because the contest counts wrong labels.
+    for (const char* changes :
+         {"", " tile=0 inner=20", " tile=32", " tile=10 inner=2", " tile=5 inner=2", "-tuned"})
+      table.rows(measure, {contest}, {of_contest + changes});
+    for (const int labels : {16, 32, 64, 128, 256})
+      table.rows(measure, {{half.first, labels}},
+                 {"tiled-bp default tile=16", "tiled-bp default tile=32", "tiled-bp default tile=0"});
+  }
+  if (table.begins("schedulers", match_columns))
+    for (const std::string& tile : tiles)
+      table.rows(measure, {contest}, {of_contest + " tile=" + tile}, schedulers());
+  if (table.begins("sgm", match_columns))
+    table.rows(measure, {quarter, vga, half, full_hd},
+               {"sgm libsgm paths=4", "sgm libsgm paths=8", "sgm fast", "sgm default", "sgm mgm"});
+  // The differences between rows are the times of stages.
+  if (table.begins("motion", match_columns))
+    for (const std::string name : {"motion default", "motion all-labels"})
+      table.rows(measure, {{vga.first, 0}},
+                 {name, name + " unrefined left_right_check=true", name + " unrefined",
+                  name + " unrefined finest_iterations=1"},
+                 at_once);
+  if (table.begins("in-flight", "1 | 2 | 4 | 8")) {
+    table.rows(measure_in_flight, {vga, hd}, {"census fast", "block default"});
+    table.rows(measure_in_flight, {vga, hd}, {"bp default"}, at_once);
+  }
+  if (table.begins("rectify", "device | raw ms | rectified ms | ratio | raw MB | rectified MB"))
+    table.rows(measure_rectified, {vga, full_hd},
+               {"census fast", "block default", "sgm default", "bp default"});
+  if (table.begins("opencl", "device | ms | cuda ms | ratio")) {
+    table.rows(measure_opencl, {piano, full_hd}, census);
+    table.rows(measure_opencl, {piano, full_hd},
+               {"block default", "bp default", "bp default candidate_levels=0",
+                "bp default candidate_levels=0 arithmetic=fixed16", "sgm libsgm paths=4",
+                "sgm libsgm paths=8", "sgm default"});
+  }
 }
 
 void first_run(const tool::PapersData& pairs) {
@@ -581,41 +556,23 @@ void first_run(const tool::PapersData& pairs) {
 
 int main(int count, char** arguments) {
   const std::vector<std::string> words(arguments + 1, arguments + count);
-  const std::string which = words.size() > 1 ? words[1] : "all";
-  const tool::PapersData pairs(words.empty() ? "" : words[0]);
-  using Table = std::pair<const char*, std::function<void()>>;
-  const Table tables[] = {{"bp", [&] { belief_propagation_table(pairs); }},
-                          {"default", [&] { default_table(pairs); }},
-                          {"block", [&] { block_table(pairs); }},
-                          {"census", [&] { census_table(pairs); }},
-                          {"tiled", [&] { tiled_table(pairs); }},
-                          {"sgm", [&] { semi_global_table(pairs); }},
-                          {"motion", motion_table},
-                          {"in-flight", in_flight_table},
-                          {"rectify", rectification_table},
-                          {"schedulers",
-                           [&] {
-                             schedulers_table(pairs, words.size() > 2
-                                                         ? std::vector(words.begin() + 2, words.end())
-                                                         : std::vector<std::string>{"13", "32"});
-                           }},
-                          {"opencl", [&] { opencl_table(pairs); }}};
-  bool is_known = which == "first" || which == "all";
-  for (const Table& table : tables) is_known |= which == table.first;
-  if (words.empty() || !is_known) {
-    std::cerr << "usage: benchmark_cuda PAIRS [first";
-    for (const Table& table : tables) std::cerr << "|" << table.first;
-    std::cerr << "] [TILE...]\n";
+  if (words.empty()) {
+    std::cerr << "usage: benchmark_cuda PAIRS [TABLE|first] [TILE...]\n";
     return 2;
   }
   try {
+    const tool::PapersData pairs(words[0]);
+    const std::string which = words.size() > 1 ? words[1] : "all";
     if (which == "first") {
       first_run(pairs);
       return 0;
     }
     std::printf("large copy: %.2f TB/s\n", copy_bandwidth() / 1e12);
-    for (const auto& [name, print] : tables)
-      if (which == name || which == "all") print();
+    if (which == "rectify" || which == "all") remap_table();
+    Printer table(pairs, which);
+    print_tables(table, words.size() > 2 ? std::vector(words.begin() + 2, words.end())
+                                         : std::vector<std::string>{"13", "32"});
+    if (!table.has_printed()) throw Error(ErrorCategory::argument, "there is no table " + which);
   } catch (const std::exception& error) {
     std::cerr << "benchmark_cuda: " << error.what() << "\n";
     return 1;
