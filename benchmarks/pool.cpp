@@ -152,8 +152,6 @@ class Bench {
   std::size_t next_ = 0;
 };
 
-constexpr int numbers_of_matchers[] = {1, 2, 4, 8, 16};
-
 // The numbers 2, 4, … and all.
 std::vector<std::size_t> numbers_of_devices(std::size_t all) {
   std::vector<std::size_t> numbers;
@@ -162,46 +160,31 @@ std::vector<std::size_t> numbers_of_devices(std::size_t all) {
   return numbers;
 }
 
-void print(double rate) {
-  std::printf(" %.*f |", rate < 100 ? 1 : 0, rate);
-  std::fflush(stdout);
-}
-
-void print_header(const std::vector<Device>& devices) {
-  std::string names = "| size | method | alone |", line = "|---|---|---|";
-  const auto add = [&](const std::string& name) {
-    names += " " + name + " |";
-    line += "---|";
+void print_rows(const Case& of, const std::pair<const char*, const char*>& method,
+                const std::vector<Device>& devices, Buffers& buffers) {
+  const auto print = [&](const std::string& how, double pairs_per_second) {
+    std::printf("| %d×%d, %d | %s %s | %s | %.0f |\n", of.size.width, of.size.height, of.disparities,
+                method.first, method.second, how.c_str(), pairs_per_second);
+    std::fflush(stdout);
   };
-  for (const int matchers : numbers_of_matchers) add(std::to_string(matchers));
-  add("own choice");
-  for (const std::size_t count : numbers_of_devices(devices.size())) add(std::to_string(count) + " devices");
-  std::printf("pairs a second; alone, 1 to 16 and own choice of matchers on %s\n\n%s\n%s\n",
-              devices.front().text().c_str(), names.c_str(), line.c_str());
-}
-
-void print_row(const Case& of, const std::pair<const char*, const char*>& method,
-               const std::vector<Device>& devices, Buffers& buffers) {
-  std::printf("| %dx%dx%d | %s %s |", of.size.width, of.size.height, of.disparities, method.first,
-              method.second);
   Bench bench(of, preset(method.first, method.second), buffers);
   const Device& first = devices.front();
-  print(bench.alone(first));
-  for (const int matchers : numbers_of_matchers) print(bench.pool({first}, matchers));
-  std::printf(" %d:", bench.automatic(first));
-  print(bench.pool({first}, 0));
+  print("Matcher::run() in a loop", bench.alone(first));
+  for (const int matchers : {1, 2, 4, 8, 16})
+    print("pool, matchers: " + std::to_string(matchers), bench.pool({first}, matchers));
+  print("pool, its own choice: " + std::to_string(bench.automatic(first)), bench.pool({first}, 0));
   for (const std::size_t count : numbers_of_devices(devices.size()))
-    print(bench.pool({devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(count)}, 0));
-  std::printf("\n");
+    print("pool, devices: " + std::to_string(count),
+          bench.pool({devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(count)}, 0));
 }
 
 void run(const std::vector<Device>& devices) {
   for (const DeviceDescription& device : list_devices())
     std::printf("%s: %s\n", device.device.c_str(), device.description.c_str());
-  print_header(devices);
+  std::printf("\n| size, disparities | method | how | pairs/s |\n|---|---|---|--:|\n");
   for (const Case& of : cases) {
     Buffers buffers(of);
-    for (const auto& method : methods) print_row(of, method, devices, buffers);
+    for (const auto& method : methods) print_rows(of, method, devices, buffers);
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the effect of row_tolerance: the right images of the shared pairs are turned, sheared and scaled
 // so that rows are off by up to 2 pixels, and the pairs are matched with and without it. Prints the tables of
-// docs/reference/row_tolerance.md:
+// docs/measurements/row_tolerance.md:
 //
 //   row_tolerance DATA METHOD [FIELD=VALUE]...   DATA: the folder with middlebury2003/ and middlebury2014/;
 //                                                FIELD is a parameter of the method, or save: a folder for the
