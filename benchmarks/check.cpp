@@ -6,7 +6,6 @@
 #include "parallax/check.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -14,36 +13,19 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/common.h"
+#include "benchmarks/pairs.h"
 #include "check/faulty_pair.h"
-#include "tools/files/pictures.h"
 
 namespace parallax {
 namespace {
 
 namespace fs = std::filesystem;
+using benchmarks::quantile;
+using benchmarks::Random;
 
 constexpr Size size{640, 480};
 constexpr double half = 0.5 * size.width;
-
-class Random {
- public:
-  explicit Random(int seed) : state_(static_cast<std::uint64_t>(seed) * 2654435761u + 88172645463325252u) {}
-  double within(double most) {
-    state_ ^= state_ << 13;
-    state_ ^= state_ >> 7;
-    state_ ^= state_ << 17;
-    return most * (2 * static_cast<double>(state_ >> 11) * 0x1p-53 - 1);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-double at(std::vector<double>& values, double share) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
-}
 
 // A fault, and the error of its estimate, in pixels at the edge of the picture unless its name has another
 // unit.
@@ -99,9 +81,9 @@ const Fault faults[] = {
      [](Random& r, Faults& f) { f.gain = 0.8 + r.within(0.15), f.offset = 8 + r.within(8); },
      [](const PairReport& r, const Faults& f, double) { return (r.exposure.offset - f.offset) / 2.55; }}};
 
-void print_row(const char* name, std::vector<double>& errors) {
-  std::printf("| %s | %zu | %.3f | %.3f | %.3f |\n", name, errors.size(), at(errors, 0.5), at(errors, 0.95),
-              at(errors, 1));
+void print_row(const char* name, const std::vector<double>& errors) {
+  std::printf("| %s | %zu | %.3f | %.3f | %.3f |\n", name, errors.size(), quantile(errors, 0.5),
+              quantile(errors, 0.95), quantile(errors, 1));
   std::fflush(stdout);
 }
 
@@ -155,74 +137,46 @@ void measure_random_rigs(int cases) {
       }
     for (const CheckedPoint& point : report.points)
       uncertainties.push_back(static_cast<double>(point.uncertainty));
-    const double limit = std::max(0.05, at(uncertainties, 0.5));  // like check_pair()
+    const double limit = std::max(0.05, quantile(uncertainties, 0.5));  // like check_pair()
     for (const CheckedPoint& point : report.points) {
       const double x = static_cast<double>(point.left_x), y = static_cast<double>(point.left_y);
       if (static_cast<double>(point.uncertainty) <= limit)
         truth.push_back(std::abs(pair.true_position(x, y)[1] - y));
     }
-    model.push_back(at(errors, 0.95));
-    median.push_back(std::abs(report.rows_off - at(truth, 0.5)));
-    high.push_back(std::abs(report.rows_off_95 - at(truth, 0.95)));
+    model.push_back(quantile(errors, 0.95));
+    median.push_back(std::abs(report.rows_off - quantile(truth, 0.5)));
+    high.push_back(std::abs(report.rows_off_95 - quantile(truth, 0.95)));
   }
   print_row("all: rows off by the model, 95 % of the picture", model);
   print_row("all: rows off, median", median);
   print_row("all: rows off, 95 %", high);
 }
 
-double milliseconds(const StereoPair& pair, int threads) {
-  double least = 1e9;
-  for (int i = 0; i < 30; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    check_pair(pair, {.threads = threads});
-    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-    least = std::min(least, taken.count());
-  }
-  return least;
-}
-
 void measure_time() {
   const FaultyPair pair({1280, 720}, 1, {});
-  for (const int threads : {1, 2})
-    std::printf("1280×720, threads %d: %.1f ms\n", threads, milliseconds(pair.pair(), threads));
+  for (const int threads : {1, 2}) {
+    std::vector<double> times;
+    for (int i = 0; i < 30; ++i)
+      times.push_back(benchmarks::milliseconds([&] { check_pair(pair.pair(), {.threads = threads}); }));
+    std::printf("1280×720, threads %d: %.1f ms\n", threads, quantile(times, 0));
+  }
 }
 
-// Gray levels of the truth per pixel; 0 = a file of disparities.
-double scale_of(const fs::path& folder) {
-  const std::string name = folder.filename().string();
-  if (fs::exists(folder / "disp0GT.pfm")) return 0;
-  if (name.starts_with("tsukuba")) return 16;
-  if (name == "venus" || name == "barn1") return 8;
-  return name == "conesHalfSize" ? 2 : name == "conesFullSizeCropped" ? 1 : 4;
-}
-
-void measure_pair(const fs::path& folder) {
-  const tool::PicturePair pictures = tool::read_pair(folder / "left.png", folder / "right.png");
-  fs::path file = folder / "disp0GT.pfm";
-  for (const char* name : {"groundtruth.png", "truth.png"})
-    if (fs::exists(folder / name)) file = folder / name;
-  const Plane<float> truth = tool::read_disparity(file, scale_of(folder));
+void measure_pair(const fs::path& data, const benchmarks::DataPair& pair) {
+  const benchmarks::LoadedPair loaded = load(data, pair);
+  const Plane<float>& truth = loaded.truth;
   std::vector<double> values;
   for (int y = 0; y < truth.height(); ++y)
     for (int x = 0; x < truth.width(); ++x)
       if (std::isfinite(truth.at(x, y))) values.push_back(static_cast<double>(truth.at(x, y)));
-  const PairReport report = check_pair({pictures.left.view(), pictures.right.view()});
+  const PairReport report = check_pair(loaded.views());
   const DisparityRange& range = report.range;
   const int last = range.min_disparity + range.disparities - 1;
   int outside = 0;
   for (const double value : values) outside += value < range.min_disparity || value > last;
-  std::printf("| %s | %s | %.2f | %.2f | %.1f–%.1f | %.1f–%.1f | %d–%d | %d |\n",
-              (folder.parent_path().filename() / folder.filename()).c_str(), name(report.verdict),
-              report.rows_off, report.rows_off_95, at(values, 0), at(values, 1), range.lowest, range.highest,
-              range.min_disparity, last, outside);
-}
-
-void measure_pairs(const fs::path& data) {
-  std::vector<fs::path> folders;
-  for (const auto& entry : fs::recursive_directory_iterator(data))
-    if (entry.path().filename() == "left.png") folders.push_back(entry.path().parent_path());
-  std::sort(folders.begin(), folders.end());
-  for (const fs::path& folder : folders) measure_pair(folder);
+  std::printf("| %s | %s | %.2f | %.2f | %.1f–%.1f | %.1f–%.1f | %d–%d | %d |\n", pair.path,
+              name(report.verdict), report.rows_off, report.rows_off_95, quantile(values, 0),
+              quantile(values, 1), range.lowest, range.highest, range.min_disparity, last, outside);
 }
 
 }  // namespace
@@ -231,7 +185,8 @@ void measure_pairs(const fs::path& data) {
 int main(int count, char** values) {
   const int cases = count > 1 ? std::atoi(values[1]) : 200;
   parallax::measure_time();
-  if (count > 2) parallax::measure_pairs(values[2]);
+  if (count > 2)
+    for (const auto& pair : parallax::benchmarks::data_pairs) parallax::measure_pair(values[2], pair);
   parallax::measure_single_faults(cases);
   parallax::measure_exchanged(cases);
   parallax::measure_random_rigs(cases);

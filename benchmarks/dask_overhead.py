@@ -10,6 +10,7 @@ some runs, which take turns.
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import resource
 import tempfile
@@ -64,7 +65,14 @@ def timed(run: Callable[[], Any]) -> Figures:
     return time.perf_counter() - begin, cpu_seconds() - before, peak_mebibytes()
 
 
-def print_table(title: str, ways: Dict[str, Callable[[], Figures]], work: float, unit: str, runs: int) -> None:
+def print_table(
+    title: str, alone: Callable[[], None], on_dask: Callable[[], None], work: float, unit: str, runs: int
+) -> None:
+    ways: Dict[str, Callable[[], Figures]] = {
+        "one process": lambda: of_one_process(alone),
+        "2 workers of 1 thread": lambda: of_cluster(2, 1, on_dask),
+        "1 worker of 2 threads": lambda: of_cluster(1, 2, on_dask),
+    }
     figures: Dict[str, List[Figures]] = {name: [] for name in ways}
     for _ in range(runs):
         for name, way in ways.items():
@@ -96,12 +104,8 @@ def print_pairs(folder: Path, count: int, runs: int) -> None:
         for name, image in zip(pair, (left, right)):
             np.save(name, np.roll(image, i, axis=0))
     for method in ("census", "bp"):
-        ways: Dict[str, Callable[[], Figures]] = {
-            "one process": lambda: of_one_process(lambda: match_alone(files, method, folder)),
-            "2 workers of 1 thread": lambda: of_cluster(2, 1, lambda: match_on_dask(files, method, folder)),
-            "1 worker of 2 threads": lambda: of_cluster(1, 2, lambda: match_on_dask(files, method, folder)),
-        }
-        print_table(f"{count} pairs of 640×480, 64 labels, {method}", ways, count, "pairs", runs)
+        alone, on_dask = (functools.partial(match, files, method, folder) for match in (match_alone, match_on_dask))
+        print_table(f"{count} pairs of 640×480, 64 labels, {method}", alone, on_dask, count, "pairs", runs)
 
 
 # Tiles.
@@ -132,26 +136,19 @@ def print_tiles(folder: Path, width: int, height: int, runs: int) -> None:
         zarr.save_array(str(folder / name), image, chunks=(1024, 1024, 3))
     limit = 512 << 20
     for method in ("census", "bp"):
-        ways: Dict[str, Callable[[], Figures]] = {
-            "one process, in tiles": lambda: of_one_process(lambda: tile_alone(folder, method, limit)),
-            "2 workers of 1 thread": lambda: of_cluster(2, 1, lambda: tile_on_dask(folder, method, limit)),
-            "1 worker of 2 threads": lambda: of_cluster(1, 2, lambda: tile_on_dask(folder, method, limit)),
-        }
+        alone, on_dask = (functools.partial(match, folder, method, limit) for match in (tile_alone, tile_on_dask))
         title = f"{width}×{height}, 128 labels, {method}, 512 MiB a tile"
-        print_table(title, ways, width * height / 1e6, "Mpixels", runs)
+        print_table(title, alone, on_dask, width * height / 1e6, "Mpixels", runs)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--pairs", type=int, default=200)
-    parser.add_argument("--size", default="8000x6000", help="of the pair that is matched in tiles")
     arguments = parser.parse_args()
-    width, height = map(int, arguments.size.split("x"))
     os.environ["PARALLAX_TUNING"] = "off"
     with tempfile.TemporaryDirectory() as folder:
-        print_pairs(Path(folder), arguments.pairs, arguments.runs)
-        print_tiles(Path(folder), width, height, arguments.runs)
+        print_pairs(Path(folder), 200, arguments.runs)
+        print_tiles(Path(folder), 8000, 6000, arguments.runs)
 
 
 if __name__ == "__main__":

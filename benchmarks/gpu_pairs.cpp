@@ -17,31 +17,18 @@ namespace {
 using namespace parallax;
 namespace fs = std::filesystem;
 
-Plane<float> floats(const Plane<std::uint8_t>& gray) {
-  Plane<float> plane(gray.size());
-  for (int y = 0; y < gray.height(); ++y) std::copy_n(gray.row(y), gray.width(), plane.row(y));
-  return plane;
-}
-
-// Takes the last columns and first rows. For Middlebury's Piano, they are a real pair of a size used in
-// publications.
-Plane<float> corner(const Plane<float>& plane) {
-  const Size size{640, 480};
-  Plane<float> cropped(size);
-  for (int y = 0; y < size.height; ++y)
-    std::copy_n(plane.row(y) + plane.width() - size.width, size.width, cropped.row(y));
-  return cropped;
-}
-
-struct Pair {
-  Plane<float> left, right, truth;
-};
-
-void write(const fs::path& folder, const Pair& pair) {
+// Writes the last columns and first rows of the images.
+void write(const fs::path& folder, const tool::PapersImages& images, Size size) {
   fs::create_directories(folder);
-  for (const auto& [name, plane] :
-       {std::pair{"left.pfm", &pair.left}, {"right.pfm", &pair.right}, {"truth.pfm", &pair.truth}})
-    write_file((folder / name).string(), encode_pfm(plane->view()));
+  const auto write_plane = [&](const char* name, const auto& plane) {
+    Plane<float> floats(size);
+    for (int y = 0; y < size.height; ++y)
+      std::copy_n(plane.row(y) + plane.width() - size.width, size.width, floats.row(y));
+    write_file((folder / name).string(), encode_pfm(floats.view()));
+  };
+  write_plane("left.pfm", images.left);
+  write_plane("right.pfm", images.right);
+  write_plane("truth.pfm", images.truth);
 }
 
 void convert(const fs::path& data, const fs::path& to) {
@@ -50,13 +37,15 @@ void convert(const fs::path& data, const fs::path& to) {
   for (const tool::PapersPair& pair : tool::papers_pairs) names.push_back(pair.name);
   if (papers.why_absent(tool::red_barrel).empty()) names.push_back(tool::red_barrel);
   for (const std::string& name : names) {
-    tool::PapersImages images = papers.load(name);
-    write(to / name, {floats(images.left), floats(images.right), std::move(images.truth)});
+    const tool::PapersImages images = papers.load(name);
+    write(to / name, images, images.left.size());
   }
+  // A real pair of a size used in publications.
   const fs::path piano = data / "middlebury2014" / "Piano";
-  write(to / "piano", {corner(floats(tool::read_gray(piano / "left.png"))),
-                       corner(floats(tool::read_gray(piano / "right.png"))),
-                       corner(read_pfm((piano / "disp0GT.pfm").string()))});
+  write(to / "piano",
+        {tool::read_gray(piano / "left.png"), tool::read_gray(piano / "right.png"),
+         read_pfm((piano / "disp0GT.pfm").string())},
+        {640, 480});
 }
 
 }  // namespace

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures MatcherPool: synthetic pairs per second, from and to ordinary host memory.
 //
-//   benchmark_pool DEVICES [THREADS] [WIDTHxHEIGHTxDISPARITIES…]
+//   benchmark_pool DEVICES
 //
 // DEVICES is the argument of parse_devices(), such as cuda:all. For each size and method the first device
 // matches alone, by Matcher::run() in a loop; then a pool has 1, 2, 4, 8, 16 and its own choice of matchers
-// on that device, and its own choice on 2, 4, … and all devices. A cell has pairs per second and, in
-// parentheses, the number of busy processor cores. THREADS, a number, is Device::threads of every device. All
-// maps are compared with those of the first device alone.
+// on that device, and its own choice on 2, 4, … and all devices. All maps are compared with those of the
+// first device alone.
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -20,8 +19,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <sys/resource.h>
 
 #include "parallax/parallax.h"
 
@@ -34,23 +31,10 @@ struct Case {
   Size size;
   int disparities;
 };
-constexpr Case usual_cases[] = {{{640, 480}, 64}, {{1280, 720}, 128}, {{1920, 1080}, 128}};
+constexpr Case cases[] = {{{640, 480}, 64}, {{1280, 720}, 128}, {{1920, 1080}, 128}};
 
 constexpr std::pair<const char*, const char*> methods[] = {
     {"bp", "default"}, {"census", "fast"}, {"sgm", "default"}};
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double processor_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 Plane<std::uint8_t> gray(const Plane<std::uint8_t>& colour) {
   Plane<std::uint8_t> plane({colour.width() / 3, colour.height()});
@@ -68,60 +52,45 @@ bool same(const Plane<T>& a, const Plane<T>& b) {
 
 // A pair and its map that own their memory.
 struct Buffer {
-  explicit Buffer(Size size) : left(size), right(size), result(size) {}
-  StereoPair pair() const { return {left.view(), right.view()}; }
-
   Plane<std::uint8_t> left, right;
   Result result;
+
+  StereoPair pair() const { return {left.view(), right.view()}; }
 };
 
 // As many copies of a pair as are in work at once, so that images come from memory instead of the caches.
 class Buffers {
  public:
-  explicit Buffers(const Case& of) : size_(of.size) {
-    const SynthPair pair = synthesize({.size = of.size, .disparities = of.disparities});
-    left_ = gray(pair.left);
-    right_ = gray(pair.right);
-  }
+  explicit Buffers(const Case& of) : pair_(synthesize({.size = of.size, .disparities = of.disparities})) {}
+
   Buffer& at(std::size_t i) {
-    while (buffers_.size() <= i) {
-      Buffer& made = *buffers_.emplace_back(std::make_unique<Buffer>(size_));
-      for (int y = 0; y < size_.height; ++y) {
-        std::copy_n(left_.row(y), size_.width, made.left.row(y));
-        std::copy_n(right_.row(y), size_.width, made.right.row(y));
-      }
-    }
-    return *buffers_[i];
+    while (buffers_.size() <= i)
+      buffers_.push_back({gray(pair_.left), gray(pair_.right), Result(pair_.size())});
+    return buffers_[i];
   }
 
  private:
-  Size size_;
-  Plane<std::uint8_t> left_, right_;
-  std::vector<std::unique_ptr<Buffer>> buffers_;
+  SynthPair pair_;
+  std::deque<Buffer> buffers_;
 };
 
-struct Rate {
-  double pairs = 0, cores = 0;
-};
-
-// Calls `next`, which returns when one more pair is matched, until the rate no longer changes.
-Rate steady_rate(const std::function<void()>& next) {
+// Calls `next`, which returns when one more pair is matched, until the pairs per second no longer change.
+double steady_rate(const std::function<void()>& next) {
   constexpr double seconds = 0.3, alike = 0.03;
   constexpr int least_pairs = 20, most_windows = 8;
-  Rate before;
+  double before = 0;
   for (int window = 0;; ++window) {
-    const auto start = Clock::now();
-    const double processor = processor_seconds();
     int pairs = 0;
-    while (pairs < least_pairs || seconds_since(start) < seconds) {
+    const auto start = Clock::now();
+    std::chrono::duration<double> elapsed{};
+    for (; pairs < least_pairs || elapsed.count() < seconds; ++pairs) {
       next();
-      ++pairs;
+      elapsed = Clock::now() - start;
     }
-    const double elapsed = seconds_since(start);
-    const Rate now{pairs / elapsed, (processor_seconds() - processor) / elapsed};
+    const double now = pairs / elapsed.count();
     // The first window includes making plans.
-    const bool is_steady = window > 1 && std::abs(now.pairs / before.pairs - 1) < alike;
-    if (is_steady || window == most_windows) return now.pairs > before.pairs ? now : before;
+    const bool is_steady = window > 1 && std::abs(now / before - 1) < alike;
+    if (is_steady || window == most_windows) return std::max(now, before);
     before = now;
   }
 }
@@ -133,7 +102,7 @@ class Bench {
     parameters_.disparities() = of.disparities;
   }
 
-  Rate alone(const Device& device) {
+  double alone(const Device& device) {
     Matcher matcher(parameters_, device, format_);
     constexpr std::size_t count = 8;
     std::size_t i = 0;
@@ -144,7 +113,7 @@ class Bench {
     });
   }
 
-  Rate pool(const std::vector<Device>& devices, int matchers) {
+  double pool(const std::vector<Device>& devices, int matchers) {
     MatcherPool pool(parameters_, devices, {.matchers_per_gpu = matchers});
     const auto count = static_cast<std::size_t>(3 * pool.matchers(format_) + 2);
     std::deque<std::uint64_t> numbers;
@@ -158,7 +127,7 @@ class Bench {
     };
     next_ = 0;
     while (numbers.size() < count) submit();
-    const Rate rate = steady_rate([&] {
+    const double rate = steady_rate([&] {
       wait();
       submit();
     });
@@ -183,8 +152,6 @@ class Bench {
   std::size_t next_ = 0;
 };
 
-constexpr int numbers_of_matchers[] = {1, 2, 4, 8, 16};
-
 // The numbers 2, 4, … and all.
 std::vector<std::size_t> numbers_of_devices(std::size_t all) {
   std::vector<std::size_t> numbers;
@@ -193,70 +160,44 @@ std::vector<std::size_t> numbers_of_devices(std::size_t all) {
   return numbers;
 }
 
-void print(const Rate& rate) {
-  std::printf(" %.*f (%.1f) |", rate.pairs < 100 ? 1 : 0, rate.pairs, rate.cores);
-  std::fflush(stdout);
-}
-
-void print_header(const std::vector<Device>& devices) {
-  std::string names = "| size | method | alone |", line = "|---|---|---|";
-  const auto add = [&](const std::string& name) {
-    names += " " + name + " |";
-    line += "---|";
+void print_rows(const Case& of, const std::pair<const char*, const char*>& method,
+                const std::vector<Device>& devices, Buffers& buffers) {
+  const auto print = [&](const std::string& how, double pairs_per_second) {
+    std::printf("| %d×%d, %d | %s %s | %s | %.0f |\n", of.size.width, of.size.height, of.disparities,
+                method.first, method.second, how.c_str(), pairs_per_second);
+    std::fflush(stdout);
   };
-  for (const int matchers : numbers_of_matchers) add(std::to_string(matchers));
-  add("own choice");
-  for (const std::size_t count : numbers_of_devices(devices.size())) add(std::to_string(count) + " devices");
-  std::printf("pairs a second (cores busy); alone, 1 to 16 and own choice of matchers on %s\n\n%s\n%s\n",
-              devices.front().text().c_str(), names.c_str(), line.c_str());
-}
-
-void print_row(const Case& of, const std::pair<const char*, const char*>& method,
-               const std::vector<Device>& devices, Buffers& buffers) {
-  std::printf("| %dx%dx%d | %s %s |", of.size.width, of.size.height, of.disparities, method.first,
-              method.second);
   Bench bench(of, preset(method.first, method.second), buffers);
   const Device& first = devices.front();
-  print(bench.alone(first));
-  for (const int matchers : numbers_of_matchers) print(bench.pool({first}, matchers));
-  std::printf(" %d:", bench.automatic(first));
-  print(bench.pool({first}, 0));
+  print("Matcher::run() in a loop", bench.alone(first));
+  for (const int matchers : {1, 2, 4, 8, 16})
+    print("pool, matchers: " + std::to_string(matchers), bench.pool({first}, matchers));
+  print("pool, its own choice: " + std::to_string(bench.automatic(first)), bench.pool({first}, 0));
   for (const std::size_t count : numbers_of_devices(devices.size()))
-    print(bench.pool({devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(count)}, 0));
-  std::printf("\n");
+    print("pool, devices: " + std::to_string(count),
+          bench.pool({devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(count)}, 0));
 }
 
-int run(const std::vector<std::string>& arguments) {
-  std::vector<Device> devices = parse_devices(arguments.front());
-  std::vector<Case> cases;
-  for (std::size_t i = 1; i < arguments.size(); ++i) {
-    Case given{};
-    if (std::sscanf(arguments[i].c_str(), "%dx%dx%d", &given.size.width, &given.size.height,
-                    &given.disparities) == 3)
-      cases.push_back(given);
-    else
-      for (Device& device : devices) device.threads = std::stoi(arguments[i]);
-  }
-  if (cases.empty()) cases.assign(std::begin(usual_cases), std::end(usual_cases));
+void run(const std::vector<Device>& devices) {
   for (const DeviceDescription& device : list_devices())
     std::printf("%s: %s\n", device.device.c_str(), device.description.c_str());
-  print_header(devices);
+  std::printf("\n| size, disparities | method | how | pairs/s |\n|---|---|---|--:|\n");
   for (const Case& of : cases) {
     Buffers buffers(of);
-    for (const auto& method : methods) print_row(of, method, devices, buffers);
+    for (const auto& method : methods) print_rows(of, method, devices, buffers);
   }
-  return 0;
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count < 2) {
-    std::fprintf(stderr, "usage: benchmark_pool DEVICES [THREADS] [WIDTHxHEIGHTxDISPARITIES...]\n");
+  if (count != 2) {
+    std::fprintf(stderr, "usage: benchmark_pool DEVICES\n");
     return 2;
   }
   try {
-    return run({arguments + 1, arguments + count});
+    run(parse_devices(arguments[1]));
+    return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "benchmark_pool: %s\n", error.what());
     return 1;

@@ -8,8 +8,8 @@ Where there is a GPU, also with arrays of torch and cupy that are on it.
 
 from __future__ import annotations
 
+import concurrent.futures
 import statistics
-import threading
 import time
 from typing import Any, Callable, List
 
@@ -62,12 +62,9 @@ def pairs_per_second(threads: int, pairs: int) -> float:
         for _ in range(pairs // threads):
             matcher(left, right)
 
-    workers = [threading.Thread(target=work, args=(matcher,)) for matcher in matchers]
     begin = time.perf_counter()
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, matchers))
     return pairs / (time.perf_counter() - begin)
 
 

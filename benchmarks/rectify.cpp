@@ -6,7 +6,6 @@
 //
 // Times are medians of interleaved rounds, 51 by default, on two threads.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -17,12 +16,14 @@
 
 #include "parallax/parallax.h"
 
-#include "benchmarks/gray_pair.h"
-#include "benchmarks/webcams.h"
+#include "benchmarks/common.h"
+#include "benchmarks/mats.h"
 #include "remap/map.h"
 
 namespace parallax {
 namespace {
+
+using namespace benchmarks;
 
 constexpr int threads = 2;
 
@@ -50,35 +51,15 @@ cv::Mat noise(Size size, int type) {
   return image;
 }
 
-ImageView view(const cv::Mat& image) {
-  return {image.data,
-          {{image.cols, image.rows}, image.depth() == CV_8U ? BitDepth::bits8 : BitDepth::bits16},
-          image.channels(),
-          static_cast<std::ptrdiff_t>(image.step)};
-}
-
 ImageOutput output(cv::Mat& image) {
-  const ImageView as_input = view(image);
+  const ImageView as_input = as_view(image);
   return {image.data, as_input.format, as_input.channels, as_input.stride_bytes};
 }
 
-double median(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
-
-template <class Work>
-double milliseconds(const Work& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
 void measure(Size size, int type, Interpolation interpolation, const char* format, int rounds) {
-  const Rig rig = benchmarks::webcams(size);
+  const Rig rig = webcams(size);
   const Rectification to = rectify(rig, {.interpolation = interpolation});
-  Device device;
-  device.threads = threads;
+  const Device device{.threads = threads};
   Rectifier rectifier(rig, to, interpolation, device,
                       CV_MAT_DEPTH(type) == CV_8U ? BitDepth::bits8 : BitDepth::bits16);
   const OpenCvMaps left = maps(rig.left, to.rotation_left, to.centre_left_x, to),
@@ -90,7 +71,7 @@ void measure(Size size, int type, Interpolation interpolation, const char* forma
   std::vector<double> our_times, their_times;
   for (int round = 0; round < rounds; ++round) {
     our_times.push_back(milliseconds([&] {
-      rectifier.run(view(left_image), view(right_image), {output(ours[0]), output(ours[1])});
+      rectifier.run(as_view(left_image), as_view(right_image), {output(ours[0]), output(ours[1])});
     }));
     their_times.push_back(milliseconds([&] {
       cv::remap(left_image, theirs[0], left.positions, left.fractions, method);
@@ -120,7 +101,7 @@ struct Rounding {
 };
 
 void measure_rounding() {
-  const Rig rig = benchmarks::webcams({1920, 1080});
+  const Rig rig = webcams({1920, 1080});
   const Rectification to = rectify(rig);
   const remap::Map ours = remap::make_map(rig.left, to.rotation_left, to.centre_left_x, to,
                                           Interpolation::bilinear, Workers(threads));
@@ -143,31 +124,12 @@ void measure_rounding() {
 }
 
 // Compares RectifiedMatcher with Matcher, for 640×480 pixels and 64 disparities.
-void measure_match(const char* method, const char* preset_name, int rounds) {
-  const Size size{640, 480};
-  const SynthPair colour = synthesize({.size = size, .disparities = 64});
-  const cv::Mat raw_left = benchmarks::gray(benchmarks::as_mat(colour.left_view())),
-                raw_right = benchmarks::gray(benchmarks::as_mat(colour.right_view()));
-  const Rig rig = benchmarks::webcams(size);
-  const Rectification to = rectify(rig);
-  MatcherParameters parameters = preset(method, preset_name);
-  parameters.disparities() = 64;
-  Device device;
-  device.threads = threads;
-  Plane<std::uint8_t> left(size), right(size);
-  Result result(size);
-  Rectifier(rig, to, Interpolation::bilinear, device)
-      .run(view(raw_left), view(raw_right), {left.view(), right.view()});
-  RectifiedMatcher from_raw(parameters, device, rig, to);
-  Matcher from_rectified(parameters, device, {size});
-  const DisparityMap map = result.map();
-  std::vector<double> raw_times, rectified_times;
-  for (int round = 0; round < rounds; ++round) {
-    raw_times.push_back(milliseconds([&] { from_raw.run(view(raw_left), view(raw_right), map); }));
-    rectified_times.push_back(milliseconds([&] { from_rectified.run({left.view(), right.view()}, map); }));
-  }
-  const double raw = median(raw_times), rectified = median(rectified_times);
-  std::printf("| %s %s | %.2f | %.2f | %.3f |\n", method, preset_name, raw, rectified, raw / rectified);
+void measure_match(const char* text, int rounds) {
+  const SynthPair colour = synthesize({.size = {640, 480}, .disparities = 64});
+  const cv::Mat left = gray(as_mat(colour.left_view())), right = gray(as_mat(colour.right_view()));
+  const RectifiedTimes times =
+      time_rectified(parameters_of(text, 64), {.threads = threads}, {as_view(left), as_view(right)}, rounds);
+  std::printf("| %s | %.2f | %.2f | %.3f |\n", text, times.raw, times.rectified, times.raw / times.rectified);
 }
 
 }  // namespace
@@ -186,8 +148,6 @@ int main(int count, char** values) {
   measure({1920, 1080}, CV_8UC1, Interpolation::lanczos3, "8-bit gray", rounds / 4 + 1);
   measure_rounding();
   std::printf("\n| method | from raw images, ms | from rectified ones, ms | ratio |\n|---|--:|--:|--:|\n");
-  measure_match("census", "fast", rounds);
-  measure_match("block", "default", rounds);
-  measure_match("sgm", "default", rounds);
-  measure_match("bp", "default", rounds);
+  for (const char* text : {"census fast", "block default", "sgm default", "bp default"})
+    measure_match(text, rounds);
 }

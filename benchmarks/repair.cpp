@@ -5,43 +5,26 @@
 //     benchmark_repair [CASES]
 #include "parallax/repair.h"
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <numbers>
 
+#include "benchmarks/common.h"
 #include "check/faulty_rig.h"
 
 namespace parallax {
 namespace {
 
+using benchmarks::quantile;
+using benchmarks::Random;
+
 constexpr Size size{640, 480};
 constexpr double degree = std::numbers::pi / 180;
 
-class Random {
- public:
-  explicit Random(int seed) : state_(static_cast<std::uint64_t>(seed) * 2654435761u + 88172645463325252u) {}
-  double unit() {
-    state_ ^= state_ << 13;
-    state_ ^= state_ >> 7;
-    state_ ^= state_ << 17;
-    return static_cast<double>(state_ >> 11) * 0x1p-53;
-  }
-  double within(double most) { return most * (2 * unit() - 1); }
-  // An angle of either sign, 0.1 to 1 degree.
-  double turn() {
-    const double angle = degree * (0.1 + 0.9 * unit());
-    return unit() < 0.5 ? angle : -angle;
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-double at(std::vector<double>& values, double share) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+// An angle of either sign, 0.1 to 1 degree.
+double turn(Random& random) {
+  const double angle = degree * (0.1 + 0.9 * random.unit());
+  return random.unit() < 0.5 ? angle : -angle;
 }
 
 struct Change {
@@ -51,21 +34,20 @@ struct Change {
 
 const Change changes[] = {
     {"none", [](Random&, Faults&) {}},
-    {"turned about the horizontal axis", [](Random& r, Faults& f) { f.pitch = r.turn(); }},
-    {"turned about the vertical axis", [](Random& r, Faults& f) { f.yaw = r.turn(); }},
-    {"turned about the optical axis", [](Random& r, Faults& f) { f.roll = r.turn(); }},
+    {"turned about the horizontal axis", [](Random& r, Faults& f) { f.pitch = turn(r); }},
+    {"turned about the vertical axis", [](Random& r, Faults& f) { f.yaw = turn(r); }},
+    {"turned about the optical axis", [](Random& r, Faults& f) { f.roll = turn(r); }},
     {"baseline tilted by up to 1°",
-     [](Random& r, Faults& f) { f.higher = std::tan(r.turn()), f.forward = std::tan(r.turn()); }},
+     [](Random& r, Faults& f) { f.higher = std::tan(turn(r)), f.forward = std::tan(turn(r)); }},
     {"focal lengths within 2 %", [](Random& r, Faults& f) { f.scale = 1 + r.within(0.02); }},
     {"all at once",
      [](Random& r, Faults& f) {
-       f.pitch = r.turn(), f.yaw = r.turn(), f.roll = r.turn();
-       f.higher = std::tan(r.turn()), f.forward = std::tan(r.turn()), f.scale = 1 + r.within(0.02);
+       f.pitch = turn(r), f.yaw = turn(r), f.roll = turn(r);
+       f.higher = std::tan(turn(r)), f.forward = std::tan(turn(r)), f.scale = 1 + r.within(0.02);
      }},
     {"all at once, noise of ±8 gray levels", [](Random& r, Faults& f) {
-       f.pitch = r.turn(), f.yaw = r.turn(), f.roll = r.turn();
-       f.higher = std::tan(r.turn()), f.forward = std::tan(r.turn()), f.scale = 1 + r.within(0.02),
-       f.noise = 8;
+       f.pitch = turn(r), f.yaw = turn(r), f.roll = turn(r);
+       f.higher = std::tan(turn(r)), f.forward = std::tan(turn(r)), f.scale = 1 + r.within(0.02), f.noise = 8;
      }}};
 
 // The largest error of an unknown, in units of its standard deviation.
@@ -83,7 +65,7 @@ double largest_deviation(const RigRepair& repair, const Faults& faults) {
 }
 
 void measure(const Change& change, int cases, bool with_rig) {
-  std::vector<double> before, after, deviations, milliseconds, uncertainties;
+  std::vector<double> before, after, deviations, times, uncertainties;
   int repaired = 0;
   for (int i = 1; i <= cases; ++i) {
     Random random(i);
@@ -92,10 +74,8 @@ void measure(const Change& change, int cases, bool with_rig) {
     const FaultyPair pair(size, static_cast<std::uint64_t>(i), faults);
     const Rig rig = with_rig ? faultless_rig(size) : guessed_rig(size, 700);
     const RepairParameters parameters = with_rig ? RepairParameters{} : RepairParameters::uncalibrated(size);
-    const auto start = std::chrono::steady_clock::now();
-    const RigRepair repair = repair_rig(rig, pair.pair(), parameters);
-    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-    milliseconds.push_back(taken.count());
+    RigRepair repair;
+    times.push_back(benchmarks::milliseconds([&] { repair = repair_rig(rig, pair.pair(), parameters); }));
     before.push_back(true_rows_off(pair, rig, rectify(rig)));
     repaired += repair.repaired();
     if (!repair.repaired()) {
@@ -107,9 +87,10 @@ void measure(const Change& change, int cases, bool with_rig) {
     uncertainties.push_back(repair.uncertainty);
   }
   std::printf("| %s | %d of %d | %.2f | %.3f | %.3f | %.3f | %.3f |", change.name, repaired, cases,
-              at(before, 0.5), at(after, 0.5), at(after, 0.95), at(after, 1), at(uncertainties, 0.5));
-  if (with_rig) std::printf(" %.1f | %.1f |", at(deviations, 0.95), at(deviations, 1));
-  std::printf(" %.0f |\n", at(milliseconds, 0.5));
+              quantile(before, 0.5), quantile(after, 0.5), quantile(after, 0.95), quantile(after, 1),
+              quantile(uncertainties, 0.5));
+  if (with_rig) std::printf(" %.1f | %.1f |", quantile(deviations, 0.95), quantile(deviations, 1));
+  std::printf(" %.0f |\n", quantile(times, 0.5));
   std::fflush(stdout);
 }
 

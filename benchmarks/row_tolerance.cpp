@@ -1,67 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the effect of row_tolerance: the right images of the shared pairs are turned, sheared and scaled
 // so that rows are off by up to 2 pixels, and the pairs are matched with and without it. Prints the tables of
-// docs/reference/row_tolerance.md:
+// docs/measurements/row_tolerance.md:
 //
 //   row_tolerance DATA METHOD [FIELD=VALUE]...   DATA: the folder with middlebury2003/ and middlebury2014/;
-//                                                FIELD is device, threads, runs (the fastest counts), pair (a
-//                                                name), save (a folder for the moved pairs, which are not
-//                                                matched then), or a parameter of the method
+//                                                FIELD is a parameter of the method, or save: a folder for the
+//                                                moved pairs, which are not matched then
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
-#include <limits>
 #include <string>
-#include <vector>
 
 #include "parallax/parallax.h"
 
+#include "benchmarks/pairs.h"
 #include "tools/command/output_files.h"
-#include "tools/files/pictures.h"
 #include "tools/files/pictures/codecs.h"
 
 namespace {
 
 using namespace parallax;
+using namespace parallax::benchmarks;
 namespace fs = std::filesystem;
 
-struct PairFolder {
-  const char* name;
-  int disparities;
-  double truth_scale;  // 0 = the truth is a PFM file
+// Numbers of disparities for the pairs of `middlebury`, with those that a displacement adds.
+constexpr int disparities[] = {16, 24, 64, 64, 76, 164, 74, 74, 68, 76, 68, 68};
+
+struct Pair : LoadedPair {
+  Plane<float> rows;  // true row offsets
 };
-
-constexpr PairFolder folders[] = {{"middlebury2003/tsukuba", 16, 16},   {"middlebury2003/venus", 24, 8},
-                                  {"middlebury2003/teddy", 64, 4},      {"middlebury2003/cones", 64, 4},
-                                  {"middlebury2014/Adirondack", 76, 0}, {"middlebury2014/Jadeplant", 164, 0},
-                                  {"middlebury2014/Motorcycle", 74, 0}, {"middlebury2014/MotorcycleE", 74, 0},
-                                  {"middlebury2014/Piano", 68, 0},      {"middlebury2014/Playtable", 76, 0},
-                                  {"middlebury2014/Recycle", 68, 0},    {"middlebury2014/Teddy", 68, 0}};
-
-struct Pair {
-  tool::Picture left, right;
-  Plane<float> truth;  // disparities
-  Plane<float> rows;   // true row offsets
-  Plane<std::uint8_t> nonocc;
-};
-
-Pair load(const fs::path& data, const PairFolder& folder) {
-  const fs::path at = data / folder.name;
-  auto pictures = tool::read_pair((at / "left.png").string(), (at / "right.png").string());
-  const bool is_2014 = folder.truth_scale == 0;
-  Pair pair{
-      pictures.left, pictures.right,
-      tool::read_disparity((at / (is_2014 ? "disp0GT.pfm" : "groundtruth.png")).string(), folder.truth_scale),
-      Plane<float>(pictures.left.size()),
-      tool::read_mask((at / (is_2014 ? "mask0nocc.png" : "nonocc.png")).string())};
-  return pair;
-}
 
 struct Position {
   double x, y;
@@ -80,7 +52,8 @@ constexpr double rows_off = 2;
 
 // A turn also moves columns, by as much in proportion to the height; so does scaling, to the width. The row
 // offsets of the bent pair are not in a plane.
-constexpr Warp warps[] = {{"lowered by 2 rows", 0, 0, 1, 0, 0},
+constexpr Warp warps[] = {{"as given", 0, 0, 0, 0, 0},
+                          {"lowered by 2 rows", 0, 0, 1, 0, 0},
                           {"lowered by 1.5 rows", 0, 0, 0.75, 0, 0},
                           {"turned", 1, 0, 0, 0, -1},
                           {"sheared", 1, 0, 0, 0, 0},
@@ -129,10 +102,11 @@ double sample(const tool::Picture& picture, Position p, int channel) {
   return sum;
 }
 
-Pair warped(const Pair& pair, const Warp& warp) {
+Pair warped(const LoadedPair& pair, const Warp& warp) {
   const Size size = pair.left.size();
-  Pair result{pair.left, tool::Picture(pair.right.view().format, pair.right.channels()), Plane<float>(size),
-              Plane<float>(size), Plane<std::uint8_t>(size)};
+  Pair result{{pair.left, tool::Picture(pair.right.view().format, pair.right.channels()), Plane<float>(size),
+               Plane<std::uint8_t>(size)},
+              Plane<float>(size)};
   for (int y = 0; y < size.height; ++y) {
     auto* row = reinterpret_cast<std::uint8_t*>(result.right.row(y));
     for (int x = 0; x < size.width; ++x) {
@@ -141,7 +115,7 @@ Pair warped(const Pair& pair, const Warp& warp) {
         row[x * pair.right.channels() + channel] =
             static_cast<std::uint8_t>(std::clamp(std::lround(sample(pair.right, from, channel)), 0l, 255l));
       const float disparity = pair.truth.at(x, y);
-      result.nonocc.at(x, y) = pair.nonocc.at(x, y);
+      result.visible.at(x, y) = pair.visible.at(x, y);
       result.truth.at(x, y) = disparity;
       if (!std::isfinite(disparity)) continue;
       const Position right = moved(warp, size, {x - static_cast<double>(disparity), static_cast<double>(y)});
@@ -152,18 +126,6 @@ Pair warped(const Pair& pair, const Warp& warp) {
   return result;
 }
 
-struct Figures {
-  double bad1 = 0, rows = 0, milliseconds = 0;
-};
-
-struct Settings {
-  MatcherParameters parameters;
-  Device device = Device::parse("cpu");
-  int runs = 5;
-  std::string pair = {};  // empty = all pairs
-  std::string save = {};  // empty = the pairs are matched
-};
-
 // Writes FOLDER/Playtable/turned/left.png and right.png, for example.
 void save(const Pair& pair, const fs::path& folder) {
   fs::create_directories(folder);
@@ -171,84 +133,64 @@ void save(const Pair& pair, const fs::path& folder) {
   tool::write_output(folder / "right.png", tool::encode_png(pair.right.view()));
 }
 
-void save_all(const fs::path& data, const Settings& settings) {
-  for (const PairFolder& folder : folders) {
-    const std::string name = fs::path(folder.name).filename();
-    if (!name.starts_with(settings.pair)) continue;
-    const Pair given = load(data, folder);
+void save_all(const fs::path& data, const fs::path& to) {
+  for (const DataPair& pair : middlebury) {
+    const LoadedPair given = load(data, pair);
     for (const Warp& warp : warps) {
       std::string moved = warp.name;
       std::replace(moved.begin(), moved.end(), ' ', '_');
-      save(warped(given, warp), fs::path(settings.save) / name / moved);
+      save(warped(given, warp), to / pair.name() / moved);
     }
   }
-}
-
-Figures match(const Pair& pair, Settings settings, int tolerance) {
-  set_parameter(settings.parameters, "row_tolerance", std::to_string(tolerance));
-  const Size size = pair.left.size();
-  Matcher matcher(settings.parameters, settings.device, pair.left.view().format);
-  Result result(size, false, tolerance > 0);
-  Figures figures;
-  figures.milliseconds = std::numeric_limits<double>::infinity();
-  for (int run = 0; run < settings.runs; ++run) {
-    const auto start = std::chrono::steady_clock::now();
-    matcher.run({pair.left.view(), pair.right.view()}, result.map());
-    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-    figures.milliseconds = std::min(figures.milliseconds, time.count());
-  }
-  figures.bad1 = 100 * evaluate(result.disparity.view(), pair.truth.view(), pair.nonocc.view()).bad1;
-  std::size_t count = 0;
-  for (int y = 0; tolerance > 0 && y < size.height; ++y) {
-    for (int x = 0; x < size.width; ++x) {
-      const float error = std::abs(result.row_offset.at(x, y) - pair.rows.at(x, y));
-      if (pair.nonocc.at(x, y) != 255 || !std::isfinite(error) || !std::isfinite(pair.truth.at(x, y)))
-        continue;
-      figures.rows += static_cast<double>(error);
-      ++count;
-    }
-  }
-  figures.rows /= static_cast<double>(std::max<std::size_t>(1, count));
-  return figures;
 }
 
 // The figures of a row of the table, in its order.
-using Row = std::array<double, 7>;
+using Row = std::array<double, 4>;
 
-Row measure(const Pair& pair, const Settings& settings) {
-  const Figures zero = match(pair, settings, 0), one = match(pair, settings, 1),
-                two = match(pair, settings, 2);
-  return {zero.bad1, one.bad1, two.bad1, two.rows, zero.milliseconds, one.milliseconds, two.milliseconds};
+// bad1 with three tolerances, and by how much row offsets are off with the largest.
+Row measure(const Pair& pair, MatcherParameters parameters) {
+  const Size size = pair.left.size();
+  Row row = {};
+  Result result;
+  for (int tolerance = 0; tolerance <= 2; ++tolerance) {
+    set_parameter(parameters, "row_tolerance", std::to_string(tolerance));
+    result = match(pair.views(), parameters, {});
+    row[static_cast<std::size_t>(tolerance)] =
+        100 * evaluate(result.disparity.view(), pair.truth.view(), pair.visible.view()).bad1;
+  }
+  std::size_t count = 0;
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) {
+      const float error = std::abs(result.row_offset.at(x, y) - pair.rows.at(x, y));
+      if (pair.visible.at(x, y) != 255 || !std::isfinite(error) || !std::isfinite(pair.truth.at(x, y)))
+        continue;
+      row[3] += static_cast<double>(error);
+      ++count;
+    }
+  row[3] /= static_cast<double>(std::max<std::size_t>(1, count));
+  return row;
 }
 
 void print(const std::string& pair, const char* rows, const Row& row) {
-  std::printf("| %s | %s | %.1f | %.1f | %.1f | %.2f | %.0f | %.0f | %.0f |\n", pair.c_str(), rows, row[0],
-              row[1], row[2], row[3], row[4], row[5], row[6]);
+  std::printf("| %s | %s | %.1f | %.1f | %.1f | %.2f |\n", pair.c_str(), rows, row[0], row[1], row[2],
+              row[3]);
   std::fflush(stdout);
 }
 
-void run(const fs::path& data, Settings settings) {
-  std::printf(
-      "| pair | rows | N = 0 | N = 1 | N = 2 | rows off by | ms, N = 0 | N = 1 | N = 2 |\n"
-      "|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
-  std::array<Row, 1 + std::size(warps)> sums = {};
-  int pairs = 0;
-  for (const PairFolder& folder : folders) {
-    const std::string name = fs::path(folder.name).filename();
-    if (!name.starts_with(settings.pair)) continue;
-    ++pairs;
-    const Pair given = load(data, folder);
-    set_parameter(settings.parameters, "disparities", std::to_string(folder.disparities));
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      const Row row = i == 0 ? measure(given, settings) : measure(warped(given, warps[i - 1]), settings);
-      print(name, i == 0 ? "as given" : warps[i - 1].name, row);
-      for (std::size_t k = 0; k < row.size(); ++k) sums[i][k] += row[k];
+void run(const fs::path& data, MatcherParameters parameters) {
+  std::printf("| pair | rows | N = 0 | N = 1 | N = 2 | rows off by |\n|---|---|--:|--:|--:|--:|\n");
+  std::array<Row, std::size(warps)> means = {};
+  for (std::size_t number = 0; number < middlebury.size(); ++number) {
+    const LoadedPair given = load(data, middlebury[number]);
+    parameters.disparities() = disparities[number];
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      const Row row = measure(warped(given, warps[i]), parameters);
+      print(middlebury[number].name(), warps[i].name, row);
+      for (std::size_t k = 0; k < row.size(); ++k)
+        means[i][k] += row[k] / static_cast<double>(middlebury.size());
     }
   }
-  for (std::size_t i = 0; i < sums.size() && pairs > 1; ++i) {
-    for (double& sum : sums[i]) sum /= pairs;
-    print("**mean**", i == 0 ? "as given" : warps[i - 1].name, sums[i]);
-  }
+  for (std::size_t i = 0; i < means.size(); ++i) print("**mean**", warps[i].name, means[i]);
 }
 
 }  // namespace
@@ -256,28 +198,21 @@ void run(const fs::path& data, Settings settings) {
 int main(int count, char** arguments) {
   try {
     if (count < 3) throw Error(ErrorCategory::argument, "row_tolerance: give DATA METHOD [FIELD=VALUE]...");
-    Settings settings{preset(arguments[2], "default")};
+    MatcherParameters parameters = preset(arguments[2], "default");
+    std::string folder;
     for (int i = 3; i < count; ++i) {
       const std::string argument = arguments[i];
       const std::size_t equals = argument.find('=');
       const std::string field = argument.substr(0, equals), value = argument.substr(equals + 1);
-      if (field == "device")
-        settings.device = Device::parse(value);
-      else if (field == "threads")
-        settings.device.threads = std::stoi(value);
-      else if (field == "runs")
-        settings.runs = std::stoi(value);
-      else if (field == "pair")
-        settings.pair = value;
-      else if (field == "save")
-        settings.save = value;
+      if (field == "save")
+        folder = value;
       else
-        set_parameter(settings.parameters, field, value);
+        set_parameter(parameters, field, value);
     }
-    if (settings.save.empty())
-      run(arguments[1], settings);
+    if (folder.empty())
+      run(arguments[1], parameters);
     else
-      save_all(arguments[1], settings);
+      save_all(arguments[1], folder);
     return 0;
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";

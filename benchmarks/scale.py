@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import dataclasses
 import heapq
 import itertools
@@ -19,7 +20,6 @@ import random
 import statistics
 import subprocess
 import tempfile
-import threading
 import time
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -33,39 +33,24 @@ class Cluster:
     slots: int  # tasks at once
     dispatch_seconds: float = 0.0  # of the scheduler for each task, one after the other
     start_seconds: float = 0.0  # of a task before its first tile: process, plan, device, kernels
-    storage_bytes_per_second: float = float("inf")  # of the shared file system, for all tasks together
     failures_per_hour: float = 0.0  # of a busy slot
     requeue_seconds: float = 0.0  # from a failure until what is left of the task waits again
     slow_share: float = 0.0  # of the slots: stragglers
     slow_factor: float = 1.0  # how much longer they take
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """The outcome of a job. Seconds are summed over all slots."""
-
-    seconds: float  # until the last task ended
-    tasks: int  # those that began again included
-    kept_seconds: float  # of tiles that were not lost
-    lost_seconds: float  # of tiles that were lost
-    tail_seconds: float  # from when the first slot found no more work until the end
-
-
-def simulate(
-    cluster: Cluster, tile_seconds: Sequence[float], chunk: int, bytes_per_tile: float = 0.0, seed: int = 1
-) -> Outcome:
-    """Runs an array job, each task of which matches `chunk` tiles. The scheduler dispatches one task after the other to
-    free slots. A task that fails keeps the tiles that it has finished; the others wait again."""
+def simulate(cluster: Cluster, tile_seconds: Sequence[float], chunk: int, seed: int = 1) -> float:
+    """Runs an array job, each task of which matches `chunk` tiles; returns the seconds until the last task ends. The
+    scheduler dispatches one task after the other to free slots. A task that fails keeps the tiles that it has finished;
+    the others wait again."""
     chance = random.Random(seed)
-    # While all slots are busy, each has its share of the storage.
-    transfer = bytes_per_tile * cluster.slots / cluster.storage_bytes_per_second
-    tiles = [max(seconds, transfer) for seconds in tile_seconds]
     counter = itertools.count()
-    waiting = [(0.0, next(counter), tiles[first : first + chunk]) for first in range(0, len(tiles), chunk)]
+    waiting = [
+        (0.0, next(counter), tile_seconds[first : first + chunk]) for first in range(0, len(tile_seconds), chunk)
+    ]
     slow = round(cluster.slow_share * cluster.slots)
     slots = [(0.0, slot, cluster.slow_factor if slot < slow else 1.0) for slot in range(cluster.slots)]
-    scheduler_free = kept_seconds = lost_seconds = 0.0
-    tasks = 0
+    scheduler_free = 0.0
     while waiting:
         ready, _, task = heapq.heappop(waiting)
         free, slot, factor = heapq.heappop(slots)
@@ -73,26 +58,22 @@ def simulate(
         fails_after = (
             chance.expovariate(cluster.failures_per_hour / 3600) if cluster.failures_per_hour else float("inf")
         )
-        busy, kept, done = _run(task, factor, cluster.start_seconds, fails_after)
+        busy, done = _run(task, factor, cluster.start_seconds, fails_after)
         end = scheduler_free + busy
-        tasks += 1
-        kept_seconds += kept
-        lost_seconds += max(0.0, busy - cluster.start_seconds - kept)
         heapq.heappush(slots, (end, slot, factor))
         if done < len(task):
             heapq.heappush(waiting, (end + cluster.requeue_seconds, next(counter), task[done:]))
-    ends = [free for free, _, _ in slots]
-    return Outcome(max(ends), tasks, kept_seconds, lost_seconds, max(ends) - min(ends))
+    return max(free for free, _, _ in slots)
 
 
-def _run(task: Sequence[float], factor: float, start: float, fails_after: float) -> Tuple[float, float, int]:
-    """Seconds that the slot is busy, seconds of tiles that are kept, and the number of these tiles."""
+def _run(task: Sequence[float], factor: float, start: float, fails_after: float) -> Tuple[float, int]:
+    """Seconds that the slot is busy, and the number of tiles that are kept."""
     kept = 0.0
     for done, seconds in enumerate(task):
         if start + kept + factor * seconds > fails_after:
-            return fails_after, kept, done
+            return fails_after, done
         kept += factor * seconds
-    return start + kept, kept, len(task)
+    return start + kept, len(task)
 
 
 # Real runs.
@@ -112,9 +93,9 @@ class Job:
     def _call(self, *arguments: Any) -> None:
         subprocess.run([self.parallax, *map(str, arguments)], check=True, capture_output=True)
 
-    def start(self, first: int, last: int, device: str, threads: int) -> subprocess.Popen[bytes]:
+    def start(self, first: int, last: int, device: str) -> subprocess.Popen[bytes]:
         command = [self.parallax, "match", "--plan", self.plan, "--tile", f"{first}-{last}"]
-        command += ["--device", device, "--threads", threads]
+        command += ["--device", device, "--threads", 1]
         return subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def tile_seconds(self) -> List[List[float]]:
@@ -131,7 +112,7 @@ class Measured:
     tile_seconds: List[float]  # but the first of each task, which makes a plan
 
 
-def run(job: Job, chunk: int, devices: Sequence[str], threads: int, failures_per_hour: float, seed: int) -> Measured:
+def run(job: Job, chunk: int, devices: Sequence[str], failures_per_hour: float, seed: int) -> Measured:
     """Runs the tasks of a job as an array job does: a process on each device takes the next chunk of tiles."""
     chance = random.Random(seed)
     waiting: "queue.SimpleQueue[Tuple[int, int]]" = queue.SimpleQueue()
@@ -147,7 +128,7 @@ def run(job: Job, chunk: int, devices: Sequence[str], threads: int, failures_per
             except queue.Empty:
                 return
             begin = time.perf_counter()
-            process = job.start(first, last, device, threads)
+            process = job.start(first, last, device)
             try:
                 timeout = chance.expovariate(failures_per_hour / 3600) if failures_per_hour else None
                 error = process.communicate(timeout=timeout)[1]
@@ -160,12 +141,9 @@ def run(job: Job, chunk: int, devices: Sequence[str], threads: int, failures_per
                 waiting.put((first, last))
             walls.append(time.perf_counter() - begin)
 
-    workers = [threading.Thread(target=work, args=(device,)) for device in devices]
     begin = time.perf_counter()
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        list(pool.map(work, devices))
     seconds = time.perf_counter() - begin
     if errors:
         raise SystemExit(errors[0])
@@ -174,7 +152,7 @@ def run(job: Job, chunk: int, devices: Sequence[str], threads: int, failures_per
 
 def check(arguments: argparse.Namespace) -> None:
     devices = arguments.devices.split(",")
-    options = ["--method", arguments.method, "--disparities", str(arguments.disparities), *arguments.option]
+    options = ["--method", arguments.method, "--disparities", str(arguments.disparities)]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         subprocess.run(
@@ -187,7 +165,7 @@ def check(arguments: argparse.Namespace) -> None:
 
         def measure(chunk: int, pairs: int = arguments.pairs, failures: float = 0.0, seed: int = 1) -> Measured:
             job = Job(arguments.parallax, folder / f"job-{next(numbers)}", pairs, options)
-            return run(job, chunk, devices, arguments.threads, failures, seed)
+            return run(job, chunk, devices, failures, seed)
 
         measure(arguments.pairs // len(devices))  # compiles kernels, and warms the file cache
         tile_seconds = measure(arguments.pairs // (2 * len(devices))).tile_seconds
@@ -202,10 +180,10 @@ def check(arguments: argparse.Namespace) -> None:
         tiles = chance.choices(tile_seconds, k=arguments.pairs)
         for chunk, failures in [(chunk, 0.0) for chunk in (1, 4, 16)] + [(16, arguments.failures)]:
             cluster = Cluster(len(devices), start_seconds=start_seconds, failures_per_hour=failures)
-            seeds = range(1 if failures == 0 else arguments.repeats)
+            seeds = range(1 if failures == 0 else 3)
             measured = statistics.mean(measure(chunk, failures=failures, seed=seed).seconds for seed in seeds)
             simulated = statistics.mean(
-                simulate(cluster, tiles, chunk, seed=seed).seconds for seed in range(1 if failures == 0 else 200)
+                simulate(cluster, tiles, chunk, seed) for seed in range(1 if failures == 0 else 200)
             )
             print(
                 f"| {chunk} | {failures:g} | {measured:.2f} | {simulated:.2f} | {100 * (simulated / measured - 1):+.0f} % |",
@@ -300,7 +278,7 @@ def print_queue() -> None:
     straggling = dataclasses.replace(usual, slow_share=0.05, slow_factor=3.0)
     both = dataclasses.replace(failing, slow_share=0.05, slow_factor=3.0)
     for chunk in (10, 100, 1000, 4000, 12500):
-        times = [simulate(cluster, tiles, chunk).seconds / 60 for cluster in (usual, failing, straggling, both)]
+        times = [simulate(cluster, tiles, chunk) / 60 for cluster in (usual, failing, straggling, both)]
         cells = " | ".join(f"{minutes:.1f}" for minutes in times)
         print(f"| {chunk} | {-(-PAIRS // chunk)} | {cells} |", flush=True)
 
@@ -317,14 +295,11 @@ def main() -> None:
     checking = commands.add_parser("check", help="real runs, and what the simulation makes of them")
     checking.add_argument("--parallax", required=True, help="the program")
     checking.add_argument("--devices", default="cpu,cpu", help="one for each task at once")
-    checking.add_argument("--threads", default=1, type=int, help="of each task")
     checking.add_argument("--method", default="census")
-    checking.add_argument("--option", action="append", default=[], help="of 'parallax plan'; may be repeated")
     checking.add_argument("--size", default="640x480")
     checking.add_argument("--disparities", default=64, type=int)
     checking.add_argument("--pairs", default=64, type=int)
     checking.add_argument("--failures", default=600.0, type=float, help="kills an hour of a task, in the last row")
-    checking.add_argument("--repeats", default=3, type=int, help="runs of the last row")
     checking.set_defaults(run=check)
     commands.add_parser("tables", help="a million pairs, on paper").set_defaults(run=tables)
     arguments = parser.parse_args()

@@ -16,36 +16,14 @@
 
 #include "parallax/parallax.h"
 
-#include "tools/files/pictures.h"
+#include "benchmarks/common.h"
+#include "benchmarks/pairs.h"
 
 namespace {
 
 using namespace parallax;
+using namespace parallax::benchmarks;
 namespace fs = std::filesystem;
-
-struct PairFolder {
-  const char* name;
-  int disparities;
-};
-
-constexpr PairFolder folders[] = {{"papers/tsukubaSet", 16},
-                                  {"papers/venus", 21},
-                                  {"papers/barn1", 32},
-                                  {"papers/conesQuarterSize", 64},
-                                  {"papers/conesHalfSize", 128},
-                                  {"papers/conesFullSizeCropped", 256},
-                                  {"middlebury2003/tsukuba", 16},
-                                  {"middlebury2003/venus", 20},
-                                  {"middlebury2003/teddy", 60},
-                                  {"middlebury2003/cones", 60},
-                                  {"middlebury2014/Adirondack", 73},
-                                  {"middlebury2014/Jadeplant", 160},
-                                  {"middlebury2014/Motorcycle", 70},
-                                  {"middlebury2014/MotorcycleE", 70},
-                                  {"middlebury2014/Piano", 65},
-                                  {"middlebury2014/Playtable", 73},
-                                  {"middlebury2014/Recycle", 65},
-                                  {"middlebury2014/Teddy", 64}};
 
 constexpr int paddings[] = {0, 10, 20, 40, 80};
 constexpr int tiles_a_side = 3;  // number of tiles along each side of the image
@@ -84,17 +62,14 @@ double percent_changed(const Plane<float>& a, const Plane<float>& b) {
   return 100.0 * static_cast<double>(changed) / static_cast<double>(a.size().pixels());
 }
 
-template <class Parameters>
-void print_row(const fs::path& data, const PairFolder& folder, Parameters parameters) {
-  const fs::path path = data / folder.name;
-  const tool::PicturePair pictures =
-      tool::read_pair((path / "left.png").string(), (path / "right.png").string());
-  const StereoPair pair{pictures.left.view(), pictures.right.view()};
+void print_row(const fs::path& data, const DataPair& folder, MatcherParameters parameters) {
+  const LoadedPair pictures = load(data, folder);
+  const StereoPair pair = pictures.views();
   const ImageFormat format = pair.left.format;
-  parameters.disparities = folder.disparities;
+  parameters.disparities() = folder.disparities;
   Result whole(format.size);
   Matcher(parameters, {}, format).run(pair, whole.map());
-  std::cout << "| " << folder.name << " | " << format.size.width << "×" << format.size.height << ", "
+  std::cout << "| " << folder.path << " | " << format.size.width << "×" << format.size.height << ", "
             << folder.disparities;
   for (const int padding : paddings) {
     const TilePlan plan = plan_three_by_three(parameters, format, padding);
@@ -108,46 +83,36 @@ void print_row(const fs::path& data, const PairFolder& folder, Parameters parame
   std::cout << " |" << std::endl;
 }
 
-template <class Parameters>
-void print_table(const fs::path& data, const char* title, const Parameters& parameters) {
-  std::cout << "\n" << title << "\n\n| pair | size, labels";
+void print_table(const fs::path& data, const char* method, const char* name) {
+  std::cout << "\n" << method << ", preset `" << name << "`:\n\n| pair | size, labels";
   for (const int padding : paddings) std::cout << " | " << padding;
   std::cout << " |\n|---|---";
   for ([[maybe_unused]] const int padding : paddings) std::cout << "|---:";
   std::cout << "|\n";
-  for (const PairFolder& folder : folders) print_row(data, folder, parameters);
+  for (const DataPair& folder : data_pairs) print_row(data, folder, preset(method, name));
 }
 
-void print_plan(const char* name, const MatcherParameters& parameters, int padding) {
+void print_plan(const std::string& method, int padding) {
   constexpr ImageFormat format{{20'000, 15'000}, BitDepth::bits8};
   constexpr std::size_t limit = std::size_t{2} << 30;
-  const TilePlan plan = plan_tiles(parameters, {.threads = 2}, format, {limit}, {.padding = padding});
+  const TilePlan plan = plan_tiles(parameters_of(method + " default", 128), {.threads = 2}, format, {limit},
+                                   {.padding = padding});
   const Size around = plan.tiles.front().around.size;
   const double matched = static_cast<double>(around.pixels()) * static_cast<double>(plan.tiles.size());
-  std::cout << "| " << name << " | " << plan.tiles.size() << " | " << around.width << "×" << around.height
-            << " | " << 100 * (matched / static_cast<double>(format.size.pixels()) - 1) << " % | "
+  std::cout << "| " << method << (padding > 0 ? ", " + std::to_string(padding) : "") << " | "
+            << plan.tiles.size() << " | " << around.width << "×" << around.height << " | "
+            << 100 * (matched / static_cast<double>(format.size.pixels()) - 1) << " % | "
             << static_cast<double>(plan.tile_memory_bytes >> 20) << " MiB | "
             << static_cast<double>(stitch_memory_bytes(plan, 256) >> 20) << " MiB |\n";
-}
-
-template <class Parameters>
-Parameters with_128_labels(Parameters parameters) {
-  parameters.disparities = 128;
-  return parameters;
 }
 
 void print_plans() {
   std::cout << "| method, padding | tiles | of | matched twice | a tile holds | stitching 256 rows holds |\n"
                "|---|---:|---:|---:|---:|---:|\n";
-  print_plan("block", with_128_labels(preset<BlockParameters>("default")), 0);
-  print_plan("census", with_128_labels(preset<CensusParameters>("default")), 0);
-  for (const int padding : {40, 80}) {
-    const std::string number = std::to_string(padding);
-    print_plan(("bp, " + number).c_str(), with_128_labels(preset<BeliefPropagationParameters>("default")),
-               padding);
-    print_plan(("tiled-bp, " + number).c_str(),
-               with_128_labels(preset<TiledBeliefPropagationParameters>("default")), padding);
-  }
+  print_plan("block", 0);
+  print_plan("census", 0);
+  for (const int padding : {40, 80})
+    for (const char* method : {"bp", "tiled-bp"}) print_plan(method, padding);
 }
 
 }  // namespace
@@ -163,11 +128,9 @@ int main(int count, char** arguments) {
       print_plans();
       return 0;
     }
-    print_table(arguments[1], "bp, preset `default`:", preset<BeliefPropagationParameters>("default"));
-    print_table(arguments[1],
-                "bp, preset `grauer-gray-2019`:", preset<BeliefPropagationParameters>("grauer-gray-2019"));
-    print_table(arguments[1],
-                "tiled-bp, preset `default`:", preset<TiledBeliefPropagationParameters>("default"));
+    for (const auto& [method, name] :
+         {std::pair{"bp", "default"}, {"bp", "grauer-gray-2019"}, {"tiled-bp", "default"}})
+      print_table(arguments[1], method, name);
   } catch (const std::exception& error) {
     std::cerr << "tile_padding: " << error.what() << "\n";
     return 1;

@@ -53,62 +53,58 @@ TunedValues both(TunedValues a, const TunedValues& b) {
   return a;
 }
 
-Group on_processor(const PublishedPair& paper) {
-  const auto& published = paper.processor;
-  const auto step = [](const char* name, const char* over, std::optional<double> value,
-                       std::optional<double> speed_up) {
-    Step step{name, over, DeviceKind::cpu, in(Arithmetic::float32), {value, speed_up, {}, {}}};
-    if (value || speed_up) step.published.hardware = xeon;
-    step.configuration = unaligned;
+// Makes the steps of a table.
+struct Steps {
+  DeviceKind device;
+  const char* hardware;  // of the paper
+
+  Step operator()(const char* name, const char* over, Arithmetic arithmetic, const TunedValues& configuration,
+                  std::optional<double> value = {}, std::optional<double> speed_up = {}) const {
+    Step step{name, over, device, in(arithmetic), {value, speed_up, {}, {}}};
+    if (value || speed_up) step.published.hardware = hardware;
+    step.configuration = configuration;
     return step;
-  };
+  }
+};
+
+Group on_processor(const PublishedPair& paper) {
+  using enum Arithmetic;
+  const auto& published = paper.processor;
+  const Steps step{DeviceKind::cpu, xeon};
   const char* const anew = "vectors, all memory anew for each pair";
   std::vector<Step> steps = {
-      {"processor reference",
-       "",
-       DeviceKind::reference,
-       in(Arithmetic::float32),
-       {published.initial, {}, {}, xeon}},
-      step("one thread, scalar", "", {}, {}),
-      step("threads", "one thread, scalar", published.threads, published.initial / published.threads),
-      step("vectors", "threads", published.vectors, {}),
-      step(anew, "", {}, {}),
-      step("memory management", anew, {}, published.memory),
-      step("16 bits", "vectors", {}, published.half),
-      step("alignment", "16 bits", published.optimized, published.alignment),
-      {"bytes", "alignment", DeviceKind::cpu, in(Arithmetic::fixed8)},
+      Steps{DeviceKind::reference, xeon}("processor reference", "", float32, {}, published.initial),
+      step("one thread, scalar", "", float32, unaligned),
+      step("threads", "one thread, scalar", float32, unaligned, published.threads,
+           published.initial / published.threads),
+      step("vectors", "threads", float32, unaligned, published.vectors),
+      step(anew, "", float32, unaligned),
+      step("memory management", anew, float32, unaligned, {}, published.memory),
+      step("16 bits", "vectors", float16, unaligned, {}, published.half),
+      step("alignment", "16 bits", float16, {}, published.optimized, published.alignment),
+      step("bytes", "alignment", fixed8, {}),
   };
-  for (const int of_16_bits : {6, 7}) steps[of_16_bits].parameters = in(Arithmetic::float16);
-  steps[7].configuration.clear();
-  for (Step& each : steps) each.scalar = each.name == "one thread, scalar" || each.name == "threads";
   steps[1].threads = 1;
+  steps[1].scalar = steps[2].scalar = true;
   steps[4].way = Way::planned_for_each_pair;
   return {paper.name, paper.pair, paper.disparities, steps};
 }
 
 Group on_gpu(const PublishedPair& paper) {
+  using enum Arithmetic;
   const auto& published = paper.gpu;
-  const auto step = [](const char* name, const char* over, Arithmetic arithmetic,
-                       const TunedValues& configuration, std::optional<double> value,
-                       std::optional<double> speed_up) {
-    Step step{name, over, DeviceKind::cuda, in(arithmetic), {value, speed_up, {}, {}}};
-    if (value || speed_up) step.published.hardware = v100;
-    step.configuration = configuration;
-    return step;
-  };
+  const Steps step{DeviceKind::cuda, v100};
   const TunedValues initial = both(unaligned, in_local_memory);
   const char* const anew = "all memory anew for each pair";
   std::vector<Step> steps = {
-      step("naive index order", "", Arithmetic::float32, both(initial, {{"index_order", "naive"}}), {}, {}),
-      step("coalesced index order", "naive index order", Arithmetic::float32, initial, {},
-           published.index_order),
-      step(anew, "", Arithmetic::float32, initial, published.initial, {}),
-      step("memory management", anew, Arithmetic::float32, initial, {}, published.memory),
-      step("16 bits", "coalesced index order", Arithmetic::float16, initial, {}, published.half),
-      step("alignment", "16 bits", Arithmetic::float16, in_local_memory, published.optimized,
-           published.alignment),
-      step("registers or shared memory", "alignment", Arithmetic::float16, {}, {}, {}),
-      step("bytes", "registers or shared memory", Arithmetic::fixed8, {}, {}, {}),
+      step("naive index order", "", float32, both(initial, {{"index_order", "naive"}})),
+      step("coalesced index order", "naive index order", float32, initial, {}, published.index_order),
+      step(anew, "", float32, initial, published.initial),
+      step("memory management", anew, float32, initial, {}, published.memory),
+      step("16 bits", "coalesced index order", float16, initial, {}, published.half),
+      step("alignment", "16 bits", float16, in_local_memory, published.optimized, published.alignment),
+      step("registers or shared memory", "alignment", float16, {}),
+      step("bytes", "registers or shared memory", fixed8, {}),
   };
   steps[2].way = Way::planned_for_each_pair;
   return {paper.name, paper.pair, paper.disparities, steps};

@@ -80,6 +80,8 @@ Paper bp_2019_paper();
 Paper tiled_bp_paper();
 
 // All papers, in this order.
-std::vector<Paper> all_papers();
+inline std::vector<Paper> all_papers() {
+  return {block_paper(), census_paper(), bp_2010_paper(), bp_2019_paper(), tiled_bp_paper()};
+}
 
 }  // namespace parallax::tool

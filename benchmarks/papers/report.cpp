@@ -19,103 +19,106 @@ using nlohmann::ordered_json;
 
 constexpr const char* none = "—";
 
-// At least three significant digits.
-std::string significant(std::optional<double> value) {
-  if (!value) return none;
-  const double size = std::abs(*value);
-  if (size == 0 || !std::isfinite(size)) return with_decimals(*value, 0);
-  return with_decimals(*value, std::clamp(2 - static_cast<int>(std::floor(std::log10(size))), 0, 5));
-}
-
-// The value in the format of the paper.
-std::string as_published(std::optional<double> value, const char* format) {
-  if (!value) return none;
-  char text[64];
-  std::snprintf(text, sizeof text, format, *value);
-  return text;
-}
-
-std::string text_or_none(const std::string& text) {
-  return text.empty() ? none : text;
-}
-
-// Groups digits: 87,696.
-std::string whole(std::optional<std::size_t> value) {
-  if (!value) return none;
-  std::string text = std::to_string(*value);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
-  return text;
-}
-
-double in_unit(Unit unit, double milliseconds) {
-  return unit == Unit::milliseconds ? milliseconds : 1e3 / milliseconds;
-}
-
 const char* unit_name(Unit unit) {
   return unit == Unit::milliseconds ? "ms" : "pairs/s";
 }
 
+ordered_json or_null(std::optional<double> value) {
+  return value ? ordered_json(*value) : ordered_json();
+}
+
+ordered_json text_or_null(const std::string& text) {
+  return text.empty() ? ordered_json() : ordered_json(text);
+}
+
+void add_figure(ordered_json& json, const std::optional<Figure>& figure) {
+  const auto add = [&](const char* name, const auto& value) {
+    json[name] = figure ? ordered_json(value(*figure)) : ordered_json();
+  };
+  add("milliseconds", [](const Figure& f) { return f.milliseconds; });
+  add("milliseconds_without_copies", [](const Figure& f) { return f.matching; });
+  add("pairs_per_second", [](const Figure& f) { return 1e3 / f.milliseconds; });
+  add("samples", [](const Figure& f) { return f.samples; });
+  add("memory_bytes", [](const Figure& f) { return f.memory_bytes; });
+  add("count", [](const Figure& f) { return f.error.count; });
+  add("bad1", [](const Figure& f) { return f.error.bad1; });
+  add("bad2", [](const Figure& f) { return f.error.bad2; });
+  add("mismatches", [](const Figure& f) { return f.error.mismatches; });
+}
+
+// A flat object, so that CSV has the same columns.
+ordered_json row_json(const MeasuredTable& measured, const PapersRow& row) {
+  const Published& published = row.step->published;
+  ordered_json json{{"paper", measured.paper->name}, {"table", measured.table->name},
+                    {"pair", row.group->name},       {"disparities", row.group->disparities},
+                    {"step", row.step->name},        {"device", row.device}};
+  add_figure(json, row.figure);
+  json["compared_with"] = text_or_null(row.step->over);
+  json["speed_up"] = or_null(speed_up(*measured.table, row));
+  json["why_none"] = text_or_null(row.why_none);
+  json["published"] = or_null(published.value);
+  json["published_unit"] = published.value ? ordered_json(unit_name(measured.table->unit)) : ordered_json();
+  json["published_speed_up"] = or_null(published_speed_up(*measured.table, row));
+  json["published_mismatches"] = published.mismatches ? ordered_json(*published.mismatches) : ordered_json();
+  json["published_hardware"] = text_or_null(published.hardware);
+  return json;
+}
+
+// At least three significant digits.
+std::string significant(double value) {
+  const double size = std::abs(value);
+  if (size == 0 || !std::isfinite(size)) return with_decimals(value, 0);
+  return with_decimals(value, std::clamp(2 - static_cast<int>(std::floor(std::log10(size))), 0, 5));
+}
+
+// In the format of the papers.
+std::string as_published(double value, const char* format) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+// Groups digits: 87,696.
+std::string whole(const ordered_json& value) {
+  std::string text = value.dump();
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
+  return text;
+}
+
+// A column of a printed table, made from a member of row_json().
 struct Column {
   std::string title;
-  std::string (*cell)(const PapersTable& table, const PapersRow& row);
+  const char* member;
+  std::string (*cell)(const ordered_json& value) = [](const ordered_json& value) {
+    return value.get<std::string>();
+  };
 };
 
-template <class Value>
-std::optional<Value> of_figure(const PapersRow& row, Value (*value)(const Figure&)) {
-  if (!row.figure) return {};
-  return value(*row.figure);
-}
-
-std::optional<double> per_cent(const PapersRow& row, double ErrorMetrics::*metric) {
-  if (!row.figure) return {};
-  return 100 * row.figure->error.*metric;
-}
-
-std::string fixed(std::optional<double> value) {
-  return value ? with_decimals(*value, 2) : none;
-}
-
 std::vector<Column> columns_of(const PapersTable& table) {
+  using Value = const ordered_json&;
+  const auto of_number = [](Value value) { return significant(value); };
+  const auto rate = [](Value value) { return significant(1e3 / value.get<double>()); };
+  const auto per_cent = [](Value value) { return with_decimals(100 * value.get<double>(), 2); };
   const std::string unit = unit_name(table.unit);
-  using Row = const PapersRow&;
-  using Table = const PapersTable&;
-  std::vector<Column> columns = {
-      {"pair", [](Table, Row row) { return row.group->name; }},
-      {"step", [](Table, Row row) { return row.step->name; }},
-      {"device", [](Table, Row row) { return row.device; }},
-      {unit,
-       [](Table of, Row row) {
-         if (!row.figure) return std::string(none);
-         return significant(in_unit(of.unit, row.figure->milliseconds));
-       }},
-      {unit + " without copies",
-       [](Table of, Row row) {
-         if (!row.figure) return std::string(none);
-         return significant(in_unit(of.unit, row.figure->matching));
-       }},
-      {"speed-up", [](Table of, Row row) { return significant(speed_up(of, row)); }},
-      {"over", [](Table, Row row) { return text_or_none(row.step->over); }},
-  };
-  if (table.counts_mismatches) {
-    columns.push_back({"mismatches", [](Table, Row row) {
-                         return whole(of_figure<std::size_t>(
-                             row, [](const Figure& figure) { return figure.error.mismatches; }));
-                       }});
-  } else {
-    columns.push_back({"bad1 %", [](Table, Row row) { return fixed(per_cent(row, &ErrorMetrics::bad1)); }});
-    columns.push_back({"bad2 %", [](Table, Row row) { return fixed(per_cent(row, &ErrorMetrics::bad2)); }});
+  std::vector<Column> columns = {{"pair", "pair"}, {"step", "step"}, {"device", "device"}};
+  for (const auto& [what, member] :
+       {std::pair{"", "milliseconds"}, {" without copies", "milliseconds_without_copies"}}) {
+    columns.push_back({unit + what, member, of_number});
+    if (table.unit == Unit::pairs_per_second) columns.back().cell = rate;
   }
+  columns.push_back({"speed-up", "speed_up", of_number});
+  columns.push_back({"over", "compared_with"});
+  if (table.counts_mismatches) {
+    columns.push_back({"mismatches", "mismatches", whole});
+  } else {
+    columns.push_back({"bad1 %", "bad1", per_cent});
+    columns.push_back({"bad2 %", "bad2", per_cent});
+  }
+  columns.push_back({"paper: " + unit, "published", [](Value value) { return as_published(value, "%.6g"); }});
   columns.push_back(
-      {"paper: " + unit, [](Table, Row row) { return as_published(row.step->published.value, "%.6g"); }});
-  columns.push_back({"paper: speed-up",
-                     [](Table of, Row row) { return as_published(published_speed_up(of, row), "%.3g"); }});
-  if (table.counts_mismatches)
-    columns.push_back({"paper: mismatches", [](Table, Row row) {
-                         const std::optional<int> count = row.step->published.mismatches;
-                         return count ? whole(static_cast<std::size_t>(*count)) : none;
-                       }});
-  columns.push_back(
-      {"paper: hardware", [](Table, Row row) { return text_or_none(row.step->published.hardware); }});
+      {"paper: speed-up", "published_speed_up", [](Value value) { return as_published(value, "%.3g"); }});
+  if (table.counts_mismatches) columns.push_back({"paper: mismatches", "published_mismatches", whole});
+  columns.push_back({"paper: hardware", "published_hardware"});
   return columns;
 }
 
@@ -170,51 +173,14 @@ std::string markdown_of_table(const MeasuredTable& measured) {
   for (const Column& column : columns) lines[0].push_back(column.title);
   for (const PapersRow& row : measured.rows) {
     lines.emplace_back();
-    for (const Column& column : columns) lines.back().push_back(column.cell(table, row));
+    const ordered_json values = row_json(measured, row);
+    for (const Column& column : columns) {
+      const ordered_json& value = values[column.member];
+      lines.back().push_back(value.is_null() ? none : column.cell(value));
+    }
   }
   return "### " + table.title + "\n\n" + table.about + "\n\n" + aligned(lines) + "\n" +
          reasons(measured.rows);
-}
-
-ordered_json or_null(std::optional<double> value) {
-  return value ? ordered_json(*value) : ordered_json();
-}
-
-ordered_json text_or_null(const std::string& text) {
-  return text.empty() ? ordered_json() : ordered_json(text);
-}
-
-void add_figure(ordered_json& json, const std::optional<Figure>& figure) {
-  const auto add = [&](const char* name, const auto& value) {
-    json[name] = figure ? ordered_json(value(*figure)) : ordered_json();
-  };
-  add("milliseconds", [](const Figure& f) { return f.milliseconds; });
-  add("milliseconds_without_copies", [](const Figure& f) { return f.matching; });
-  add("pairs_per_second", [](const Figure& f) { return 1e3 / f.milliseconds; });
-  add("samples", [](const Figure& f) { return f.samples; });
-  add("memory_bytes", [](const Figure& f) { return f.memory_bytes; });
-  add("count", [](const Figure& f) { return f.error.count; });
-  add("bad1", [](const Figure& f) { return f.error.bad1; });
-  add("bad2", [](const Figure& f) { return f.error.bad2; });
-  add("mismatches", [](const Figure& f) { return f.error.mismatches; });
-}
-
-// A flat object, so that CSV has the same columns.
-ordered_json row_json(const MeasuredTable& measured, const PapersRow& row) {
-  const Published& published = row.step->published;
-  ordered_json json{{"paper", measured.paper->name}, {"table", measured.table->name},
-                    {"pair", row.group->name},       {"disparities", row.group->disparities},
-                    {"step", row.step->name},        {"device", row.device}};
-  add_figure(json, row.figure);
-  json["compared_with"] = text_or_null(row.step->over);
-  json["speed_up"] = or_null(speed_up(*measured.table, row));
-  json["why_none"] = text_or_null(row.why_none);
-  json["published"] = or_null(published.value);
-  json["published_unit"] = published.value ? ordered_json(unit_name(measured.table->unit)) : ordered_json();
-  json["published_speed_up"] = or_null(published_speed_up(*measured.table, row));
-  json["published_mismatches"] = published.mismatches ? ordered_json(*published.mismatches) : ordered_json();
-  json["published_hardware"] = text_or_null(published.hardware);
-  return json;
 }
 
 std::vector<ordered_json> rows_json(const std::vector<MeasuredTable>& tables) {
@@ -280,8 +246,7 @@ bool has_own_bar(const SpeedUpChart& chart) {
   return false;
 }
 
-}  // namespace
-
+// The devices that are measured, with their descriptions.
 std::vector<std::pair<std::string, std::string>> describe_devices(const PapersRun& run) {
   std::vector<std::pair<std::string, std::string>> lines;
   const std::vector<DeviceDescription> known = list_devices();
@@ -291,6 +256,8 @@ std::vector<std::pair<std::string, std::string>> describe_devices(const PapersRu
         lines.emplace_back(device.text(), entry.description);
   return lines;
 }
+
+}  // namespace
 
 std::string markdown_head(const PapersRun& run) {
   std::string text =

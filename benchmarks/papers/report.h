@@ -16,9 +16,6 @@ struct MeasuredTable {
   std::vector<PapersRow> rows;
 };
 
-// The machine: a line for each device.
-std::vector<std::pair<std::string, std::string>> describe_devices(const PapersRun& run);
-
 // The introduction; and a paper with all its tables, the first of which is `tables[0]`.
 std::string markdown_head(const PapersRun& run);
 std::string markdown_of_paper(const std::vector<MeasuredTable>& tables);

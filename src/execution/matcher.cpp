@@ -77,6 +77,10 @@ bool Matcher::has_row_offsets() const {
   return plan().tells_row_offsets();
 }
 
+Result Matcher::make_result(bool with_confidence) const {
+  return Result(format_.size, with_confidence, has_row_offsets());
+}
+
 const std::vector<StageTime>& Matcher::stage_times() const {
   return plan().stage_times;
 }
@@ -84,6 +88,18 @@ const std::vector<StageTime>& Matcher::stage_times() const {
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
                                   const ImageFormat& format, const TunedValues& configuration) {
   return detail::make_tuned_plan(parameters, device, format, configuration)->memory_bytes();
+}
+
+Result match(const StereoPair& pair, const MatcherParameters& parameters, const Device& device) {
+  Matcher matcher(parameters, device, pair.left.format);
+  Result result = matcher.make_result();
+  matcher.run(pair, result.map());
+  return result;
+}
+
+Result match(const ImageView& left, const ImageView& right, const MatcherParameters& parameters,
+             const Device& device) {
+  return match(StereoPair{left, right}, parameters, device);
 }
 
 }  // namespace parallax

@@ -28,16 +28,8 @@ bool same_bytes(const Plane<T>& a, const Plane<T>& b) {
   return true;
 }
 
-struct Map {
-  Plane<float> disparity, confidence, row_offset;
-  Plane<std::uint8_t> status;
-
-  explicit Map(Size size, bool with_confidence = false, bool with_row_offsets = false)
-      : disparity(size),
-        confidence(with_confidence ? size : Size{}),
-        row_offset(with_row_offsets ? size : Size{}),
-        status(size) {}
-  DisparityMap view() { return {disparity.view(), status.view(), confidence.view(), row_offset.view()}; }
+struct Map : Result {
+  using Result::Result;
   // Fills the map, so that values that a run does not write are found to differ.
   void spoil(int byte) {
     for (int y = 0; y < disparity.height(); ++y) {
@@ -92,11 +84,11 @@ class Plans final : public tuning::Landscape {
     if (const auto gpu = plan->gpu_memory()) free_on_gpu_ = gpu->free;
     detail::allocate(*plan, options);
     bare_.spoil(0xA5);
-    plan->run(pair_, bare_.view());
+    plan->run(pair_, bare_.map());
     if (!plan->tells_confidence()) return;
     full_.emplace(size(), true, plan->tells_row_offsets());
     full_->spoil(0xA5);
-    plan->run(pair_, full_->view());
+    plan->run(pair_, full_->map());
   }
 
   std::unique_ptr<tuning::Candidate> open(const Configuration& configuration) override {
@@ -171,7 +163,7 @@ class Plans final : public tuning::Landscape {
     // Returns milliseconds without transfers.
     double run_once() {
       const auto start = std::chrono::steady_clock::now();
-      plan_->run(plans_.pair_, plans_.result_.view());
+      plan_->run(plans_.pair_, plans_.result_.map());
       const double total = detail::milliseconds_between(start, std::chrono::steady_clock::now());
       double stages = 0;
       for (const StageTime& stage : plan_->stage_times)
@@ -183,7 +175,7 @@ class Plans final : public tuning::Landscape {
     bool gives(const Map& expected, int poison) {
       Map own(expected.disparity.size(), !expected.confidence.view().empty());
       own.spoil(poison);
-      plan_->run(plans_.pair_, own.view());
+      plan_->run(plans_.pair_, own.map());
       return own == expected;
     }
 
@@ -223,8 +215,8 @@ class Plans final : public tuning::Landscape {
 void check_pair(const MatcherParameters& parameters, const Device& device, const StereoPair& pair) {
   const ImageFormat& format = pair.left.format;
   const std::unique_ptr<detail::Plan> plan = detail::make_plan(parameters, device, format, Configuration());
-  Map map(format.size);
-  detail::check_run(*plan, format, pair, map.view());
+  Result result(format.size);
+  detail::check_run(*plan, format, pair, result.map());
 }
 
 // Returns all candidates in which the given values are fixed.

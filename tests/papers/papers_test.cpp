@@ -11,7 +11,6 @@
 
 #include "benchmarks/papers/data.h"
 #include "benchmarks/papers/run.h"
-#include "benchmarks/papers/suite.h"
 #include "tools/command_fixture.h"
 #include "tools/files/pictures/codecs.h"
 #include "tools/parallax/papers_pairs.h"

@@ -9,13 +9,14 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 const here = dirname(fileURLToPath(import.meta.url));
+const sources = join(here, "../../tools/view/page");
 const { values: options } = parseArgs({
   options: {
     port: { type: "string", default: "0" },
     size: { type: "string", default: "640x480" },
     frames: { type: "string", default: "0" },
     scale: { type: "string", default: "1" },
-    bundle: { type: "string", default: join(here, "../../tools/view/page/bundle") },
+    bundle: { type: "string", default: join(sources, "bundle") },
     methods: { type: "string" },
   },
 });
@@ -197,7 +198,7 @@ const server = createServer((request, response) => {
   const file = url.pathname === "/" ? "index.html" : url.pathname.slice(1);
   if (request.method === "GET" && /^[\w.]+\.\w+$/.test(file))
     return response.writeHead(200, { "Content-Type": types[extname(file)] ?? "text/plain" })
-      .end(readFileSync(join(options.bundle, file), "utf8").replace("TOKEN", token));
+      .end(readFileSync(join(/\.(js|css)$/.test(file) ? options.bundle : sources, file), "utf8").replace("TOKEN", token));
   if (request.headers["x-parallax-token"] !== token) return json({ error: "the token is missing: reload the page" }, 403);
   if (url.pathname === "/state") return json({
     version: "0", source: { kind: frames > 0 ? "sequence" : "pair", left: "left.png", right: "right.png", frames, frames_per_second: 25 },

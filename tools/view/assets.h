@@ -16,7 +16,4 @@ struct Asset {
 
 std::span<const Asset> assets();
 
-// Null if there is no such file.
-const Asset* find_asset(std::string_view path);
-
 }  // namespace parallax::view

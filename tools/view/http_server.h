@@ -3,7 +3,13 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 #include <httplib.h>
 
@@ -21,6 +27,28 @@ class HttpServer : public httplib::Server {
   bool process_and_close_socket(socket_t socket) override;
 
   std::chrono::milliseconds patience_;
+};
+
+// Makes a thread whenever all others are busy: streams, and connections that a browser keeps open, hold one each. A fixed
+// number of threads could be held up by as many connections that send nothing.
+class ConnectionThreads : public httplib::TaskQueue {
+ public:
+  explicit ConnectionThreads(std::size_t most) : most_(most) {}
+
+  void enqueue(std::function<void()> connection) override;
+  // Waits for all connections.
+  void shutdown() override;
+
+ private:
+  void work();
+
+  std::size_t most_;
+  std::mutex mutex_;
+  std::condition_variable arrival_;
+  std::list<std::function<void()>> waiting_;
+  std::size_t idle_ = 0;
+  std::vector<std::thread> threads_;
+  bool stopped_ = false;
 };
 
 }  // namespace parallax::view

@@ -20,7 +20,6 @@
 #include "tools/command/json.h"
 #include "tools/match/check_report.h"
 #include "tools/view/assets.h"
-#include "tools/view/connection_threads.h"
 #include "tools/view/export.h"
 #include "tools/view/http_server.h"
 #include "tools/view/message.h"
@@ -96,6 +95,11 @@ std::string why_refused(int status) {
     default:
       return "this request is not valid";
   }
+}
+
+bool is_asset(const std::string& path) {
+  const auto has_path = [&](const Asset& asset) { return asset.path == path; };
+  return std::any_of(assets().begin(), assets().end(), has_path);
 }
 
 // Names of files may hold bytes that are no UTF-8.
@@ -340,7 +344,7 @@ class Server::Routes {
       return Refusal{403, "requests from other sites are refused"};
     const bool is_own = request.get_header_value("X-Parallax-Token") == token_;
     if (is_own) return std::nullopt;
-    const bool is_file = request.method == "GET" && find_asset(request.path) != nullptr;
+    const bool is_file = request.method == "GET" && is_asset(request.path);
     if (!is_file) return Refusal{403, "the token is missing: reload the page"};
     // The page has the token, so elsewhere than on this machine it takes one to get it.
     if (request.path == "/" && !is_loopback(options_.host) && request.get_param_value("token") != token_)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the page into bundle/, or into the folder that is given: the same bytes from the same sources.
+// Writes scripts and styles of the page into bundle/, or into the folder that is given: the same bytes from the same sources.
 import { build } from "esbuild";
-import { copyFileSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -29,4 +29,3 @@ await build({
   charset: "utf8",
   logLevel: "warning",
 });
-for (const name of ["index.html", "icon.svg", "NOTICE.txt"]) copyFileSync(join(here, name), join(to, name));
