@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data_cost/cost_rows.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/round_up.h"

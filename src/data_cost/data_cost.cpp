@@ -2,9 +2,7 @@
 #include "data_cost/data_cost.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
-#include <string>
 
 #include "parallax/error.h"
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rows/row_prior.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-
 #include "data_cost/data_cost.h"
 
 namespace parallax::rows {

@@ -20,7 +20,6 @@
 // then to the lowest v.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 

@@ -44,7 +44,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -54,7 +53,6 @@
 #include "core/plan.h"
 #include "core/tuning.h"
 #include "data_cost/data_cost.h"
-#include "data_cost/edge_weight.h"
 #include "decision/decision.h"
 #include "matchers/method.h"
 

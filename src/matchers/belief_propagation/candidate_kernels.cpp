@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matchers/belief_propagation/candidate_kernels.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "matchers/belief_propagation/candidate_kernels.cpp"

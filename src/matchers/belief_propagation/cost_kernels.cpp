@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <limits>
 
 #include "matchers/belief_propagation/cpu_kernels.h"
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "matchers/belief_propagation/features.h"
-#include "matchers/belief_propagation/level_rows.h"
 #include "matchers/belief_propagation/levels.h"
 #include "matchers/belief_propagation/row_prior.h"
 #include "matchers/belief_propagation/strips.h"

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/arithmetic.h"
 #include "core/round_up.h"
-#include "data_cost/edge_weight.h"
+#include "data_cost/data_cost.h"
 #include "data_cost/opencl_images.h"
 #include "decision/opencl_maps.h"
 #include "devices/opencl/kernel_sources.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "data_cost/data_cost.h"
 #include "devices/cuda/kernel_sources.h"
 #include "matchers/block/cuda_plan.h"
 

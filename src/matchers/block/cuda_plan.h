@@ -3,8 +3,6 @@
 // best labels another plan may replace.
 #pragma once
 
-#include <vector>
-
 #include "core/arena.h"
 #include "devices/cuda/plan.h"
 #include "matchers/block/block.h"

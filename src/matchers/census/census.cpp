@@ -2,7 +2,6 @@
 #include "matchers/census/census.h"
 
 #include <algorithm>
-#include <string>
 
 #include "core/checks.h"
 #include "rows/row_votes.h"

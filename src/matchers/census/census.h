@@ -32,7 +32,6 @@
 // in it the cheapest, ties to the lowest. All else is decided in that row; estimates are disparities only.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -42,6 +41,7 @@
 #include "parallax/census.h"
 #include "parallax/margins.h"
 
+#include "core/label_space.h"
 #include "core/plan.h"
 #include "core/tuning.h"
 #include "matchers/method.h"
@@ -65,10 +65,6 @@ detail::TuningSpace opencl_tuning_space(const CensusParameters&, const Device&, 
 // The values for which kernels are specialised, as in tuning files: "hamming, 62 bits, window 9, levels 3".
 std::string variant(const CensusParameters& parameters);
 
-struct Offset {
-  int x, y;
-};
-
 // The pixels that a transform compares with the centre.
 struct Neighbourhood {
   std::vector<Offset> neighbours;  // in the order of their bits
@@ -79,7 +75,6 @@ struct Neighbourhood {
 };
 
 inline constexpr int max_signature_bytes = 10;
-inline constexpr int max_neighbour_offset = 4;
 
 Neighbourhood neighbourhood(CensusTransform transform);
 

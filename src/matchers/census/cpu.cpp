@@ -3,7 +3,6 @@
 // image, each by tiles of both images.
 
 #include <algorithm>
-#include <variant>
 #include <vector>
 
 #include "core/gray.h"

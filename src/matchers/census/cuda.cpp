@@ -8,7 +8,6 @@
 #include "core/arena.h"
 #include "core/copy_rows.h"
 #include "core/round_up.h"
-#include "data_cost/data_cost.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/plan.h"

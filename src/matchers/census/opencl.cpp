@@ -8,7 +8,6 @@
 
 #include "core/copy_rows.h"
 #include "core/round_up.h"
-#include "data_cost/data_cost.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
 #include "matchers/census/census.h"

@@ -11,7 +11,7 @@
 #include "core/workers.h"
 #include "data_cost/cost_rows.h"
 #include "matchers/semi_global/cpu_kernels.h"
-#include "matchers/semi_global/cpu_layout.h"
+#include "matchers/semi_global/cpu_passes.h"
 #include "matchers/semi_global/row_prior.h"
 
 namespace parallax::semi_global {

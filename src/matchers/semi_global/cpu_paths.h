@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "core/arena.h"
-#include "data_cost/edge_weight.h"
+#include "data_cost/data_cost.h"
 #include "matchers/semi_global/cpu_costs.h"
 #include "matchers/semi_global/cpu_kernels.h"
-#include "matchers/semi_global/cpu_layout.h"
 #include "matchers/semi_global/cpu_passes.h"
 
 namespace parallax::semi_global {

@@ -8,7 +8,7 @@
 #include "core/arena.h"
 #include "core/workers.h"
 #include "matchers/semi_global/cpu_kernels.h"
-#include "matchers/semi_global/cpu_layout.h"
+#include "matchers/semi_global/cpu_passes.h"
 #include "matchers/semi_global/semi_global.h"
 
 namespace parallax::semi_global {

@@ -6,16 +6,14 @@
 #include <string>
 
 #include "core/arena.h"
-#include "core/round_up.h"
 #include "data_cost/cuda_images.h"
-#include "data_cost/edge_weight.h"
+#include "data_cost/data_cost.h"
 #include "decision/cuda_maps.h"
 #include "devices/cuda/branch.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/plan.h"
 #include "matchers/semi_global/cuda_types.h"
-#include "matchers/semi_global/dealing.h"
 #include "matchers/semi_global/semi_global.h"
 #include "refine/cuda_pipeline.h"
 

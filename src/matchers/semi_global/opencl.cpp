@@ -3,16 +3,14 @@
 
 #include <algorithm>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/round_up.h"
-#include "data_cost/edge_weight.h"
+#include "data_cost/data_cost.h"
 #include "data_cost/opencl_images.h"
 #include "decision/opencl_maps.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
-#include "matchers/semi_global/dealing.h"
 #include "matchers/semi_global/opencl_types.h"
 #include "matchers/semi_global/semi_global.h"
 #include "refine/opencl_pipeline.h"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "data_cost/edge_weight.h"
+#include "data_cost/data_cost.h"
 #include "matchers/host_plan.h"
 #include "matchers/semi_global/row_prior.h"
 #include "matchers/semi_global/semi_global.h"

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matchers/semi_global/semi_global.h"
 
-#include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "core/checks.h"
 #include "core/floating_point.h"
-#include "data_cost/edge_weight.h"
+#include "data_cost/data_cost.h"
 #include "data_cost/scene.h"
 
 namespace parallax {

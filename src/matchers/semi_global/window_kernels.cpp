@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
 
 #include "data_cost/row_costs.h"
 #include "matchers/semi_global/cpu_kernels.h"

@@ -4,12 +4,10 @@
 // between two visits only the messages that cross the borders of tiles are kept (borders.h). Threads share
 // the blocks of large tiles, and of an image that is a single tile.
 
-#include "decision/decision.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/host_plan.h"
 #include "matchers/tiled_belief_propagation/batches.h"
 #include "matchers/tiled_belief_propagation/borders.h"
-#include "matchers/tiled_belief_propagation/map_writer.h"
 #include "matchers/tiled_belief_propagation/tile_costs.h"
 #include "matchers/tiled_belief_propagation/tile_visits.h"
 #include "matchers/tiled_belief_propagation/tiling.h"

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 
 #include "core/round_up.h"
 #include "matchers/tiled_belief_propagation/cpu_kernels.h"

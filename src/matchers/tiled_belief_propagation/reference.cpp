@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 #include "matchers/host_plan.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
