@@ -125,12 +125,10 @@ class LowestCostReference : public Plan {
     int rows;
     std::vector<View<Cheapest>> cheapest;  // by row offset
     rows::RowVotes votes;
-    Cheapest& at(int x, int y, int v) const { return cheapest[static_cast<std::size_t>(v + rows)].at(x, y); }
+    Cheapest& at(int x, int y, int v) const { return cheapest[to_size(v + rows)].at(x, y); }
   };
 
-  const Searched& searched(int level, int side) const {
-    return searched_[side][static_cast<std::size_t>(level)];
-  }
+  const Searched& searched(int level, int side) const { return searched_[side][to_size(level)]; }
 
   // Ties go to the lowest disparity.
   Cheapest cheapest_of(int level, int side, int x, int y, int v) const {

@@ -14,8 +14,9 @@
 
 #include "core/checks.h"
 #include "core/fields.h"
+#include "core/to_size.h"
 #include "matchers/registry.h"
-#include "rows/aligned_plan.h"
+#include "rows/row_alignment.h"
 
 namespace parallax::detail {
 

@@ -60,7 +60,7 @@ struct LabelLevel {
   View<const std::uint16_t> best;  // the label with the lowest belief of each pixel
 
   const std::uint8_t* plane(int y, int colour, int direction) const {
-    return messages + static_cast<std::size_t>((y * 2 + colour) * direction_count + direction) * plane_bytes;
+    return messages + to_size((y * 2 + colour) * direction_count + direction) * plane_bytes;
   }
 };
 
@@ -123,14 +123,13 @@ class CandidateLevels {
       edge_table_.push_back(static_cast<int>(model.slopes[i]) | static_cast<int>(model.truncations[i]) << 8 |
                             static_cast<int>(model.row_bound) << 16);
     if (count > 0) strip_columns_ = choose_strip_columns(tile_count(sizes[0]).width, model.disparities());
-    sweeps_.reserve(static_cast<std::size_t>(slots * count));  // sweeps point to each other
+    sweeps_.reserve(to_size(slots * count));  // sweeps point to each other
     for (int slot = 0; slot < slots; ++slot)
       for (int level = count - 1; level >= 0; --level)
         sweeps_.emplace_back(*this, level, level + 1 < count ? &sweeps_.back() : nullptr);
   }
   CandidateLevels(const CandidateLevels&) = delete;
 
-  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena) {
     for (Sweep& sweep : sweeps_) sweep.reserve(arena);
     nothing_ = reserve_with_margin<TileRecord>(arena, 1);
@@ -174,14 +173,14 @@ class CandidateLevels {
         : all_(all),
           level_(level),
           coarser_(coarser),
-          size_(all.sizes_[static_cast<std::size_t>(level)]),
+          size_(all.sizes_[to_size(level)]),
           tiles_(tile_count(size_)),
           most_columns_(all.computed_columns(level)) {
-      rows_.resize(static_cast<std::size_t>(std::min(tiles_.height, all.most_iterations(level) + 3)));
+      rows_.resize(to_size(std::min(tiles_.height, all.most_iterations(level) + 3)));
     }
 
     void reserve(Arena& arena) {
-      const auto tiles = static_cast<std::size_t>(most_columns_);
+      const auto tiles = to_size(most_columns_);
       const std::size_t labels = tiles * most_candidates();
       for (TileRow& row : rows_) {
         row.spans = arena.reserve<TileSpan>(tiles);
@@ -195,15 +194,15 @@ class CandidateLevels {
       beliefs_ = arena.reserve<std::uint8_t>(most_candidates() * tile_lanes);
       if (level_ > 0) best_ = arena.reserve_plane<std::uint16_t>(size_);
       parents_ = arena.reserve<const TileMessages*>(most_candidates());
-      edge_rows_ = arena.reserve<std::uint8_t>(static_cast<std::size_t>(tables() * edge_rows * edge_pitch()));
+      edge_rows_ = arena.reserve<std::uint8_t>(to_size(tables() * edge_rows * edge_pitch()));
       for (std::uint8_t*& strip : edge_strips_)
-        strip = arena.reserve<std::uint8_t>(static_cast<std::size_t>(edge_pitch() * tile_side));
+        strip = arena.reserve<std::uint8_t>(to_size(edge_pitch() * tile_side));
     }
 
     // Prepares to compute tiles and what they depend on.
     void begin(Range rows, Range columns) {
-      iterations_ = all_.model_.iterations(static_cast<std::size_t>(level_), all_.mirrored_);
-      gray_ = all_.edges_.gray(static_cast<std::size_t>(level_));
+      iterations_ = all_.model_.iterations(to_size(level_), all_.mirrored_);
+      gray_ = all_.edges_.gray(to_size(level_));
       own_columns_ = {columns.first, std::min(columns.last, tiles_.width)};
       computed_rows_ = reached_from(rows, tiles_.height);
       columns_ = reached_from(columns, tiles_.width);
@@ -266,7 +265,7 @@ class CandidateLevels {
 
     // A tile may have all labels, because ranges are joined.
     std::size_t most_candidates() const {
-      return static_cast<std::size_t>(all_.model_.labels + (has_rows() ? all_.model_.row_offsets : 0));
+      return to_size(all_.model_.labels + (has_rows() ? all_.model_.row_offsets : 0));
     }
 
     static int divide_round_down(int pixels) { return pixels >= 0 ? pixels / tile_side : -1; }
@@ -282,7 +281,7 @@ class CandidateLevels {
               divide_round_up(tiles.last * tile_side / 2 + 1, tile_side)};
     }
 
-    TileRow& at(int row) { return rows_[static_cast<std::size_t>(row) % rows_.size()]; }
+    TileRow& at(int row) { return rows_[to_size(row) % rows_.size()]; }
     bool computes(int row) const { return row >= computed_rows_.first && row < computed_rows_.last; }
     int width() const { return columns_.last - columns_.first; }
 
@@ -345,7 +344,7 @@ class CandidateLevels {
           for (int label = range.first; label < range.last; ++label)
             tiles.labels[end++] = static_cast<std::uint16_t>(label);
         span.count = static_cast<int>(end - span.first);
-        end = span.first + static_cast<std::size_t>(at(row).tile(tile).all());
+        end = span.first + to_size(at(row).tile(tile).all());
       }
     }
 
@@ -504,11 +503,11 @@ class CandidateLevels {
 
   Sweep& sweep(int slot, int level) {
     const auto count = static_cast<int>(sizes_.size());
-    return sweeps_[static_cast<std::size_t>(slot * count + count - 1 - level)];
+    return sweeps_[to_size(slot * count + count - 1 - level)];
   }
   // The larger number of both matches.
   int most_iterations(int level) const {
-    const auto index = static_cast<std::size_t>(level);
+    const auto index = to_size(level);
     return std::max(model_.iterations(index, false), model_.iterations(index, true));
   }
   // Tiles in a row of a strip and beyond it, as far as iterations reach, at most.
@@ -516,7 +515,7 @@ class CandidateLevels {
     // A strip begins and ends anywhere in a tile of the coarser level, and needs the pixels next to it.
     const int own = level == 0 ? strip_columns_ : computed_columns(level - 1) / 2 + 2;
     const int reach = divide_round_up(most_iterations(level) + 1, tile_side);
-    return std::min(own + 2 * reach, tile_count(sizes_[static_cast<std::size_t>(level)]).width);
+    return std::min(own + 2 * reach, tile_count(sizes_[to_size(level)]).width);
   }
 
   const Model& model_;

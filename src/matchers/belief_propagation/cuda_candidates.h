@@ -105,10 +105,8 @@ class CudaCandidates {
   void find_costs(const CudaIntegerLevel& finest, Which pair, const data_cost::CudaCosts& costs,
                   cuda::StreamHandle stream) const {
     std::uint32_t* has_data = memory_of_[pair].has_data.in(memory_);
-    find_existence_.launch(stream,
-                           {static_cast<unsigned>(size_.height),
-                            cuda::blocks(static_cast<std::size_t>(size_.width), existence_threads)},
-                           {existence_threads}, 0, costs, has_data);
+    find_existence_.launch(stream, cuda::grid_of_rows(size_, existence_threads), {existence_threads}, 0,
+                           costs, has_data);
     sum_costs_.launch(stream, {static_cast<unsigned>(finest.height * finest.groups)}, {sum_threads}, 0,
                       finest, costs, has_data);
   }
@@ -160,23 +158,22 @@ class CudaCandidates {
       Level level;
       level.size = sizes[memory.levels.size()];
       level.tiles = tile_count(level.size).pixels();
-      level.plane_words = level.tiles * static_cast<std::size_t>(model_.labels) * tile_side;
+      level.plane_words = level.tiles * to_size(model_.labels) * tile_side;
       level.data = layout.reserve<std::uint32_t>(2 * level.plane_words);
       level.messages = layout.reserve<std::uint32_t>(2 * message_planes * level.plane_words);
       level.ranges = layout.reserve<std::uint32_t>(level.tiles * most_candidate_ranges);
-      level.labels = layout.reserve<std::uint16_t>(level.tiles * static_cast<std::size_t>(model_.labels));
+      level.labels = layout.reserve<std::uint16_t>(level.tiles * to_size(model_.labels));
       memory.levels.push_back(level);
     }
     if (memory.levels.empty()) return memory;
-    memory.has_data = layout.reserve<std::uint32_t>(
-        static_cast<std::size_t>(size_.height) * static_cast<std::size_t>(divide_round_up(size_.width, 32)));
+    memory.has_data =
+        layout.reserve<std::uint32_t>(to_size(size_.height) * to_size(divide_round_up(size_.width, 32)));
     memory.labels = layout.reserve<std::uint16_t>(sizes[1].pixels());
     return memory;
   }
   cuda::Shape grid(const CudaCandidateLevel& level, unsigned colours = 1) const {
     const Size tiles = tile_count({level.width, level.height});
-    return {cuda::blocks(static_cast<std::size_t>(tiles.width), threads_ / warp_threads),
-            static_cast<unsigned>(tiles.height), colours};
+    return {cuda::blocks(tiles.width, threads_ / warp_threads), static_cast<unsigned>(tiles.height), colours};
   }
 
   Model model_;

@@ -35,12 +35,10 @@ class Edges {
     const Arithmetic arithmetic = model.parameters.arithmetic;
     for (const Size size : sizes) {
       const int computed = plane_shape(size, model.labels, model.row_offsets, arithmetic).computed;
-      levels_.push_back(
-          {size, static_cast<std::size_t>(computed) * computing_bytes(arithmetic), nullptr, {}});
+      levels_.push_back({size, to_size(computed) * computing_bytes(arithmetic), nullptr, {}});
     }
   }
 
-  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena) {
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       Level& level = levels_[i];
@@ -51,7 +49,6 @@ class Edges {
     }
     tables_ = arena.reserve<std::byte>(tables() * table_bytes());
   }
-  // Called once, after reserve().
   void fill_memory() const {
     in_computing_type([&](auto value) {
       write_tables<decltype(value)>();
@@ -103,16 +100,13 @@ class Edges {
   std::size_t tables() const { return model_.row_offsets == 1 ? 2 : 3; }
   std::size_t table_bytes() const { return edge_table_size * computing_bytes(model_.parameters.arithmetic); }
   // Rows of planes that differ.
-  std::size_t rows(const Level& level) const {
-    return flat() ? 1 : static_cast<std::size_t>(level.size.height);
-  }
+  std::size_t rows(const Level& level) const { return flat() ? 1 : to_size(level.size.height); }
   bool flat() const { return model_.parameters.edge_contrast == 0; }
   std::byte* plane(std::size_t level, int y, int colour, int index) const {
     // Without edges in the image, only the parity of x matters.
     const int row = flat() ? (y + colour) % 2 : y * 2 + colour;
     return levels_[level].planes +
-           (static_cast<std::size_t>(row) * tables() * direction_count + static_cast<std::size_t>(index)) *
-               levels_[level].plane_bytes;
+           (to_size(row) * tables() * direction_count + to_size(index)) * levels_[level].plane_bytes;
   }
   template <class Value>
   void write_tables() const {

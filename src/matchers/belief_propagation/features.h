@@ -17,7 +17,7 @@ namespace parallax::belief_propagation {
 
 // `count` elements, plus those that full pairs of vectors read and write beyond them.
 inline std::size_t padded(int count) {
-  return static_cast<std::size_t>(count) + 2 * widest_vector_bytes;
+  return to_size(count) + 2 * widest_vector_bytes;
 }
 
 class Features {
@@ -28,7 +28,7 @@ class Features {
         shape_(shape),
         feature_(data_cost::choose_feature(model.cost, format.depth, model.smoothing)),
         rows_(feature_, model.smoothing, format, slots),
-        scratch_(static_cast<std::size_t>(slots)) {
+        scratch_(to_size(slots)) {
     const bool in_bytes = feature_bytes(feature_) == 1;
     if (in_bytes && model.parameters.arithmetic == Arithmetic::fixed8 &&
         model.highest_data_cost() <= static_cast<float>(model.data_bound())) {
@@ -39,7 +39,6 @@ class Features {
     }
   }
 
-  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena) {
     rows_.reserve(arena);
     // The right elements that the last label of the last element reads.
@@ -57,20 +56,15 @@ class Features {
       scratch.valid = arena.reserve<std::uint8_t>(padded(size_.width));
       scratch.exists = arena.reserve<std::uint8_t>(padded(extended_columns()));
       scratch.costs = arena.reserve<std::byte>(scratch_bytes(model_.labels));
-      scratch.right = arena.reserve<RightRow>(static_cast<std::size_t>(model_.row_offsets));
+      scratch.right = arena.reserve<RightRow>(to_size(model_.row_offsets));
     }
   }
 
   // Extracts the features of a pair; arguments as of DataCosts::prepare().
   void prepare(const StereoPair& pair, bool mirrored, const Workers& workers) {
-    pair_ = pair;
+    pair_ = mirrored ? data_cost::exchanged(pair) : pair;
     mirrored_ = mirrored;
-    if (mirrored) {
-      std::swap(pair_.left, pair_.right);
-      std::swap(pair_.left_mask, pair_.right_mask);
-    }
-    if (missing_.memory != nullptr)
-      std::memset(missing_.memory, 0, 2 * static_cast<std::size_t>(missing_.pitch));
+    if (missing_.memory != nullptr) std::memset(missing_.memory, 0, 2 * to_size(missing_.pitch));
     rows_.prepare(pair_, mirrored, workers);
     for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
       for (int y = first; y < last; ++y) {
@@ -91,10 +85,10 @@ class Features {
       RowCost row = row_cost(y, colour, slot);
       row.range = range;
       row.out = out;
-      row.scratch = scratch_[static_cast<std::size_t>(slot)].costs;
+      row.scratch = scratch_[to_size(slot)].costs;
       return cost_row(model_.parameters.arithmetic, row);
     }
-    float* units = reinterpret_cast<float*>(scratch_[static_cast<std::size_t>(slot)].costs);
+    float* units = reinterpret_cast<float*>(scratch_[to_size(slot)].costs);
     write_volume_costs(row_cost(y, colour, slot), y, range, units, out);
   }
 
@@ -120,9 +114,8 @@ class Features {
     halves.pitch = static_cast<std::ptrdiff_t>(round_up(padded(elements), 64));
     halves.planes = planes;
     halves.bytes = bytes;
-    halves.memory = arena.reserve<std::byte>(static_cast<std::size_t>(halves.pitch) *
-                                             static_cast<std::size_t>(2 * planes * bytes) *
-                                             static_cast<std::size_t>(rows));
+    halves.memory =
+        arena.reserve<std::byte>(to_size(halves.pitch) * to_size(2 * planes * bytes) * to_size(rows));
     return halves;
   }
   int extended_columns() const { return size_.width + model_.disparities() - 1; }
@@ -130,7 +123,7 @@ class Features {
   void extract_row(int side, int y, int slot) const {
     const data_cost::RowFeatures::Planes planes = rows_.planes(side, y, slot);
     for (int plane = 0; plane < feature_planes(feature_); ++plane) {
-      const std::uint16_t* words = planes[static_cast<std::size_t>(plane)];
+      const std::uint16_t* words = planes[to_size(plane)];
       if (feature_bytes(feature_) == 1)
         split<std::uint8_t>(side, y, plane, words, slot);
       else
@@ -142,7 +135,7 @@ class Features {
   void split(int side, int y, int plane, const std::uint16_t* words, int slot) const {
     const auto* row = reinterpret_cast<const Element*>(words);
     if (side == 1) {
-      auto* extended = reinterpret_cast<Element*>(scratch_[static_cast<std::size_t>(slot)].extended);
+      auto* extended = reinterpret_cast<Element*>(scratch_[to_size(slot)].extended);
       data_cost::extend_row(row, size_.width, model_, 0, extended);
       row = extended;
     }
@@ -151,7 +144,7 @@ class Features {
               reinterpret_cast<Element*>(halves_[side].at(y, plane, 1)));
   }
   void write_validity(int y, int slot) const {
-    const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+    const Scratch& scratch = scratch_[to_size(slot)];
     std::uint8_t *left = scratch.valid, *right = scratch.exists;
     data_cost::write_validity(model_, pair_, mirrored_, y, {left, right, status_.row(y)});
     split_row(right, extended_columns(), reinterpret_cast<std::uint8_t*>(valid_[1].at(y, 0, 0)),
@@ -172,7 +165,7 @@ class Features {
     for (int plane = 0; plane < feature_planes(feature_); ++plane)
       row.left[plane] = halves_[0].at(y, plane, row.parity);
     row.left_valid = reinterpret_cast<const std::uint8_t*>(valid_[0].at(y, 0, row.parity));
-    RightRow* right = scratch_[static_cast<std::size_t>(slot)].right;
+    RightRow* right = scratch_[to_size(slot)].right;
     for (int k = 0; k < model_.row_offsets; ++k) right[k] = right_row(y + model_.min_row_offset + k);
     row.right = right;
     row.simple = simple_;
@@ -219,7 +212,7 @@ class Features {
       const int count = std::min(pitch, range.last - i);
       for (int j = 0; j < count; ++j) fill_pixel(i + j, units + j);
       settle_costs(model_.parameters.arithmetic, shape_, count, units, model_.data_bound(),
-                   static_cast<std::byte*>(out) + static_cast<std::size_t>(i) * bytes);
+                   static_cast<std::byte*>(out) + to_size(i) * bytes);
     }
   }
 

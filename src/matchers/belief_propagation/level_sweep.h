@@ -84,8 +84,7 @@ class LevelSchedule {
   int bands_of_finest() const { return bands(0, model_.iterations(0, false)); }
   // What a band of the finest level has in progress.
   std::size_t working_set_bytes() const {
-    return static_cast<std::size_t>(std::min(levels_[0].shape.computed, strip_width_ + 2 * finest_reach())) *
-           column_bytes_;
+    return to_size(std::min(levels_[0].shape.computed, strip_width_ + 2 * finest_reach())) * column_bytes_;
   }
 
  private:
@@ -232,8 +231,7 @@ class LevelSweep {
   }
   // Clears what would come from behind the last pixel.
   void clear_behind(const Level& level, int y, int colour, std::byte* to_left) const {
-    clear_element(level,
-                  to_left + static_cast<std::size_t>(level.pixels(y, colour)) * storage_bytes(arithmetic_));
+    clear_element(level, to_left + to_size(level.pixels(y, colour)) * storage_bytes(arithmetic_));
   }
   void clear_element(const Level& level, std::byte* first) const {
     switch (storage_bytes(arithmetic_)) {

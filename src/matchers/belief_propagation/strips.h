@@ -30,9 +30,8 @@ class Strips {
         size_(format.size),
         rows_(data_cost::Feature::census, model.smoothing, format, slots),
         table_(64),
-        scratch_(static_cast<std::size_t>(slots)) {}
+        scratch_(to_size(slots)) {}
 
-  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena) {
     rows_.reserve(arena);
     sides_[0] = reserve_side(0, size_.width, arena);
@@ -48,14 +47,12 @@ class Strips {
       moved_.push_back(reserve_right());
     status_ = arena.reserve_plane<std::uint8_t>(size_);
     for (std::uint8_t*& rows : scratch_)
-      rows = arena.reserve<std::uint8_t>(static_cast<std::size_t>(row_pitch()) * tile_side *
-                                         most_feature_planes);
+      rows = arena.reserve<std::uint8_t>(to_size(row_pitch()) * tile_side * most_feature_planes);
   }
-  // Called once, after reserve().
   void fill_memory() {
     for (const Side& side : sides_) std::memset(side.memory, 0, side_bytes(side.columns));
     for (int distance = 0; distance < 63; ++distance)
-      table_[static_cast<std::size_t>(distance)] =
+      table_[to_size(distance)] =
           static_cast<std::uint8_t>(model_.data_cost(distance * data_cost::per_level));
     table_[63] = static_cast<std::uint8_t>(model_.outside);
   }
@@ -71,9 +68,7 @@ class Strips {
   // Turns the features of this pair, once prepared, into those of the mirrored one (see DataCosts::prepare()):
   // the mirrored features, because the order of a signature's bits has no meaning.
   void mirror(const StereoPair& pair, const Workers& workers) {
-    StereoPair mirrored = pair;
-    std::swap(mirrored.left, mirrored.right);
-    std::swap(mirrored.left_mask, mirrored.right_mask);
+    const StereoPair mirrored = data_cost::exchanged(pair);
     workers.for_each(divide_round_up(size_.height, tile_side), [&](int strip, int slot) {
       for (int plane = 0; plane < most_feature_planes; ++plane) {
         auto* left = reinterpret_cast<std::uint64_t*>(sides_[0].pixels(strip, plane));
@@ -123,7 +118,7 @@ class Strips {
     return {arena.reserve<std::uint8_t>(side_bytes(columns)), columns, first};
   }
   std::size_t side_bytes(int columns) const {
-    return static_cast<std::size_t>(count() * strip_planes) * static_cast<std::size_t>(columns * tile_side);
+    return to_size(count() * strip_planes) * to_size(columns * tile_side);
   }
   // Elements of the extended right row.
   int extended_columns() const { return size_.width + model_.disparities() - 1; }
@@ -133,7 +128,7 @@ class Strips {
   int first_pixel() const { return model_.disparities() - 1 + model_.min_disparity; }
   std::ptrdiff_t row_pitch() const { return extended_columns() + 2 * widest_vector_bytes; }
   const Side& right_side(int row_offset) const {
-    return moved_.empty() ? sides_[1] : moved_[static_cast<std::size_t>(row_offset)];
+    return moved_.empty() ? sides_[1] : moved_[to_size(row_offset)];
   }
   // Row y of a strip becomes row y + v: in two neighbouring strips, of which a column is a word.
   void move_right_side(const Workers& workers) const {
@@ -151,8 +146,7 @@ class Strips {
                        ? nullptr
                        : reinterpret_cast<const std::uint64_t*>(sides_[1].plane(from, plane));
           };
-          auto* out =
-              reinterpret_cast<std::uint64_t*>(moved_[static_cast<std::size_t>(k)].plane(strip, plane));
+          auto* out = reinterpret_cast<std::uint64_t*>(moved_[to_size(k)].plane(strip, plane));
           const std::uint64_t *above = words(upper), *below = up > 0 ? words(upper + 1) : nullptr;
           for (int x = 0; x < sides_[1].columns; ++x)
             out[x] = (above != nullptr ? above[x] >> bits * up : 0) |
@@ -162,7 +156,7 @@ class Strips {
     });
   }
   void write_features(int side, int strip, int slot) const {
-    std::uint8_t* rows = scratch_[static_cast<std::size_t>(slot)];
+    std::uint8_t* rows = scratch_[to_size(slot)];
     const std::ptrdiff_t pitch = row_pitch();
     const int first = strip * tile_side, last = std::min(first + tile_side, size_.height);
     std::uint8_t* planes[most_feature_planes];
@@ -174,12 +168,11 @@ class Strips {
   }
   void write_validity(const StereoPair& pair, bool mirrored, int strip, int slot) const {
     const std::ptrdiff_t pitch = row_pitch();
-    std::uint8_t *left_rows = scratch_[static_cast<std::size_t>(slot)],
-                 *right_rows = left_rows + tile_side * pitch;
+    std::uint8_t *left_rows = scratch_[to_size(slot)], *right_rows = left_rows + tile_side * pitch;
     const int first = strip * tile_side, last = std::min(first + tile_side, size_.height);
     // Neither pixels to the right of the image nor those below it are valid; right ones below it count where
     // rows are moved.
-    const auto bytes = static_cast<std::size_t>(tile_side * pitch);
+    const auto bytes = to_size(tile_side * pitch);
     std::memset(left_rows, 0, bytes);
     if (!moved_.empty()) std::memset(right_rows, 0, bytes);
     std::uint8_t *left = left_rows, *right = right_rows;

@@ -134,10 +134,8 @@ SweepShape make_shape(const BlockParameters& parameters, const Search& search, S
 
 SweepMemory reserve_sweep(const SweepShape& shape, BlockCost cost, Sums sums, bool right_map, Arena& arena) {
   const std::size_t sum_bytes = bytes_of(sums), cost_bytes = block::cost_bytes(cost, sums);
-  const auto labels = static_cast<std::size_t>(shape.padded_labels),
-             columns = static_cast<std::size_t>(shape.columns()),
-             right_columns = static_cast<std::size_t>(shape.right_columns()),
-             sums_of_block = static_cast<std::size_t>(shape.block) * labels;
+  const auto labels = to_size(shape.padded_labels), columns = to_size(shape.columns()),
+             right_columns = to_size(shape.right_columns()), sums_of_block = to_size(shape.block) * labels;
   const auto lanes = [&](std::size_t count, std::size_t bytes) {
     return static_cast<void*>(arena.reserve<std::byte>(count * bytes + widest_vector_bytes));
   };
@@ -172,20 +170,18 @@ class Cpu final : public host::Plan {
         bands_per_thread_(configuration.value(bands_per_thread.name, workers_.threads() == 1 ? 1 : 2)),
         sums_(choose_sums(parameters, search_)),
         shape_(make_shape(parameters, search_, size_, sums_, configuration)),
-        scratch_(static_cast<std::size_t>(workers_.slots())) {
+        scratch_(to_size(workers_.slots())) {
     plan_memory(searches_rows());
   }
 
   detail::Footprint footprint() const {
-    const std::size_t pixels = static_cast<std::size_t>(shape_.columns() + shape_.block);
-    return cpu::footprint(bands(), workers_,
-                          pixels * static_cast<std::size_t>(shape_.padded_labels) * bytes_of(sums_));
+    const std::size_t pixels = to_size(shape_.columns() + shape_.block);
+    return cpu::footprint(bands(), workers_, pixels * to_size(shape_.padded_labels) * bytes_of(sums_));
   }
 
  private:
   bool searches_rows() const { return parameters_.row_tolerance > 0; }
 
-  // Memory of a thread.
   struct Scratch {
     std::uint16_t* filtered_row;
     std::int64_t* texture_sums;
@@ -198,8 +194,8 @@ class Cpu final : public host::Plan {
     for (auto& plane : gray_) plane = arena.reserve_plane<std::uint16_t>(size_);
     if (checks_texture()) textureless_ = arena.reserve_plane<std::uint8_t>(size_);
     for (Scratch& scratch : scratch_) {
-      scratch.filtered_row = arena.reserve<std::uint16_t>(static_cast<std::size_t>(size_.width));
-      scratch.texture_sums = arena.reserve<std::int64_t>(static_cast<std::size_t>(size_.width));
+      scratch.filtered_row = arena.reserve<std::uint16_t>(to_size(size_.width));
+      scratch.texture_sums = arena.reserve<std::int64_t>(to_size(size_.width));
       scratch.sweep = reserve_sweep(shape_, parameters_.cost, sums_, checks_left_right_, arena);
     }
     if (searches_rows()) reserve_row_search(arena);
@@ -212,7 +208,7 @@ class Cpu final : public host::Plan {
     rows_.pitch = round_up(size_.width, widest_vector_bytes);
     rows_.right_pitch = round_up(shape_.right_columns(), widest_vector_bytes);
     const auto elements = [&](std::ptrdiff_t pitch) {
-      return static_cast<std::size_t>(rows_.passes * std::ptrdiff_t{rows_.height} * pitch);
+      return to_size(rows_.passes * std::ptrdiff_t{rows_.height} * pitch);
     };
     const auto reserve_costs = [&](std::ptrdiff_t pitch) -> void* {
       return arena.reserve<std::byte>(elements(pitch) * cost_bytes(parameters_.cost, sums_) +
@@ -246,7 +242,7 @@ class Cpu final : public host::Plan {
   }
 
   bool checks_texture() const { return parameters_.texture_threshold > 0; }
-  const Scratch& scratch(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
+  const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
 
   void convert_to_gray(const StereoPair& pair) const {
     for_row_ranges(workers_, size_.height, [&](int first, int last, int) {

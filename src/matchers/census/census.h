@@ -48,7 +48,6 @@
 
 namespace parallax::census {
 
-// The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
 std::unique_ptr<detail::Plan> make_reference(const CensusParameters&, const Device&, const ImageFormat&);

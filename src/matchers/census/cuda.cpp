@@ -97,15 +97,15 @@ class Cuda final : public cuda::Plan, public CensusPlan {
       const int blocks =
           std::min(configuration.value(blocks_at_once, blocks_of_strips(registers)), max_blocks);
       const int kept = std::min(registers, cuda::multiprocessor::registers / (blocks * threads));
-      return cuda::footprint(blocks, threads, index(threads * kept) * 4);
+      return cuda::footprint(blocks, threads, to_size(threads * kept) * 4);
     };
     return space;
   }
 
   Stage stage(int level, int side) const override {
-    const Size size = levels_[index(level)].size;
+    const Size size = levels_[to_size(level)].size;
     const bool estimates = level > 0 && searches(side);
-    const Planes& planes = planes_[side][index(level)];
+    const Planes& planes = planes_[side][to_size(level)];
     const auto gray = fetch_gray(planes);
     const auto words = fetch<std::uint32_t>(planes.signatures);
     const auto disparities = fetch<std::int32_t>(planes.disparities);
@@ -113,11 +113,11 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) stage.signature.emplace_back(size);
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
-        const auto at = [&](int row) { return elements(row) + index(x); };
+        const auto at = [&](int row) { return elements(row) + to_size(x); };
         stage.gray.at(x, y) = gray[at(y)];
         if (estimates) stage.disparity.at(x, y) = disparities[at(y)];
         for (int byte = 0; byte < neighbourhood_.bytes(); ++byte)
-          stage.signature[index(byte)].at(x, y) =
+          stage.signature[to_size(byte)].at(x, y) =
               static_cast<std::uint8_t>(words[at((y + radius()) * values() + byte / 4)] >> 8 * (byte % 4));
       }
     return stage;
@@ -132,9 +132,8 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     Buffer<std::int32_t> disparities;
   };
 
-  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
   // The number of elements in `rows` rows.
-  std::size_t elements(int rows) const { return index(pitch_) * index(rows); }
+  std::size_t elements(int rows) const { return to_size(pitch_) * to_size(rows); }
   int level_count() const { return static_cast<int>(levels_.size()); }
   int radius() const { return parameters_.window / 2; }
   int bits() const { return static_cast<int>(neighbourhood_.neighbours.size()); }
@@ -175,12 +174,12 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   }
 
   CudaLevel level_in_memory(int level) const {
-    const Size size = levels_[index(level)].size;
+    const Size size = levels_[to_size(level)].size;
     CudaLevel result{};
     result.width = size.width;
     result.height = size.height;
     for (const int side : {left_side, right_side}) {
-      const Planes& planes = planes_[side][index(level)];
+      const Planes& planes = planes_[side][to_size(level)];
       result.gray[side] = at(planes.gray);
       result.validity[side] = at(planes.validity);
       result.signatures[side] = at(planes.signatures) + elements(radius() * values());
@@ -228,7 +227,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
 
   // One thread per four columns of both images.
   static Shape tiles_of(Size size) {
-    return {cuda::blocks(index(size.height), tile_rows), cuda::blocks(index(size.width), tile_columns), 2};
+    return {cuda::blocks(size.height, tile_rows), cuda::blocks(size.width, tile_columns), 2};
   }
 
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) override {
@@ -244,7 +243,8 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     const CudaPyramid all = pyramid();
     refinement_.begin();
     for (int level = levels_a_tile - 1; level + 1 < level_count(); level += levels_a_tile - 1)
-      halve_.launch(stream, tiles_of(levels_[index(level)].size), {take_threads}, 0, all, level, at(masked_));
+      halve_.launch(stream, tiles_of(levels_[to_size(level)].size), {take_threads}, 0, all, level,
+                    at(masked_));
     describe_.launch(stream, {static_cast<unsigned>(all.first_tile[level_count()]), 2},
                      {lanes, describe_warps}, 0, all);
     for (int level = level_count() - 1; level >= 0; --level) search(level, map, stream);
@@ -262,7 +262,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   bool is_limited(int level) const { return level + 1 < level_count(); }
 
   void search(int level, const DisparityMap& map, StreamHandle stream) const {
-    const Level& here = levels_[index(level)];
+    const Level& here = levels_[to_size(level)];
     CudaSearch search{};
     search.level = level_in_memory(level);
     if (is_limited(level)) search.above = level_in_memory(level + 1);
@@ -272,8 +272,8 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     search.search_radius = parameters_.search_radius;
     search.map = map_in_memory(map);
     const auto columns = lanes - 2 * static_cast<unsigned>(radius());
-    const Shape grid{cuda::blocks(index(here.size.height), index(strip_rows_)),
-                     cuda::blocks(index(here.size.width), columns), searches(right_side) ? 2u : 1u};
+    const Shape grid{cuda::blocks(here.size.height, strip_rows_), cuda::blocks(here.size.width, columns),
+                     searches(right_side) ? 2u : 1u};
     search_kernel(level, map).launch(stream, grid, {lanes, warps_of(level, grid)}, 0, search);
   }
 
@@ -281,8 +281,8 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   unsigned warps_of(int level, const Shape& grid) const {
     const std::size_t strips = std::size_t{grid.x} * grid.y * grid.z;
     const unsigned wanted =
-        cuda::blocks(static_cast<std::size_t>(context()->multiprocessors()) * index(wanted_warps_), strips);
-    const unsigned pairs = cuda::blocks(index(levels_[index(level)].labels), 2);
+        cuda::blocks(to_size(context()->multiprocessors()) * to_size(wanted_warps_), strips);
+    const unsigned pairs = cuda::blocks(levels_[to_size(level)].labels, 2);
     const unsigned fewest = is_limited(level) ? fewest_warps_of_limited : 1;
     return std::min({std::max(wanted, fewest), pairs, max_warps});
   }

@@ -49,7 +49,7 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
   }
 
   Stage stage(int level, int side) const override {
-    const Size size = levels_[index(level)].size;
+    const Size size = levels_[to_size(level)].size;
     const bool estimates = level > 0 && searches(side);
     Stage stage{Plane<std::uint16_t>(size), {}, Plane<std::int32_t>(estimates ? size : Size{})};
     for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) stage.signature.emplace_back(size);
@@ -95,9 +95,8 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
     clock.finish("search");
   }
 
-  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
   int level_count() const { return static_cast<int>(levels_.size()); }
-  const ReferencePlanes& planes(int level, int side) const { return planes_[side][index(level)]; }
+  const ReferencePlanes& planes(int level, int side) const { return planes_[side][to_size(level)]; }
   const View<std::uint16_t>& gray(int level, int side) const { return planes(level, side).gray; }
   const View<std::uint8_t>& mask(int level, int side) const { return planes(level, side).mask; }
   const View<Signature>& signatures(int level, int side) const { return planes(level, side).signatures; }
@@ -115,7 +114,7 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
   void halve(int level, int side) {
     const View<std::uint16_t> fine = gray(level - 1, side);
     const View<std::uint8_t> fine_mask = mask(level - 1, side);
-    const Size size = levels_[index(level)].size;
+    const Size size = levels_[to_size(level)].size;
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
         const auto quarter = [&](auto plane, int i) { return repeated(plane, 2 * x + i % 2, 2 * y + i / 2); };
@@ -179,12 +178,12 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
   bool masked(int x, int y) const override { return mask(0, left_side).at(x, y) == 0; }
 
   bool valid(int level, int side, int x, int y) const {
-    const Size size = levels_[index(level)].size;
+    const Size size = levels_[to_size(level)].size;
     return x >= 0 && x < size.width && y >= 0 && y < size.height && mask(level, side).at(x, y) != 0;
   }
 
   Interval interval(int level, int side, int x, int y) const override {
-    const Level& own = levels_[index(level)];
+    const Level& own = levels_[to_size(level)];
     if (level + 1 == level_count()) return {own.lowest, own.highest()};
     const View<std::int32_t> above = disparity(level + 1, side);
     std::optional<Interval> estimates;
@@ -202,7 +201,7 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
 
   void search_level(int level, int side) const {
     search(level, side);
-    const Size size = levels_[index(level)].size;
+    const Size size = levels_[to_size(level)].size;
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
         const std::optional<Offset> best = winner(level, side, x, y);

@@ -33,13 +33,12 @@ class RowSearch {
     for (const Level& level : levels) votes_.emplace_back(level.size, level.rows, row_prior);
   }
 
-  // Called twice (see Arena).
   void reserve(Arena& arena) {
     for (rows::RowVotes& votes : votes_) votes.reserve(arena);
     const Level& full = levels_.front();
     memory_.stride = round_up(full.size.width, side);
     plane_ = memory_.stride * full.size.height;
-    const std::size_t count = static_cast<std::size_t>(plane_) * static_cast<std::size_t>(2 * full.rows + 1);
+    const std::size_t count = to_size(plane_) * to_size(2 * full.rows + 1);
     memory_.costs = arena.reserve<std::uint16_t>(count);
     memory_.labels = arena.reserve<std::uint16_t>(count);
     if (side_ == right_side) return;
@@ -112,8 +111,8 @@ class RowSearch {
   }
 
  private:
-  const Level& level_of(int level) const { return levels_[static_cast<std::size_t>(level)]; }
-  const rows::RowVotes& votes(int level) const { return votes_[static_cast<std::size_t>(level)]; }
+  const Level& level_of(int level) const { return levels_[to_size(level)]; }
+  const rows::RowVotes& votes(int level) const { return votes_[to_size(level)]; }
   // Index of the first pixel of a row of what is kept of a row offset.
   std::ptrdiff_t place(int level, int row_offset, int y) const {
     return (row_offset + level_of(level).rows) * plane_ + y * memory_.stride;

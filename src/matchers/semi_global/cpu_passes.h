@@ -57,9 +57,7 @@ struct Layout {
   // Elements from one row offset, and from one pixel, to the next: of C, path costs and the volume of sums.
   std::ptrdiff_t row_step() const { return pitch(disparities); }
   std::ptrdiff_t step() const { return row_step() * row_offsets; }
-  std::size_t elements(int pixels) const {
-    return static_cast<std::size_t>(pixels) * static_cast<std::size_t>(step());
-  }
+  std::size_t elements(int pixels) const { return to_size(pixels) * to_size(step()); }
   // The same steps between the sums from which winners are found.
   std::ptrdiff_t sum_row_step() const { return sums_pitch(disparities); }
   std::ptrdiff_t sum_step() const { return sum_row_step() * row_offsets; }
@@ -80,12 +78,12 @@ class LineMemory {
  public:
   void reserve(const Layout& layout, int pixels, int first_path, int last_path, Arena& arena) {
     margin_ = vector_bytes + layout.step() * layout.path_bytes;
-    bytes_ = layout.elements(pixels + 2) * static_cast<std::size_t>(layout.path_bytes) + 2 * vector_bytes;
+    bytes_ = layout.elements(pixels + 2) * to_size(layout.path_bytes) + 2 * vector_bytes;
     first_path_ = first_path, last_path_ = last_path;
     for (int p = first_path; p < last_path; ++p)
       line_.paths[p] = behind(arena.reserve<std::byte>(bytes_), margin_);
     minima_per_pixel_ = minima_per_pixel(layout.row_offsets);
-    minima_ = static_cast<std::size_t>(minima_per_pixel_ * (pixels + 2));
+    minima_ = to_size(minima_per_pixel_ * (pixels + 2));
     line_.minima = behind(arena.reserve<std::uint32_t>(minima_), minima_per_pixel_);
   }
 
@@ -108,7 +106,7 @@ class LineMemory {
 // Number of tiles that a pass has finished in each band.
 class Progress {
  public:
-  void reserve(int bands, Arena& arena) { tiles_ = arena.reserve<int>(static_cast<std::size_t>(bands)); }
+  void reserve(int bands, Arena& arena) { tiles_ = arena.reserve<int>(to_size(bands)); }
   void clear(int bands) const { std::fill_n(tiles_, bands, 0); }
 
   void wait(int band, int wanted) const {

@@ -42,10 +42,8 @@
 
 namespace parallax::semi_global {
 
-// The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
-// As parallax::energy().
 double energy(const SemiGlobalParameters& parameters, const StereoPair& pair, View<const float> disparity);
 
 std::unique_ptr<detail::Plan> make_reference(const SemiGlobalParameters&, const Device&, const ImageFormat&);

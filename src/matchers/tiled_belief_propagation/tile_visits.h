@@ -103,14 +103,12 @@ class TileVisits {
         borders_(borders),
         workers_(workers),
         shares_blocks_(shares_blocks),
-        work_(static_cast<std::size_t>(shares_blocks ? 1 : workers.slots())),
-        scratch_(static_cast<std::size_t>(workers.slots())) {}
+        work_(to_size(shares_blocks ? 1 : workers.slots())),
+        scratch_(to_size(workers.slots())) {}
 
-  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena) {
     const auto bytes = [&](std::size_t count) { return arena.reserve<std::byte>(count); };
-    const auto rows = static_cast<std::size_t>(tiling_.row_blocks()),
-               columns = static_cast<std::size_t>(tiling_.column_blocks());
+    const auto rows = to_size(tiling_.row_blocks()), columns = to_size(tiling_.column_blocks());
     for (Work& work : work_) {
       work.rows = bytes(rows * tiling_.row_block_bytes());
       work.columns = bytes(tiling_.batch_bytes());
@@ -118,9 +116,9 @@ class TileVisits {
       for (const Side side : {above, below}) work.from[side] = bytes(columns * tiling_.step_bytes());
     }
     const int steps = std::max(tiling_.row_steps(), tiling_.column_steps());
-    const auto pixels = static_cast<std::size_t>(steps * tiling_.shape().lanes);
+    const auto pixels = to_size(steps * tiling_.shape().lanes);
     for (Scratch& scratch : scratch_) {
-      scratch.messages = bytes(static_cast<std::size_t>(steps) * tiling_.step_bytes());
+      scratch.messages = bytes(to_size(steps) * tiling_.step_bytes());
       scratch.forward = bytes(tiling_.step_bytes());
       scratch.backward = bytes(tiling_.step_bytes());
       Decision& decision = scratch.decision;
@@ -136,7 +134,7 @@ class TileVisits {
     const Batch& batch = tiling_.batches()[index];
     const Stay stay{.visit = visit,
                     .batch = batch,
-                    .work = work_[shares_blocks_ ? 0 : static_cast<std::size_t>(slot)],
+                    .work = work_[shares_blocks_ ? 0 : to_size(slot)],
                     .data = costs_.of_batch(index),
                     .across = steps_of(batch, true),
                     .along = steps_of(batch, false)};
@@ -166,7 +164,6 @@ class TileVisits {
     std::byte *rows, *columns;  // data costs and the messages from the other two sides
     std::byte* from[4];         // messages from each Side: one step per block
   };
-  // Memory of one thread.
   struct Scratch {
     std::byte *messages, *forward, *backward;
     Decision decision;
@@ -190,7 +187,7 @@ class TileVisits {
     for (int block = 0; block < count; ++block) body(block, slot);
   }
 
-  const Scratch& scratch(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
+  const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
 
   Steps steps_of(const Batch& batch, bool across) const {
     Steps steps{0, no_tile, 0};
@@ -207,10 +204,10 @@ class TileVisits {
   // The start of a visit: the only messages are those from above, to the first step, and from below, to the
   // last.
   void turn_data(const Stay& stay, int block, int slot, bool comes_down, bool comes_up) const {
-    const auto index = static_cast<std::size_t>(block);
+    const auto index = to_size(block);
     const std::size_t step = tiling_.step_bytes();
     std::byte* first = stay.data + index * tiling_.column_block_bytes();
-    std::byte* last = first + static_cast<std::size_t>(stay.along.count - 1) * step;
+    std::byte* last = first + to_size(stay.along.count - 1) * step;
     std::byte *first_data = scratch(slot).forward, *last_data = scratch(slot).backward;
     const auto add = [&](Side side, std::byte* data, std::byte* kept) {
       std::memcpy(kept, data, step);
@@ -239,7 +236,7 @@ class TileVisits {
   bool sweep_along(const Stay& stay, int block, int slot) const {
     bool changed = false;
     Sweeps sweeps = sweeps_of(stay, block, false, slot);
-    sweeps.data = stay.data + static_cast<std::size_t>(block) * tiling_.column_block_bytes();
+    sweeps.data = stay.data + to_size(block) * tiling_.column_block_bytes();
     Turn turn = into_rows(stay);
     turn.compares = model_.parameters.early_out;
     turn.changed = &changed;
@@ -267,7 +264,7 @@ class TileVisits {
   Sweeps sweeps_of(const Stay& stay, int block, bool across, int slot) const {
     const Work& work = stay.work;
     const Steps& steps = across ? stay.across : stay.along;
-    const auto index = static_cast<std::size_t>(block);
+    const auto index = to_size(block);
     const std::size_t step = tiling_.step_bytes();
     const Sweeps sweeps{.shape = tiling_.shape(),
                         .slope = model_.slope,
