@@ -249,8 +249,6 @@ class LevelSweep {
     for (int label = 0; label < shape.labels; ++label) elements[label * shape.stride] = 0;
   }
 
-  // Updates
-
   // Sets what the kernels read: data costs, and the messages to the pixels of one colour after an iteration.
   template <class Row>
   void receive(const Band& band, int y, int colour, int iteration, Row& row) const {
@@ -306,8 +304,6 @@ class LevelSweep {
       }
     }
   }
-
-  // Decisions
 
   template <class Take>
   void decide(const Band& band, int y, int colour, int iteration, Wanted wanted, const Take& take) const {

@@ -61,9 +61,7 @@ class Cpu final : public host::Plan, public CensusPlan {
       const detail::Configuration& configuration)
       : host::Plan(parameters.refine, format.size, 0,
                    Workers(threads, cpu::ranges_per_thread(configuration))),
-        parameters_(parameters),
-        levels_(plan_levels(parameters, format.size)),
-        neighbourhood_(neighbourhood(parameters.transform)),
+        CensusPlan(parameters, format.size),
         tile_rows_(configuration.value(rows_per_tile.name, usual_tile_rows)),
         batch_labels_(configuration.value(labels_together.name, max_batch_labels)),
         scratch_(to_size(workers_.slots())) {
@@ -80,43 +78,36 @@ class Cpu final : public host::Plan, public CensusPlan {
     const int states = state_planes * tile_rows_ * tile_lanes * static_cast<int>(sizeof(std::uint16_t));
     return cpu::footprint(sides_searched() * tiles.width * tiles.height, workers_, to_size(costs + states));
   }
-  const std::vector<Level>& levels() const override { return levels_; }
-
   Stage stage(int level, int side) const override {
     const LevelPlanes<T>& planes = this->planes(level, side);
-    const Size size = levels_[to_size(level)].size;
-    const bool estimates = level > 0 && searches(side);
-    Stage stage{Plane<std::uint16_t>(size), {}, Plane<std::int32_t>(estimates ? size : Size{})};
-    for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) stage.signature.emplace_back(size);
+    const Size size = level_of(level).size;
+    Stage stage = empty_stage(level, side);
     for (int y = 0; y < size.height; ++y) {
       std::copy_n(planes.gray.row(y), size.width, stage.gray.row(y));
       for (int byte = 0; byte < neighbourhood_.bytes(); ++byte)
         std::copy_n(planes.signatures.row(y, byte), size.width, stage.signature[to_size(byte)].row(y));
-      for (int x = 0; estimates && x < size.width; ++x) {
+      for (int x = 0; estimates(level, side) && x < size.width; ++x) {
         const std::uint16_t label = planes.labels.at(x, y);
-        stage.disparity.at(x, y) = label == no_label ? no_disparity : levels_[to_size(level)].lowest + label;
+        stage.disparity.at(x, y) = label == no_label ? no_disparity : level_of(level).lowest + label;
       }
     }
     return stage;
   }
 
  private:
-  int level_count() const { return static_cast<int>(levels_.size()); }
   const LevelPlanes<T>& planes(int level, int side) const { return planes_[side][to_size(level)]; }
   const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
 
   int sides_searched() const { return checks_left_right_ ? 2 : 1; }
-  bool searches(int side) const { return side < sides_searched(); }
 
   void reserve(Arena& arena) override {
-    const bool with_gray = parameters_.cost == CensusCost::ad_census;
     for (const int side : {left_side, right_side})
       for (std::size_t level = 0; level < levels_.size(); ++level) {
         const Size size = levels_[level].size;
         LevelPlanes<T>& planes = planes_[side][level];
         planes.gray = reserve_bordered<T>(size, arena);
         planes.mask = arena.reserve_plane<std::uint8_t>(size);
-        planes.signatures = reserve_signatures(size, neighbourhood_.bytes(), with_gray, arena);
+        planes.signatures = reserve_signatures(size, neighbourhood_.bytes(), with_gray(), arena);
         if (level > 0 && searches(side)) planes.labels = arena.reserve_plane<std::uint16_t>(size);
       }
     for (RowSearch& rows : row_searches_) rows.reserve(arena);
@@ -150,7 +141,7 @@ class Cpu final : public host::Plan, public CensusPlan {
   // Calls body(side, y, slot) for every row of both images at a level.
   template <class Body>
   void for_rows_of_both(int level, const Body& body) const {
-    const int height = levels_[to_size(level)].size.height;
+    const int height = level_of(level).size.height;
     for_row_ranges(workers_, 2 * height, [&](int first, int last, int slot) {
       for (int row = first; row < last; ++row) body(row / height, row % height, slot);
     });
@@ -175,7 +166,7 @@ class Cpu final : public host::Plan, public CensusPlan {
 
   void halve(int level) const {
     for_rows_of_both(level, [&](int side, int y, int) {
-      const int width = levels_[to_size(level)].size.width;
+      const int width = level_of(level).size.width;
       T* row = planes(level, side).gray.row(y);
       halve_row(planes(level - 1, side).gray, y, row, width);
       repeat_border(row, width);
@@ -206,14 +197,14 @@ class Cpu final : public host::Plan, public CensusPlan {
   Search search_of(int level, int side, const DisparityMap& map) const {
     const int other = 1 - side;
     Search search;
-    search.level = levels_[to_size(level)];
+    search.level = level_of(level);
     search.side = side;
     search.tile_rows = tile_rows_;
     search.batch_labels = batch_labels_;
     search.window = parameters_.window;
     search.search_radius = parameters_.search_radius;
     search.highest_pixel_cost = highest_pixel_cost(parameters_);
-    search.ad_truncation = parameters_.cost == CensusCost::ad_census ? parameters_.ad_truncation : 0;
+    search.ad_truncation = with_gray() ? parameters_.ad_truncation : 0;
     search.base = planes(level, side).signatures;
     search.other = planes(level, other).signatures;
     search.base_mask = mask(level, side);
@@ -244,7 +235,7 @@ class Cpu final : public host::Plan, public CensusPlan {
 
   void search(int level, const DisparityMap& map) const {
     if (!row_searches_.empty()) return search_rows(level, map);
-    const Size tiles = tiles_of(levels_[to_size(level)].size);
+    const Size tiles = tiles_of(level_of(level).size);
     const int columns = tiles.width, sides = sides_searched();
     const Search searches_of[] = {search_of(level, left_side, map), search_of(level, right_side, map)};
     workers_.for_each(sides * tiles.height * columns, [&](int tile, int slot) {
@@ -255,7 +246,7 @@ class Cpu final : public host::Plan, public CensusPlan {
 
   // Searches every row offset, then chooses among them.
   void search_rows(int level, const DisparityMap& map) const {
-    const Level& own = levels_[to_size(level)];
+    const Level& own = level_of(level);
     const Size tiles = tiles_of(own.size);
     const int columns = tiles.width, sides = sides_searched(), offsets = 2 * own.rows + 1,
               tasks = sides * offsets;
@@ -291,9 +282,6 @@ class Cpu final : public host::Plan, public CensusPlan {
                       parameters_.uniqueness, map);
   }
 
-  CensusParameters parameters_;
-  std::vector<Level> levels_;
-  Neighbourhood neighbourhood_;
   int tile_rows_, batch_labels_;
   std::vector<LevelPlanes<T>> planes_[2];
   std::vector<Scratch> scratch_;         // [slot]

@@ -55,9 +55,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   Opencl(const CensusParameters& parameters, const Device& device, const ImageFormat& format,
          const detail::Configuration& configuration)
       : opencl::Plan(device, format, true),
-        parameters_(parameters),
-        levels_(plan_levels(parameters, format.size)),
-        neighbourhood_(neighbourhood(parameters.transform)),
+        CensusPlan(parameters, format.size),
         layout_of_device_(layout_of(context().info(), configuration)),
         refinement_(parameters.refine, format, layout_) {
     refine::check_sub_pixel(context().info(), parameters.sub_pixel);
@@ -65,14 +63,10 @@ class Opencl final : public opencl::Plan, public CensusPlan {
     if (searches(right_side)) right_disparity_ = layout_.reserve_plane<float>(format.size);
   }
 
-  const std::vector<Level>& levels() const override { return levels_; }
-
   Stage stage(int level, int side) const override {
-    const Size extent = levels_[to_size(level)].size;
-    const bool estimates = level > 0 && searches(side);
+    const Size extent = level_of(level).size;
     const OpenclLevel& placed = placed_[to_size(level)];
-    Stage stage{Plane<std::uint16_t>(extent), {}, Plane<std::int32_t>(estimates ? extent : Size{})};
-    for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) stage.signature.emplace_back(extent);
+    Stage stage = empty_stage(level, side);
     const int value_bytes = layout_of_device_.value_bytes;
     std::vector<std::uint8_t> row(to_size(extent.width) * 4);
     for (int y = 0; y < extent.height; ++y) {
@@ -87,7 +81,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
         for (int x = 0; x < extent.width; ++x)
           stage.signature[to_size(byte)].at(x, y) = row[to_size(x * value_bytes + byte % value_bytes)];
       }
-      if (estimates)
+      if (estimates(level, side))
         read(placed.disparities[side] + y * placed.stride * 4, to_size(extent.width) * 4,
              stage.disparity.row(y));
     }
@@ -95,11 +89,6 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   }
 
  private:
-  int level_count() const { return static_cast<int>(levels_.size()); }
-  bool searches(int side) const { return side == left_side || parameters_.refine.left_right_check; }
-  int radius() const { return parameters_.window / 2; }
-  int bits() const { return static_cast<int>(neighbourhood_.neighbours.size()); }
-  bool with_gray() const { return parameters_.cost == CensusCost::ad_census; }
   // Words of a signature.
   int words() const { return divide_round_up(bits(), 8 * layout_of_device_.value_bytes); }
   int planes() const { return words() + (with_gray() ? 1 : 0); }
@@ -204,7 +193,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   void match(const opencl::Pair& pair, const opencl::Map& map) override {
     constexpr std::size_t group_columns = 32;
     const auto squares_of = [&](int level) {
-      const Size extent = levels_[to_size(level)].size;
+      const Size extent = level_of(level).size;
       return Shape{groups_for(extent.width, square * group_columns), groups_for(extent.height, square), 2};
     };
     take_.launch(queue(), squares_of(0), {group_columns}, memory(), pair, levels_from(0));
@@ -230,7 +219,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   }
 
   Shape tiles_of(int level) const {
-    const Size extent = levels_[to_size(level)].size;
+    const Size extent = level_of(level).size;
     return {groups_for(extent.width, searched_columns()), groups_for(extent.height, layout_of_device_.rows),
             searches(right_side) ? 2u : 1u};
   }
@@ -249,17 +238,14 @@ class Opencl final : public opencl::Plan, public CensusPlan {
     search.search_radius = parameters_.search_radius;
     search.uniqueness = parameters_.uniqueness;
     search.ad_truncation = parameters_.ad_truncation;
-    search.lowest = levels_[to_size(level)].lowest;
-    search.labels = levels_[to_size(level)].labels;
+    search.lowest = level_of(level).lowest;
+    search.labels = level_of(level).labels;
     for (int side = 0; side < 2; ++side) search.masked[side] = pair.mask[side] >= 0;
     search.right = offset(right_disparity_);
     search.right_stride = opencl::stride(right_disparity_);
     search_.launch(queue(), tiles_of(level), search_items(), memory(), search, map);
   }
 
-  CensusParameters parameters_;
-  std::vector<Level> levels_;
-  Neighbourhood neighbourhood_;
   Layout layout_of_device_;
   refine::OpenclPipeline refinement_;
   std::vector<OpenclLevel> placed_;

@@ -28,15 +28,13 @@ T repeated(const View<T>& plane, int x, int y) {
 
 class Reference final : public host::LowestCostReference<int, CensusParameters>, public CensusPlan {
  public:
-  Reference(const CensusParameters& parameters, const std::vector<Level>& levels, BitDepth depth)
-      : LowestCostReference(parameters, levels[0].size, {levels[0].lowest, levels[0].highest()}),
-        levels_(levels),
-        depth_(depth),
-        neighbourhood_(neighbourhood(parameters.transform)) {
+  // `full`: the level of the image.
+  Reference(const CensusParameters& parameters, const Level& full, const ImageFormat& format)
+      : LowestCostReference(parameters, format.size, {full.lowest, full.highest()}),
+        CensusPlan(parameters, format.size),
+        depth_(format.depth) {
     plan_memory(parameters.row_tolerance > 0);
   }
-
-  const std::vector<Level>& levels() const override { return levels_; }
 
   CostCurve cost_curve(int x, int y) const override {
     const Interval searched = interval(0, left_side, x, y);
@@ -49,22 +47,22 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
   }
 
   Stage stage(int level, int side) const override {
-    const Size size = levels_[to_size(level)].size;
-    const bool estimates = level > 0 && searches(side);
-    Stage stage{Plane<std::uint16_t>(size), {}, Plane<std::int32_t>(estimates ? size : Size{})};
-    for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) stage.signature.emplace_back(size);
+    const Size size = level_of(level).size;
+    Stage stage = empty_stage(level, side);
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
         stage.gray.at(x, y) = gray(level, side).at(x, y);
         for (std::size_t bit = 0; bit < neighbourhood_.neighbours.size(); ++bit)
           stage.signature[bit / 8].at(x, y) |=
               static_cast<std::uint8_t>(signatures(level, side).at(x, y)[bit] << bit % 8);
-        if (estimates) stage.disparity.at(x, y) = disparity(level, side).at(x, y);
+        if (estimates(level, side)) stage.disparity.at(x, y) = disparity(level, side).at(x, y);
       }
     return stage;
   }
 
  private:
+  using LowestCostReference::parameters_;
+
   void reserve(Arena& arena) override {
     for (const int side : {left_side, right_side}) {
       planes_[side].clear();
@@ -95,13 +93,11 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
     clock.finish("search");
   }
 
-  int level_count() const { return static_cast<int>(levels_.size()); }
   const ReferencePlanes& planes(int level, int side) const { return planes_[side][to_size(level)]; }
   const View<std::uint16_t>& gray(int level, int side) const { return planes(level, side).gray; }
   const View<std::uint8_t>& mask(int level, int side) const { return planes(level, side).mask; }
   const View<Signature>& signatures(int level, int side) const { return planes(level, side).signatures; }
   const View<std::int32_t>& disparity(int level, int side) const { return planes(level, side).disparity; }
-  bool searches(int side) const { return side == left_side || checks_left_right_; }
 
   void take(const ImageView& image, const View<const std::uint8_t>& valid, int side) {
     for (int y = 0; y < image.format.size.height; ++y) {
@@ -114,7 +110,7 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
   void halve(int level, int side) {
     const View<std::uint16_t> fine = gray(level - 1, side);
     const View<std::uint8_t> fine_mask = mask(level - 1, side);
-    const Size size = levels_[to_size(level)].size;
+    const Size size = level_of(level).size;
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
         const auto quarter = [&](auto plane, int i) { return repeated(plane, 2 * x + i % 2, 2 * y + i / 2); };
@@ -165,7 +161,7 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
   }
 
   int cost(int level, int left_x, int left_y, Offset label) const override {
-    const int radius = parameters_.window / 2;
+    const int radius = this->radius();
     int sum = 0;
     for (int j = -radius; j <= radius; ++j)
       for (int i = -radius; i <= radius; ++i) sum += pixel_cost(level, left_x + i, left_y + j, label);
@@ -178,12 +174,12 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
   bool masked(int x, int y) const override { return mask(0, left_side).at(x, y) == 0; }
 
   bool valid(int level, int side, int x, int y) const {
-    const Size size = levels_[to_size(level)].size;
+    const Size size = level_of(level).size;
     return x >= 0 && x < size.width && y >= 0 && y < size.height && mask(level, side).at(x, y) != 0;
   }
 
   Interval interval(int level, int side, int x, int y) const override {
-    const Level& own = levels_[to_size(level)];
+    const Level& own = level_of(level);
     if (level + 1 == level_count()) return {own.lowest, own.highest()};
     const View<std::int32_t> above = disparity(level + 1, side);
     std::optional<Interval> estimates;
@@ -201,7 +197,7 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
 
   void search_level(int level, int side) const {
     search(level, side);
-    const Size size = levels_[to_size(level)].size;
+    const Size size = level_of(level).size;
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
         const std::optional<Offset> best = winner(level, side, x, y);
@@ -217,9 +213,7 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
     return order;
   }
 
-  std::vector<Level> levels_;
   BitDepth depth_;
-  Neighbourhood neighbourhood_;
   std::vector<ReferencePlanes> planes_[2];
 };
 
@@ -227,7 +221,7 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
 
 std::unique_ptr<detail::Plan> make_reference(const CensusParameters& parameters, const Device&,
                                              const ImageFormat& format) {
-  return std::make_unique<Reference>(parameters, plan_levels(parameters, format.size), format.depth);
+  return std::make_unique<Reference>(parameters, plan_levels(parameters, format.size).front(), format);
 }
 
 }  // namespace parallax::census

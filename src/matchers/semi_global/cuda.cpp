@@ -99,8 +99,6 @@ class Cuda final : public cuda::Plan {
     return wanted;
   }
 
-  // Preparation
-
   Options common_options(unsigned threads) const {
     return {define("LABELS", model_.labels),
             define("LANES", dealing_.lanes),
@@ -155,8 +153,6 @@ class Cuda final : public cuda::Plan {
 
   unsigned path_threads() const { return static_cast<unsigned>(path_threads_); }
   int segment_pixels() const { return pixels_a_segment(dealing_.labels()); }
-
-  // Matching
 
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) override {
     images_.take(pair, launches);

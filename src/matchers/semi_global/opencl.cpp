@@ -80,8 +80,6 @@ class Opencl final : public opencl::Plan {
   std::size_t items_of_group() const { return is_processor() ? 1 : 128; }
   std::size_t items_that_follow() const { return is_processor() ? 1 : is_nvidia() ? 128 : 32; }
 
-  // Preparation
-
   opencl::Program program(std::initializer_list<opencl::Source> sources, std::size_t items,
                           const Options& more) const {
     Options options{define("PROCESSOR", is_processor()), define("BITS", bits()),
@@ -124,8 +122,6 @@ class Opencl final : public opencl::Plan {
   }
 
   int segment_pixels() const { return pixels_a_segment(dealing_.labels()); }
-
-  // Matching
 
   void match(const opencl::Pair& pair, const opencl::Map& map) override {
     images_.take(pair, queue());
