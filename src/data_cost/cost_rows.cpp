@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data_cost/cost_rows.h"
 
-#include <utility>
-
 #include "core/round_up.h"
 
 namespace parallax::data_cost {

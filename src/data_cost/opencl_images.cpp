@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data_cost/opencl_images.h"
 
-#include <string>
-
 #include "core/round_up.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"

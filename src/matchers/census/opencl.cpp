@@ -3,7 +3,6 @@
 // per level searches both images. The last of these makes the map.
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "core/copy_rows.h"
