@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data_cost/cost_rows.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "core/round_up.h"
 
 namespace parallax::data_cost {
@@ -15,7 +12,7 @@ CostRows::CostRows(const CostModel& model, const Form& form, const ImageFormat& 
       feature_(choose_feature(model.cost, format.depth, model.smoothing)),
       features_(feature_, model.smoothing, format, slots),
       cost_bytes_(form.element_bytes),
-      scratch_(static_cast<std::size_t>(slots)) {
+      scratch_(to_size(slots)) {
   constexpr int highest_byte = 255 * per_level;
   if (format.depth == BitDepth::bits8) model_.differences = std::min(model_.differences, highest_byte);
   make_table();
@@ -31,8 +28,7 @@ void CostRows::reserve(Arena& arena) {
   if (!model_.space().is_flat()) missing_ = reserve_rows(1, 1, extended_columns(), 1, arena);
   status_ = arena.reserve_plane<std::uint8_t>(size_);
   for (Scratch& scratch : scratch_) {
-    scratch.costs = arena.reserve<std::byte>(static_cast<std::size_t>(model_.disparities() * cost_bytes_) *
-                                             static_cast<std::size_t>(stride()));
+    scratch.costs = arena.reserve<std::byte>(to_size(model_.disparities() * cost_bytes_) * to_size(stride()));
     scratch.units = arena.reserve<std::byte>(row_costs_scratch(model_.disparities()));
   }
 }
@@ -43,9 +39,7 @@ CostRows::Rows CostRows::reserve_rows(int planes, int bytes, int elements, int h
   rows.pitch = round_up(elements + 2 * border + 2 * widest_vector_bytes, widest_vector_bytes);
   rows.planes = planes;
   rows.bytes = bytes;
-  rows.memory =
-      arena.reserve<std::byte>(static_cast<std::size_t>(rows.pitch) *
-                               static_cast<std::size_t>(planes * bytes) * static_cast<std::size_t>(height));
+  rows.memory = arena.reserve<std::byte>(to_size(rows.pitch) * to_size(planes * bytes) * to_size(height));
   return rows;
 }
 
@@ -61,8 +55,7 @@ void CostRows::make_table() {
   for (int level = 0; level < levels; ++level)
     table_.push_back(static_cast<std::uint8_t>(model_.data_cost(level * per_level)));
   table_end_ = std::min(levels, divide_round_up(model_.differences, per_level) + 1);
-  for (int level = 0; level < table_end_; ++level)
-    same_ = same_ && table_[static_cast<std::size_t>(level)] == level;
+  for (int level = 0; level < table_end_; ++level) same_ = same_ && table_[to_size(level)] == level;
 }
 
 // Uses rounded differences as costs if a level costs one unit.
@@ -75,12 +68,8 @@ void CostRows::keep_levels() {
 }
 
 void CostRows::prepare(const StereoPair& pair, bool mirrored, const Workers& workers) {
-  pair_ = pair;
+  pair_ = mirrored ? exchanged(pair) : pair;
   mirrored_ = mirrored;
-  if (mirrored) {
-    std::swap(pair_.left, pair_.right);
-    std::swap(pair_.left_mask, pair_.right_mask);
-  }
   if (missing_.memory != nullptr) std::fill_n(missing_.memory, missing_.pitch, std::byte{0});
   if (!takes_volume() || form_.keeps_gray) features_.prepare(pair_, mirrored, workers);
   for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
@@ -88,7 +77,7 @@ void CostRows::prepare(const StereoPair& pair, bool mirrored, const Workers& wor
       for (int side = 0; side < 2 && !takes_volume(); ++side) {
         const RowFeatures::Planes planes = features_.planes(side, y, slot);
         for (int plane = 0; plane < feature_planes(feature_); ++plane) {
-          const std::uint16_t* row = planes[static_cast<std::size_t>(plane)];
+          const std::uint16_t* row = planes[to_size(plane)];
           if (feature_bytes(feature_) == 1)
             keep_row<std::uint8_t>(side, y, plane, row);
           else
@@ -111,7 +100,7 @@ void CostRows::keep_row(int side, int y, int plane, const std::uint16_t* row) co
 }
 
 RowCosts CostRows::row_costs(int y, int right_y, int first, int count, int slot) const {
-  const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+  const Scratch& scratch = scratch_[to_size(slot)];
   RowCosts row{};
   row.labels = model_.disparities();
   row.feature = feature_;
@@ -158,7 +147,7 @@ const void* CostRows::row(int y, int first, int count, int slot, int row_offset)
 
 void CostRows::write_volume(int y, int slot, RowCosts row) const {
   constexpr int step = widest_vector_bytes;
-  auto* units = reinterpret_cast<float*>(scratch_[static_cast<std::size_t>(slot)].units);
+  auto* units = reinterpret_cast<float*>(scratch_[to_size(slot)].units);
   const CostModel model = model_;  // a copy, which stores of costs cannot alias
   const auto cost = [&](int x, int label) {
     if (row.left_valid[x] == 0) return 0.0f;

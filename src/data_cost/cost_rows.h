@@ -21,7 +21,6 @@ class CostRows {
   };
   CostRows(const CostModel& model, const Form& form, const ImageFormat& format, int slots);
 
-  // Called twice (see Arena), before any other function.
   void reserve(Arena& arena);
 
   // See DataCosts::prepare().

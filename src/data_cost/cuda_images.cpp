@@ -13,12 +13,6 @@ using cuda::StreamHandle;
 
 constexpr unsigned block_threads = 128, census_rows = 4;
 
-// One thread per pixel.
-Shape rows_of(Size size, unsigned deep) {
-  return {static_cast<unsigned>(size.height),
-          cuda::blocks(static_cast<std::size_t>(size.width), block_threads), deep};
-}
-
 }  // namespace
 
 CudaImages::CudaImages(const CostModel& model, const ImageFormat& format, bool both, ArenaLayout& layout,
@@ -29,14 +23,14 @@ CudaImages::CudaImages(const CostModel& model, const ImageFormat& format, bool b
       weights_(smoothing_weights(model.smoothing)),
       stride_(round_up(format.size.width, 64)),
       validity_words_(divide_round_up(format.size.width, 32)) {
-  const auto rows = static_cast<std::size_t>(format.size.height);
-  const auto plane = rows * static_cast<std::size_t>(stride_);
-  const auto all_planes = plane * static_cast<std::size_t>(planes());
+  const auto rows = to_size(format.size.height);
+  const auto plane = rows * to_size(stride_);
+  const auto all_planes = plane * to_size(planes());
   for (Pair& pair : pairs_) {
     if (&pair == &pairs_[mirrored] && !both) break;
     for (int side = 0; side < 2; ++side) {
       pair.samples[side] = layout.reserve<std::uint16_t>(all_planes);
-      pair.validity[side] = layout.reserve<std::uint32_t>(rows * static_cast<std::size_t>(validity_words_));
+      pair.validity[side] = layout.reserve<std::uint32_t>(rows * to_size(validity_words_));
     }
   }
   for (Inputs& inputs : inputs_) {
@@ -134,22 +128,20 @@ CudaCosts CudaImages::costs(Which which, const float* volume) const {
 
 void CudaImages::take(const StereoPair& pair, cuda::ChangingLaunches& launches) const {
   constexpr std::size_t pixels_a_thread = 4;
-  const Size size = format_.size;
-  const Shape grid{static_cast<unsigned>(size.height),
-                   cuda::blocks(static_cast<std::size_t>(size.width), block_threads * pixels_a_thread), 2};
-  take_.launch(launches, grid, {block_threads}, 0, cuda::kernel_image(pair.left),
-               cuda::kernel_image(pair.right), cuda::kernel_mask(pair.left_mask),
-               cuda::kernel_mask(pair.right_mask), samples(as_it_is), validity(as_it_is));
+  take_.launch(launches, cuda::grid_of_rows(format_.size, block_threads * pixels_a_thread, 2),
+               {block_threads}, 0, cuda::kernel_image(pair.left), cuda::kernel_image(pair.right),
+               cuda::kernel_mask(pair.left_mask), cuda::kernel_mask(pair.right_mask), samples(as_it_is),
+               validity(as_it_is));
 }
 
 void CudaImages::halve(const CudaImages& finer, StreamHandle stream) const {
-  halve_.launch(stream, rows_of(format_.size, 2), {block_threads}, 0, finer.samples(as_it_is),
-                finer.validity(as_it_is), samples(as_it_is), validity(as_it_is));
+  halve_.launch(stream, cuda::grid_of_rows(format_.size, block_threads, 2), {block_threads}, 0,
+                finer.samples(as_it_is), finer.validity(as_it_is), samples(as_it_is), validity(as_it_is));
 }
 
 void CudaImages::mirror(StreamHandle stream) const {
-  mirror_.launch(stream, rows_of(format_.size, 2), {block_threads}, 0, samples(as_it_is), validity(as_it_is),
-                 samples(mirrored), validity(mirrored));
+  mirror_.launch(stream, cuda::grid_of_rows(format_.size, block_threads, 2), {block_threads}, 0,
+                 samples(as_it_is), validity(as_it_is), samples(mirrored), validity(mirrored));
 }
 
 void CudaImages::find_features(Which which, StreamHandle stream) const {
@@ -157,7 +149,7 @@ void CudaImages::find_features(Which which, StreamHandle stream) const {
     kernel.launch(stream, grid, {block_threads}, 0, samples(which), at(inputs_[which].features[0]),
                   at(inputs_[which].features[1]));
   };
-  const Shape pixels = rows_of(format_.size, 2);
+  const Shape pixels = cuda::grid_of_rows(format_.size, block_threads, 2);
   if (model_.cost == DataCost::census && !(at_once_ && which == mirrored)) find_census(which, stream);
   if (model_.cost == DataCost::census_centre_symmetric) launch(census_of_opposites_, census_grid());
   if (model_.cost == DataCost::birchfield_tomasi) launch(half_pixel_range_, pixels);
@@ -165,8 +157,7 @@ void CudaImages::find_features(Which which, StreamHandle stream) const {
 }
 
 Shape CudaImages::census_grid() const {
-  return {cuda::blocks(static_cast<std::size_t>(format_.size.height), census_rows),
-          cuda::blocks(static_cast<std::size_t>(format_.size.width), block_threads), 2};
+  return {cuda::blocks(format_.size.height, census_rows), cuda::blocks(format_.size.width, block_threads), 2};
 }
 
 // If both pairs are used at the same time, computes the mirrored pair's signatures, too.
@@ -183,7 +174,7 @@ void CudaImages::find_census(Which which, StreamHandle stream) const {
 void CudaImages::smooth(StreamHandle stream) const {
   if (!smooths()) return;
   const auto radius = static_cast<int>(weights_.size()) - 1;
-  const Shape grid = rows_of(format_.size, 2 * static_cast<unsigned>(planes()));
+  const Shape grid = cuda::grid_of_rows(format_.size, block_threads, 2 * static_cast<unsigned>(planes()));
   smooth_.launch(stream, grid, {block_threads}, 0, samples(as_it_is), samples(half_smoothed_), at(smoothing_),
                  radius, 0);
   smooth_.launch(stream, grid, {block_threads}, 0, samples(half_smoothed_), samples(as_it_is), at(smoothing_),

@@ -2,9 +2,7 @@
 #include "data_cost/data_cost.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
-#include <string>
 
 #include "parallax/error.h"
 
@@ -142,7 +140,7 @@ void smooth_row(const std::uint16_t* in, int width, const std::vector<std::uint3
   const auto at = [&](int x) -> std::uint32_t { return in[std::clamp(x, 0, width - 1)]; };
   for (int x = 0; x < width; ++x) {
     std::uint32_t sum = 32768 + weights[0] * in[x];
-    for (int i = 1; i <= radius; ++i) sum += weights[static_cast<std::size_t>(i)] * (at(x - i) + at(x + i));
+    for (int i = 1; i <= radius; ++i) sum += weights[to_size(i)] * (at(x - i) + at(x + i));
     out[x] = static_cast<std::uint16_t>(sum >> 16);
   }
 }
@@ -154,7 +152,7 @@ void smooth_column(View<const std::uint16_t> in, int y, const std::vector<std::u
   for (int x = 0; x < in.size.width; ++x) {
     std::uint32_t sum = 32768 + weights[0] * row(y)[x];
     for (int i = 1; i <= radius; ++i)
-      sum += weights[static_cast<std::size_t>(i)] *
+      sum += weights[to_size(i)] *
              (static_cast<std::uint32_t>(row(y - i)[x]) + static_cast<std::uint32_t>(row(y + i)[x]));
     out[x] = static_cast<std::uint16_t>(sum >> 16);
   }
@@ -195,12 +193,8 @@ void DataCosts::reserve(Arena& arena) {
 }
 
 void DataCosts::prepare(const StereoPair& pair, bool mirrored) {
-  pair_ = pair;
+  pair_ = mirrored ? exchanged(pair) : pair;
   mirrored_ = mirrored;
-  if (mirrored) {
-    std::swap(pair_.left, pair_.right);
-    std::swap(pair_.left_mask, pair_.right_mask);
-  }
   for (int side = 0; side < 2; ++side) {
     for (int channel = 0; channel < 4; ++channel) {
       const ImageView& image = side == 0 ? pair_.left : pair_.right;
@@ -292,14 +286,15 @@ int DataCosts::difference(Pixel left, Pixel right) const {
   return channel_difference(gray_channel);
 }
 
-// Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre. The
-// images repeat their border samples.
+int DataCosts::sample(int side, int x, int y) const {
+  return samples_[side][gray_channel].at(std::clamp(x, 0, size_.width - 1),
+                                         std::clamp(y, 0, size_.height - 1));
+}
+
+// Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre.
 int DataCosts::hamming(Pixel left, Pixel right) const {
   const auto darker = [&](int side, Pixel centre, int i, int j) {
-    const View<std::uint16_t>& image = samples_[side][gray_channel];
-    const int u = std::clamp(centre.x + i, 0, size_.width - 1),
-              v = std::clamp(centre.y + j, 0, size_.height - 1);
-    return image.at(u, v) < image.at(centre.x, centre.y);
+    return sample(side, centre.x + i, centre.y + j) < sample(side, centre.x, centre.y);
   };
   int bits = 0;
   for (int j = -3; j <= 3; ++j)
@@ -309,11 +304,7 @@ int DataCosts::hamming(Pixel left, Pixel right) const {
 
 int DataCosts::hamming_of_opposites(Pixel left, Pixel right) const {
   const auto brighter = [&](int side, Pixel centre, int i, int j) {
-    const View<std::uint16_t>& image = samples_[side][gray_channel];
-    const auto at = [&](int u, int v) {
-      return image.at(std::clamp(u, 0, size_.width - 1), std::clamp(v, 0, size_.height - 1));
-    };
-    return at(centre.x + i, centre.y + j) > at(centre.x - i, centre.y - j);
+    return sample(side, centre.x + i, centre.y + j) > sample(side, centre.x - i, centre.y - j);
   };
   int bits = 0;
   for (int j = -3; j <= 0; ++j)
@@ -324,14 +315,10 @@ int DataCosts::hamming_of_opposites(Pixel left, Pixel right) const {
 // The mean in integer gray levels, rounded down.
 int DataCosts::mean_absolute_difference(Pixel left, Pixel right) const {
   constexpr int radius = 2, pixels = (2 * radius + 1) * (2 * radius + 1);
-  const auto at = [&](int side, int u, int v) -> int {
-    return samples_[side][gray_channel].at(std::clamp(u, 0, size_.width - 1),
-                                           std::clamp(v, 0, size_.height - 1));
-  };
   int sum = 0;
   for (int j = -radius; j <= radius; ++j)
     for (int i = -radius; i <= radius; ++i)
-      sum += std::abs(at(0, left.x + i, left.y + j) - at(1, right.x + i, right.y + j));
+      sum += std::abs(sample(0, left.x + i, left.y + j) - sample(1, right.x + i, right.y + j));
   return sum / (pixels * per_level) * per_level;
 }
 

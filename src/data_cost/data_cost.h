@@ -13,6 +13,7 @@
 
 #include "core/arena.h"
 #include "core/label_space.h"
+#include "core/to_size.h"
 
 namespace parallax::data_cost {
 
@@ -22,6 +23,21 @@ inline constexpr int highest_difference = 65535;
 
 // The highest cost of a volume, in the caller's unit.
 inline constexpr float highest_volume_cost = 1e30f;
+
+// Size of tables by the rounded difference in gray levels, 0…256.
+inline constexpr std::size_t edge_table_size = highest_difference / per_level + 2;
+
+// `difference`: difference between two samples.
+inline int edge_index(int difference) {
+  return (difference + per_level / 2) / per_level;
+}
+
+// The share of the smoothness that remains between pixels that differ by `levels` gray levels; with contrast
+// 0, all of it.
+inline double edge_weight(int levels, float contrast, float floor) {
+  if (contrast == 0) return 1;
+  return floor + (1.0 - floor) * std::exp(-levels / static_cast<double>(contrast));
+}
 
 // Parameters of data costs. Costs are in units: integers or floats.
 struct CostModel {
@@ -115,11 +131,15 @@ void sample_row(const ImageView& image, int channel, int y, bool mirrored, std::
 // are none at the borders.
 void gradient_row(View<const std::uint16_t> gray, int y, std::uint16_t* out);
 
+// The pair whose left image is the given right one.
+inline StereoPair exchanged(const StereoPair& pair) {
+  return {pair.right, pair.left, pair.right_mask, pair.left_mask, pair.costs};
+}
+
 class DataCosts {
  public:
   DataCosts(const CostModel& model, Size size);
 
-  // Called twice (see Arena), before any other function.
   void reserve(Arena& arena);
 
   // Prepares the labels of the left image, or, mirrored, those of the right one: both images are mirrored and
@@ -145,6 +165,8 @@ class DataCosts {
     const Offset offset = model_.space().offset(label);
     return {x - offset.x, y + offset.y};
   }
+  // The gray sample of a pixel; the image repeats its border.
+  int sample(int side, int x, int y) const;
   int difference(Pixel left, Pixel right) const;
   int hamming(Pixel left, Pixel right) const;
   int hamming_of_opposites(Pixel left, Pixel right) const;

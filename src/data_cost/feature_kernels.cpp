@@ -6,6 +6,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "devices/cpu/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace parallax::data_cost::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -58,11 +60,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::data_cost {
 
-HWY_EXPORT(census_row_here);
-
-void census_row(const RowCensus& row) {
-  HWY_DYNAMIC_DISPATCH(census_row_here)(row);
-}
+PARALLAX_DISPATCH(void, census_row, (const RowCensus& row), (row))
 
 }  // namespace parallax::data_cost
 #endif

@@ -40,7 +40,7 @@ RowFeatures::RowFeatures(Feature feature, float smoothing, const ImageFormat& fo
       size_(format.size),
       integer_levels_(format.depth == BitDepth::bits8 && smoothing == 0),
       weights_(smoothing_weights(smoothing)),
-      scratch_(static_cast<std::size_t>(slots)) {
+      scratch_(to_size(slots)) {
   if (feature_ == Feature::colour) channels_ = {0, 1, 2};
   channels_.push_back(gray_channel);
   for (auto& side : samples_) side.resize(channels_.size());
@@ -50,13 +50,13 @@ void RowFeatures::reserve(Arena& arena) {
   for (auto& side : samples_)
     for (auto& samples : side) samples = arena.reserve_plane<std::uint16_t>(size_);
   if (smooths()) half_smoothed_ = arena.reserve_plane<std::uint16_t>(size_);
-  const std::size_t row = static_cast<std::size_t>(size_.width) + 2 * census_border + 2 * widest_vector_bytes;
+  const std::size_t row = to_size(size_.width) + 2 * census_border + 2 * widest_vector_bytes;
   for (Scratch& scratch : scratch_) {
     scratch.samples = arena.reserve<std::uint16_t>(row);
     if (is_census(feature_) || feature_ == Feature::gradients_in_bytes)
       for (auto& census_row : scratch.census_rows) census_row = arena.reserve<std::uint16_t>(row);
     for (int plane = 0; plane < feature_planes(feature_); ++plane)
-      scratch.planes[static_cast<std::size_t>(plane)] = arena.reserve<std::uint16_t>(row);
+      scratch.planes[to_size(plane)] = arena.reserve<std::uint16_t>(row);
   }
 }
 
@@ -67,7 +67,7 @@ void RowFeatures::prepare(const StereoPair& pair, bool mirrored, const Workers& 
     for (std::size_t i = 0; i < channels_.size(); ++i) {
       const View<std::uint16_t>&samples = samples_[side][i], &half = half_smoothed_;
       for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
-        std::uint16_t* row = scratch_[static_cast<std::size_t>(slot)].samples;
+        std::uint16_t* row = scratch_[to_size(slot)].samples;
         for (int y = first; y < last; ++y) {
           sample_row(image, channels_[i], y, mirrored, smooth ? row : samples.row(y));
           if (smooth) smooth_row(row, size_.width, weights_, half.row(y));
@@ -83,9 +83,9 @@ void RowFeatures::prepare(const StereoPair& pair, bool mirrored, const Workers& 
 
 RowFeatures::Planes RowFeatures::planes(int side, int y, int slot) const {
   const View<const std::uint16_t> gray = this->gray(side);
-  const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+  const Scratch& scratch = scratch_[to_size(slot)];
   Planes planes{};
-  for (std::size_t plane = 0; plane < static_cast<std::size_t>(feature_planes(feature_)); ++plane)
+  for (std::size_t plane = 0; plane < to_size(feature_planes(feature_)); ++plane)
     planes[plane] = scratch.planes[plane];
   std::uint16_t* out = scratch.planes[0];
   switch (feature_) {
@@ -113,7 +113,7 @@ RowFeatures::Planes RowFeatures::planes(int side, int y, int slot) const {
     case Feature::census:
     case Feature::census_opposites: {
       std::uint8_t* bytes[most_feature_planes];
-      for (std::size_t plane = 0; plane < static_cast<std::size_t>(feature_planes(feature_)); ++plane)
+      for (std::size_t plane = 0; plane < to_size(feature_planes(feature_)); ++plane)
         bytes[plane] = reinterpret_cast<std::uint8_t*>(scratch.planes[plane]);
       write_census(side, y, y + 1, slot, bytes, 0);
       break;
@@ -124,7 +124,7 @@ RowFeatures::Planes RowFeatures::planes(int side, int y, int slot) const {
 
 void RowFeatures::write_census(int side, int first, int last, int slot, std::uint8_t* const* planes,
                                std::ptrdiff_t pitch) const {
-  const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+  const Scratch& scratch = scratch_[to_size(slot)];
   if (integer_levels_)
     write_census_of<std::uint8_t>(gray(side), first, last, scratch, planes, pitch);
   else
@@ -136,7 +136,7 @@ void RowFeatures::write_census_of(View<const std::uint16_t> gray, int first, int
                                   std::uint8_t* const* planes, std::ptrdiff_t pitch) const {
   const int width = size_.width;  // a copy, which stores of bytes cannot alias
   const auto row = [&](int y) {
-    return reinterpret_cast<Sample*>(scratch.census_rows[static_cast<std::size_t>(y - first + 3)]);
+    return reinterpret_cast<Sample*>(scratch.census_rows[to_size(y - first + 3)]);
   };
   for (int y = first - 3; y < last + 3; ++y) {
     const std::uint16_t* in = gray.row(std::clamp(y, 0, size_.height - 1));

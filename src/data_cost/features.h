@@ -77,7 +77,6 @@ class RowFeatures {
  public:
   RowFeatures(Feature feature, float smoothing, const ImageFormat& format, int slots);
 
-  // Called twice (see Arena), before any other function.
   void reserve(Arena& arena);
 
   // See DataCosts::prepare(); the pair's images are exchanged already.

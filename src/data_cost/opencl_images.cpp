@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data_cost/opencl_images.h"
 
-#include <string>
-
 #include "core/round_up.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
@@ -21,25 +19,23 @@ constexpr std::size_t group_pixels = 64;
 OpenclImages::OpenclImages(const CostModel& model, const ImageFormat& format, Rows rows, ArenaLayout& layout)
     : model_(model), format_(format), rows_(rows), weights_(smoothing_weights(model.smoothing)) {
   const auto reserve = [&](std::size_t bytes) { return opencl::offset(layout.reserve<std::byte>(bytes)); };
-  const auto height = static_cast<std::size_t>(format.size.height);
+  const auto height = to_size(format.size.height);
   inputs_.width = format.size.width;
   inputs_.height = format.size.height;
   inputs_.stride = round_up(format.size.width, 64);
   inputs_.planes = is_colour() ? 4 : 1;
   inputs_.radius = static_cast<int>(weights_.size()) - 1;
   inputs_.weights = reserve(weights_.size() * sizeof(cl_uint));
-  const std::size_t plane = height * static_cast<std::size_t>(inputs_.stride),
-                    samples = plane * static_cast<std::size_t>(inputs_.planes) * sizeof(cl_ushort);
+  const std::size_t plane = height * to_size(inputs_.stride),
+                    samples = plane * to_size(inputs_.planes) * sizeof(cl_ushort);
   inputs_.feature_stride =
       round_up(divide_round_up(format.size.width, rows.parts), rows.around) + 2 * rows.around;
-  const std::size_t features =
-      static_cast<std::size_t>(rows.parts) * height * static_cast<std::size_t>(inputs_.feature_stride);
+  const std::size_t features = to_size(rows.parts) * height * to_size(inputs_.feature_stride);
   for (int side = 0; side < 2; ++side) {
     inputs_.samples[side] = reserve(samples);
     if (smooths()) inputs_.half_smoothed[side] = reserve(samples);
-    inputs_.features[side] =
-        reserve(features * static_cast<std::size_t>(feature_planes()) * feature_bytes()) +
-        rows.around * static_cast<cl_long>(feature_bytes());
+    inputs_.features[side] = reserve(features * to_size(feature_planes()) * feature_bytes()) +
+                             rows.around * static_cast<cl_long>(feature_bytes());
     inputs_.validity[side] = reserve(features) + rows.around;
   }
   inputs_.gray = reserve(plane * sizeof(cl_ushort));
@@ -72,7 +68,7 @@ const char* OpenclImages::feature_type() const {
 
 opencl::Options OpenclImages::options() const {
   return {define("COST", static_cast<int>(model_.cost)), define("FEATURE_PLANES", feature_planes()),
-          define("PARTS", rows_.parts), std::string("-DFEATURE=") + feature_type()};
+          define("PARTS", rows_.parts), define("FEATURE", feature_type())};
 }
 
 void OpenclImages::prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory) {
@@ -80,7 +76,7 @@ void OpenclImages::prepare(const opencl::Context& context, const opencl::Queue& 
   lanes_ = context.info().is_processor ? 64 : 4;
   items_ = context.info().is_processor ? 1 : 32;
   opencl::Options all = options();
-  all.push_back(std::string("-DSAMPLE=") + (format_.depth == BitDepth::bits16 ? "ushort" : "uchar"));
+  all.push_back(define("SAMPLE", format_.depth == BitDepth::bits16 ? "ushort" : "uchar"));
   all.push_back(define("LANES", lanes_));
   program_ = opencl::Program(
       context, {opencl::data_cost_types_cl, opencl::data_cost_features_cl, opencl::data_cost_images_cl}, all);
@@ -92,22 +88,18 @@ void OpenclImages::prepare(const opencl::Context& context, const opencl::Queue& 
 
 // One work item for each pixel.
 Shape OpenclImages::groups_of(std::size_t deep) const {
-  return {groups_for(static_cast<std::size_t>(inputs_.width), group_pixels),
-          static_cast<std::size_t>(inputs_.height), deep};
+  return {groups_for(inputs_.width, group_pixels), to_size(inputs_.height), deep};
 }
 
 void OpenclImages::take(const opencl::Pair& pair, opencl::Queue& queue) const {
   take_.launch(queue, groups_of(2), {group_pixels}, memory_, pair, inputs_);
   for (cl_int down = 0; smooths() && down < 2; ++down)
-    smooth_.launch(queue, groups_of(2 * static_cast<std::size_t>(inputs_.planes)), {group_pixels}, memory_,
-                   inputs_, down);
+    smooth_.launch(queue, groups_of(2 * to_size(inputs_.planes)), {group_pixels}, memory_, inputs_, down);
 }
 
 void OpenclImages::find_inputs(const opencl::Pair& pair, bool mirrored, opencl::Queue& queue) {
   inputs_.mirrored = mirrored ? 1 : 0;
-  find_inputs_.launch(queue,
-                      {groups_for(static_cast<std::size_t>(inputs_.width), lanes_ * items_),
-                       static_cast<std::size_t>(inputs_.height), 2},
+  find_inputs_.launch(queue, {groups_for(inputs_.width, lanes_ * items_), to_size(inputs_.height), 2},
                       {items_}, memory_, pair, inputs_);
 }
 

@@ -2,7 +2,7 @@
 // Types shared by the references of belief propagation on the 4-connected grid.
 #pragma once
 
-#include <cstddef>
+#include "core/to_size.h"
 
 namespace parallax::data_cost {
 
@@ -19,9 +19,7 @@ struct Volume {
   float* values = nullptr;
   int width = 0, labels = 0;
   float* at(int x, int y) const {
-    return values +
-           (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)) *
-               static_cast<std::size_t>(labels);
+    return values + (to_size(y) * to_size(width) + to_size(x)) * to_size(labels);
   }
 };
 

@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 
 #include "data_cost/differences-inl.h"
+#include "devices/cpu/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace parallax::data_cost::HWY_NAMESPACE {
@@ -307,16 +308,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::data_cost {
 
-HWY_EXPORT(write_row_costs_here);
-HWY_EXPORT(settle_costs_here);
-
-void write_row_costs(const RowCosts& row) {
-  HWY_DYNAMIC_DISPATCH(write_row_costs_here)(row);
-}
-
-void settle_costs(const float* units, const RowCosts& row) {
-  HWY_DYNAMIC_DISPATCH(settle_costs_here)(units, row);
-}
+PARALLAX_DISPATCH(void, write_row_costs, (const RowCosts& row), (row))
+PARALLAX_DISPATCH(void, settle_costs, (const float* units, const RowCosts& row), (units, row))
 
 }  // namespace parallax::data_cost
 #endif

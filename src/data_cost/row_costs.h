@@ -51,7 +51,7 @@ inline constexpr int most_at_once = 256;
 inline std::size_t row_costs_scratch(int labels) {
   constexpr std::size_t sums = (most_at_once + 2 * widest_vector_bytes) * sizeof(float);
   constexpr std::size_t units = widest_vector_bytes * sizeof(float), levels = most_at_once;
-  return static_cast<std::size_t>(labels) * (units + levels) + sums;
+  return to_size(labels) * (units + levels) + sums;
 }
 
 void write_row_costs(const RowCosts& row);

@@ -35,7 +35,7 @@ Scene::Scene(const CostModel& model, const StereoPair& pair)
 
 std::vector<float> Scene::volume() const {
   std::vector<float> volume;
-  volume.reserve(size_.pixels() * static_cast<std::size_t>(model_.labels));
+  volume.reserve(size_.pixels() * to_size(model_.labels));
   for (int y = 0; y < size_.height; ++y)
     for (int x = 0; x < size_.width; ++x)
       for (int label = 0; label < model_.labels; ++label) volume.push_back(costs_.at(x, y, label));

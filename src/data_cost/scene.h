@@ -9,6 +9,13 @@
 
 namespace parallax::data_cost {
 
+// \throws Error (argument) for parameters that are not valid
+template <class Parameters>
+const Parameters& validated(const Parameters& parameters) {
+  parameters.validate();
+  return parameters;
+}
+
 // \throws Error (argument) for labels with several row offsets, which a map of disparities does not contain
 void check_without_rows(const CostModel& model);
 

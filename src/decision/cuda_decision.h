@@ -16,18 +16,16 @@ struct Beliefs {
 
 // Writes the decision of pixel (x, y); for the right map, in integer disparities. `status` is the status
 // before the decision.
-template <bool with_confidence, int sub_pixel>
+template <int sub_pixel>
 __device__ __forceinline__ void write_decision(const CudaDecision& to, int x, int y, int width, int labels,
                                                uint8 status, const Beliefs& found) {
   const int column = to.mirrored ? width - 1 - x : x;
   const int64 at = static_cast<int64>(y) * to.stride + column;
   const bool decided = status == matched;
-  float disparity = static_cast<float>(to.min_disparity + found.label), confidence = 0;
-  if constexpr (with_confidence) {
-    const float gap = found.rival - found.best;
-    confidence = gap == no_value ? 1.0f : gap / (gap + to.full_gap);
-    if (decided && to.min_confidence != 0 && !(confidence >= to.min_confidence)) status = ambiguous;
-  }
+  float disparity = static_cast<float>(to.min_disparity + found.label);
+  const float gap = found.rival - found.best;
+  const float confidence = gap == no_value ? 1.0f : gap / (gap + to.full_gap);
+  if (decided && to.min_confidence != 0 && !(confidence >= to.min_confidence)) status = ambiguous;
   if constexpr (sub_pixel != 0) {
     const bool inside =
         found.label > 0 && found.label + 1 < labels && found.before < no_value && found.after < no_value;

@@ -2,21 +2,57 @@
 // Where decisions go, for plans on OpenCL.
 #pragma once
 
-#include "core/arena.h"
 #include "decision/decision.h"
 #include "decision/opencl_types.h"
-#include "devices/opencl/program.h"
-#include "devices/opencl/types.h"
+#include "devices/opencl/plan.h"
 
 namespace parallax::refine {
 
+// \throws Error (device) where fractions of disparities are wanted, and the device does not round divisions
+inline void check_sub_pixel(const opencl::DeviceInfo& device, SubPixel sub_pixel) {
+  if (sub_pixel == SubPixel::none || device.divides_correctly) return;
+  throw Error(ErrorCategory::device, device.text + " (" + device.name +
+                                         ") does not round divisions correctly, which sub-pixel disparities "
+                                         "need: choose sub-pixel none, or another device");
+}
+
 // \throws Error (device) where decisions divide, and the device does not round divisions correctly
-void check_divisions(const opencl::DeviceInfo& device, const DecisionRule& rule);
+inline void check_divisions(const opencl::DeviceInfo& device, const DecisionRule& rule) {
+  if ((rule.sub_pixel == SubPixel::none && rule.min_confidence == 0) || device.divides_correctly) return;
+  throw Error(ErrorCategory::device,
+              device.text + " (" + device.name +
+                  ") does not round divisions correctly, which sub-pixel disparities and min_confidence "
+                  "need: choose sub-pixel none and no min_confidence, or another device");
+}
 
 // Where decisions of the left image go. `before`: offset of the status of pixels before matching.
-OpenclDecision left_map(const opencl::Map& map, const DecisionRule& rule, cl_long before,
-                        cl_long before_stride);
+inline OpenclDecision left_map(const opencl::Map& map, const DecisionRule& rule, cl_long before,
+                               cl_long before_stride) {
+  return {.disparity = map.disparity,
+          .stride = map.stride,
+          .status = map.status,
+          .status_stride = map.status_stride,
+          .confidence = map.confidence,
+          .confidence_stride = map.confidence_stride,
+          .before = before,
+          .before_stride = before_stride,
+          .mirrored = 0,
+          .min_disparity = rule.min_disparity,
+          .labels = rule.labels,
+          .sub_pixel = static_cast<cl_int>(rule.sub_pixel),
+          .min_confidence = rule.min_confidence,
+          .full_gap = rule.full_gap};
+}
+
 // Those of a mirrored match: integer disparities, without a status or a confidence.
-OpenclDecision right_map(OpenclDecision left, const PlaneBuffer<float>& disparity);
+inline OpenclDecision right_map(OpenclDecision left, const PlaneBuffer<float>& disparity) {
+  left.disparity = opencl::offset(disparity);
+  left.stride = opencl::stride(disparity);
+  left.status = left.confidence = -1;
+  left.mirrored = 1;
+  left.sub_pixel = 0;
+  left.min_confidence = 0;
+  return left;
+}
 
 }  // namespace parallax::refine

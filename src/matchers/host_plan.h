@@ -8,6 +8,7 @@
 
 #include "core/arena.h"
 #include "core/plan.h"
+#include "core/to_size.h"
 #include "core/workers.h"
 #include "refine/pipeline.h"
 

@@ -14,6 +14,7 @@
 
 #include "core/checks.h"
 #include "core/fields.h"
+#include "core/to_size.h"
 #include "matchers/registry.h"
 
 namespace parallax::detail {

@@ -4,7 +4,7 @@
 #include "core/checks.h"
 #include "core/floating_point.h"
 #include "matchers/method.h"
-#include "rows/aligned_plan.h"
+#include "rows/row_alignment.h"
 
 namespace parallax::detail {
 namespace {

@@ -49,7 +49,7 @@ class Draw {
     state_ ^= state_ << 13;
     state_ ^= state_ >> 7;
     state_ ^= state_ << 17;
-    return static_cast<std::size_t>(state_ % count);
+    return to_size(state_ % count);
   }
 
  private:

@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/to_size.h"
+
 namespace parallax::rows {
 
 template <std::size_t n>
@@ -115,7 +117,7 @@ inline double quantile(std::vector<double>& values, double share) {
   if (values.empty()) return 0;
   const auto position = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
   std::nth_element(values.begin(), values.begin() + position, values.end());
-  return values[static_cast<std::size_t>(position)];
+  return values[to_size(position)];
 }
 
 // The standard deviation of residuals, by the median of their distances from 0; they are reordered.

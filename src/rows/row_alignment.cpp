@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <string_view>
+#include <utility>
 
 #include "core/copy_rows.h"
 #include "core/gray.h"
@@ -115,7 +117,7 @@ float measure(View<const std::uint8_t> left, View<const std::uint8_t> right, int
       const std::uint8_t* at = right.row(y + j + k) + column + i;
       return at[0] + fraction * (at[1] - at[0]);
     });
-    differences[static_cast<std::size_t>(k + reach)] = here.difference(there);
+    differences[to_size(k + reach)] = here.difference(there);
   }
   return lowest_point(differences);
 }
@@ -253,7 +255,7 @@ template <class Value>
 void RowAlignment::move_row(const ImageView& right, View<const std::uint8_t> mask, int y) const {
   static const auto weights = [] {
     std::array<std::array<int, 4>, fractions> all;
-    for (int i = 0; i < fractions; ++i) all[static_cast<std::size_t>(i)] = weights_of(i);
+    for (int i = 0; i < fractions; ++i) all[to_size(i)] = weights_of(i);
     return all;
   }();
   const int last = format_.size.height - 1, channels = right.channels;
@@ -262,13 +264,13 @@ void RowAlignment::move_row(const ImageView& right, View<const std::uint8_t> mas
   for (int x = 0; x < format_.size.width; ++x) {
     const auto place = static_cast<int>(std::lround((y + surface_.at_pixel(x, y)) * fractions));
     const int above = place >> 6;
-    const std::array<int, 4>& weight = weights[static_cast<std::size_t>(place & (fractions - 1))];
+    const std::array<int, 4>& weight = weights[to_size(place & (fractions - 1))];
     const Value* from[4];
     for (int k = 0; k < 4; ++k)
       from[k] = static_cast<const Value*>(right.row(std::clamp(above + k - 1, 0, last))) + x * channels;
     for (int c = 0; c < channels; ++c) {
       std::int64_t sum = 1 << (weight_bits - 1);
-      for (int k = 0; k < 4; ++k) sum += std::int64_t{weight[static_cast<std::size_t>(k)]} * from[k][c];
+      for (int k = 0; k < 4; ++k) sum += std::int64_t{weight[to_size(k)]} * from[k][c];
       *to++ = static_cast<Value>(
           std::clamp<std::int64_t>(sum >> weight_bits, 0, std::numeric_limits<Value>::max()));
     }
@@ -286,12 +288,77 @@ StereoPair RowAlignment::aligned(const StereoPair& pair, const Workers& workers)
     }
   });
   StereoPair aligned = pair;
-  aligned.right = {
-      moved_, format_, pair.right.channels,
-      static_cast<std::ptrdiff_t>(static_cast<std::size_t>(format_.size.width * pair.right.channels) *
-                                  bytes_per_sample(format_.depth))};
+  aligned.right = {moved_, format_, pair.right.channels,
+                   static_cast<std::ptrdiff_t>(to_size(format_.size.width * pair.right.channels) *
+                                               bytes_per_sample(format_.depth))};
   if (!pair.right_mask.empty()) aligned.right_mask = moved_mask_;
   return aligned;
+}
+
+namespace {
+
+class AlignedPlan final : public detail::Plan {
+ public:
+  AlignedPlan(std::unique_ptr<detail::Plan> plan, const ImageFormat& format, int threads)
+      : plan_(std::move(plan)), workers_(threads), alignment_(format) {
+    remedy = plan_->remedy;
+    alignment_.reserve(arena_);
+  }
+
+  std::size_t memory_bytes() const override { return plan_->memory_bytes() + arena_.bytes(); }
+  std::optional<GpuMemory> gpu_memory() const override { return plan_->gpu_memory(); }
+  bool tells_confidence() const override { return plan_->tells_confidence(); }
+  void sleep_while_waiting() override { plan_->sleep_while_waiting(); }
+
+  void allocate() override {
+    plan_->allocate();
+    arena_.allocate();
+    alignment_.reserve(arena_);
+  }
+
+  void run(const StereoPair& pair, const DisparityMap& map) override {
+    detail::StageClock clock(stage_times);
+    match(pair, map, clock);
+    const bool is_misaligned = alignment_.find(pair, map, workers_);
+    const StereoPair aligned = is_misaligned ? alignment_.aligned(pair, workers_) : pair;
+    clock.finish("align_rows");
+    if (is_misaligned) match(aligned, map, clock);
+  }
+
+  void enqueue(const StereoPair&, const DisparityMap&, void*) override {
+    throw Error(ErrorCategory::device,
+                "align_rows moves rows in host memory: use run(), or match without it");
+  }
+
+ private:
+  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) {
+    plan_->run(pair, map);
+    for (const StageTime& stage : plan_->stage_times) add(stage);
+    clock.restart();
+  }
+
+  // A stage of both matches has one entry, with the sum of its times.
+  void add(const StageTime& time) {
+    const auto known = std::find_if(stage_times.begin(), stage_times.end(), [&](const StageTime& other) {
+      return std::string_view(other.stage) == time.stage;
+    });
+    if (known == stage_times.end())
+      stage_times.push_back(time);
+    else
+      known->milliseconds += time.milliseconds;
+  }
+
+  std::unique_ptr<detail::Plan> plan_;
+  Workers workers_;
+  RowAlignment alignment_;
+  Arena arena_;
+};
+
+}  // namespace
+
+std::unique_ptr<detail::Plan> with_aligned_rows(std::unique_ptr<detail::Plan> plan, const ImageFormat& format,
+                                                int threads) {
+  return std::make_unique<AlignedPlan>(std::move(plan), format, threads);
 }
 
 }  // namespace parallax::rows

@@ -6,7 +6,10 @@
 // beyond its range at these pixels.
 #pragma once
 
+#include <memory>
+
 #include "core/arena.h"
+#include "core/plan.h"
 #include "core/workers.h"
 #include "rows/row_surface.h"
 
@@ -49,5 +52,10 @@ class RowAlignment {
   View<std::uint8_t> moved_mask_;
   RowSurface surface_;
 };
+
+// A plan of any method and device that matches with `plan`, moves the rows of the right image by the row
+// offsets that the map shows, and matches again unless they were aligned already (align_rows).
+std::unique_ptr<detail::Plan> with_aligned_rows(std::unique_ptr<detail::Plan> plan, const ImageFormat& format,
+                                                int threads);
 
 }  // namespace parallax::rows

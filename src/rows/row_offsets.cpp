@@ -3,16 +3,13 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
+
+#include "decision/values.h"
 
 namespace parallax::rows {
 namespace {
 
-constexpr float no_value = std::numeric_limits<float>::infinity();
-
-bool has_value(float value) {
-  return value < no_value;
-}
+using refine::has_value, refine::no_value;
 
 // Gives the pixels of a row without a row offset that of the nearest pixel that has one; ties go to the left
 // one. Returns whether there is one.

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rows/row_prior.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-
 #include "data_cost/data_cost.h"
 
 namespace parallax::rows {
@@ -20,7 +16,7 @@ struct Cell {
 
   // Between row offsets by linear interpolation.
   double cost_of(double row) const {
-    const auto below = static_cast<std::size_t>(row);
+    const auto below = to_size(row);
     return below + 1 < costs.size()
                ? costs[below] + (row - static_cast<double>(below)) * (costs[below + 1] - costs[below])
                : costs[below];
@@ -74,12 +70,10 @@ class Search {
     for (int v = y; v < std::min(y + side, costs.image.height); v += RowOffsetCosts::side) {
       for (int u = x; u < std::min(x + side, costs.image.width); u += RowOffsetCosts::side) {
         const std::int64_t* of_square = costs.of(u / RowOffsetCosts::side, v / RowOffsetCosts::side);
-        for (int i = 0; i < costs.offsets(); ++i)
-          cell.costs[static_cast<std::size_t>(i)] += static_cast<double>(of_square[i]);
+        for (int i = 0; i < costs.offsets(); ++i) cell.costs[to_size(i)] += static_cast<double>(of_square[i]);
       }
     }
-    for (int i = 0; i < costs.offsets(); ++i)
-      mean_ += cell.costs[static_cast<std::size_t>(i)] / costs.offsets();
+    for (int i = 0; i < costs.offsets(); ++i) mean_ += cell.costs[to_size(i)] / costs.offsets();
   }
 
   double cost_of(const RowSurface& surface) const {

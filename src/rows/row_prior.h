@@ -18,6 +18,7 @@
 
 #include "core/arena.h"
 #include "core/round_up.h"
+#include "core/to_size.h"
 #include "rows/row_surface.h"
 
 namespace parallax::rows {
@@ -30,13 +31,12 @@ struct RowOffsetCosts {
   int rows = 0;                   // N
   std::int64_t* costs = nullptr;  // [square][v + N], square by square in rows
 
-  // Called twice, as Arena says.
   void reserve(Arena& arena) { costs = arena.reserve<std::int64_t>(count()); }
   void clear() const { std::fill_n(costs, count(), 0); }
 
   Size squares() const { return {divide_round_up(image.width, side), divide_round_up(image.height, side)}; }
   int offsets() const { return 2 * rows + 1; }
-  std::size_t count() const { return squares().pixels() * static_cast<std::size_t>(offsets()); }
+  std::size_t count() const { return squares().pixels() * to_size(offsets()); }
   // The index of square (x, y), and its costs for v = −N … N.
   std::ptrdiff_t index(int x, int y) const {
     return (static_cast<std::ptrdiff_t>(y) * squares().width + x) * offsets();
@@ -57,7 +57,6 @@ class RowPrior {
   RowPrior(Size image, int rows, bool exists) : costs_{image, rows}, exists_(rows > 0 && exists) {}
 
   bool exists() const { return exists_; }
-  // Called twice, as Arena says.
   void reserve(Arena& arena) {
     if (exists_) costs_.reserve(arena);
   }

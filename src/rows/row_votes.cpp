@@ -20,8 +20,8 @@ void RowVotes::settle() const {
       const int count = add_up(x, y);
       const double expected = surface.over(x * side, y * side, side);
       for (int i = 0; i < offsets(); ++i)
-        costs[static_cast<std::size_t>(i)] = static_cast<double>(sums_[own_.index(x, y) + i]) +
-                                             prior * count * std::abs(i - own_.rows - expected);
+        costs[to_size(i)] = static_cast<double>(sums_[own_.index(x, y) + i]) +
+                            prior * count * std::abs(i - own_.rows - expected);
       order(costs.data(), order_ + own_.index(x, y));
     }
   }

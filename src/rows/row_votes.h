@@ -20,7 +20,6 @@
 // then to the lowest v.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
@@ -40,7 +39,6 @@ class RowVotes {
   // `rows`: searched up and down.
   RowVotes(Size image, int rows, double row_prior) : own_{image, rows}, row_prior_(row_prior * share) {}
 
-  // Called twice, as Arena says.
   void reserve(Arena& arena) {
     own_.reserve(arena);
     sums_ = arena.reserve<std::int64_t>(own_.count());

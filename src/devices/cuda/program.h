@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "parallax/image.h"
+
 #include "core/round_up.h"
+#include "core/to_size.h"
 #include "devices/cuda/context.h"
 
 namespace parallax::cuda {
@@ -136,8 +139,14 @@ class Program {
   Owned<ModuleHandle> module_;
 };
 
-inline unsigned blocks(std::size_t work, std::size_t per_block) {
-  return static_cast<unsigned>(divide_round_up(work, per_block));
+template <class Work, class Each>
+unsigned blocks(Work work, Each per_block) {
+  return static_cast<unsigned>(divide_round_up(to_size(work), to_size(per_block)));
+}
+
+// A grid of all rows, and of blocks for so many columns each.
+inline Shape grid_of_rows(Size size, std::size_t per_block, unsigned deep = 1) {
+  return {static_cast<unsigned>(size.height), blocks(size.width, per_block), deep};
 }
 
 }  // namespace parallax::cuda

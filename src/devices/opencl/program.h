@@ -3,12 +3,14 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <vector>
 
 #include "core/round_up.h"
+#include "core/to_size.h"
 #include "devices/opencl/context.h"
 
 namespace parallax::opencl {
@@ -23,9 +25,12 @@ struct Source {
 using Options = std::vector<std::string>;
 
 // The option "-DLABELS=64", for example.
-template <class Integer>
+template <std::integral Integer>
 std::string define(const char* name, Integer value) {
   return std::string("-D") + name + "=" + std::to_string(value);
+}
+inline std::string define(const char* name, const std::string& text) {
+  return std::string("-D") + name + "=" + text;
 }
 
 // A number of work groups, or a number of work items in a group.
@@ -70,8 +75,9 @@ class Program {
   Owned<cl_program> program_;
 };
 
-inline std::size_t groups_for(std::size_t work, std::size_t a_group) {
-  return divide_round_up(work, a_group);
+template <class Work, class Each>
+std::size_t groups_for(Work work, Each a_group) {
+  return divide_round_up(to_size(work), to_size(a_group));
 }
 
 }  // namespace parallax::opencl

@@ -12,23 +12,11 @@
 #include "matchers/belief_propagation/candidates.h"
 
 namespace parallax {
-namespace {
-
-using belief_propagation::make_model;
-using belief_propagation::Model;
-
-// Validates the parameters, then makes their model.
-Model checked_model(const BeliefPropagationParameters& parameters) {
-  parameters.validate();
-  return make_model(parameters);
-}
-
-}  // namespace
 
 std::vector<float> belief_propagation_costs(const BeliefPropagationParameters& parameters,
                                             const StereoPair& pair) {
   const DefaultFloatingPoint environment;
-  const Model model = checked_model(parameters);
+  const auto model = belief_propagation::make_model(data_cost::validated(parameters));
   std::vector<float> volume = data_cost::Scene(model, pair).volume();
   for (float& cost : volume) cost /= model.scale;
   return volume;
@@ -129,12 +117,12 @@ std::vector<Size> level_sizes(Size image, int levels) {
 
 double energy(const BeliefPropagationParameters& parameters, const StereoPair& pair,
               View<const float> disparity) {
-  const Model model = checked_model(parameters);
+  const Model model = make_model(data_cost::validated(parameters));
   data_cost::check_without_rows(model);
   const data_cost::Scene scene(model, pair);
   const View<const std::uint16_t> gray = scene.costs().gray();
   const auto discontinuity = [&](int x, int y, int x2, int y2, int label, int label2) {
-    const auto edge = static_cast<std::size_t>(edge_index(std::abs(gray.at(x, y) - gray.at(x2, y2))));
+    const auto edge = to_size(edge_index(std::abs(gray.at(x, y) - gray.at(x2, y2))));
     return std::min(static_cast<float>(std::abs(label - label2)) * model.slopes[edge],
                     model.truncations[edge]);
   };

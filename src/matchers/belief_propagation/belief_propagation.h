@@ -44,7 +44,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -54,16 +53,13 @@
 #include "core/plan.h"
 #include "core/tuning.h"
 #include "data_cost/data_cost.h"
-#include "data_cost/edge_weight.h"
 #include "decision/decision.h"
 #include "matchers/method.h"
 
 namespace parallax::belief_propagation {
 
-// The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
-// Implements parallax::energy().
 double energy(const BeliefPropagationParameters& parameters, const StereoPair& pair,
               View<const float> disparity);
 
@@ -116,7 +112,7 @@ struct Model : data_cost::CostModel {
   bool has_candidates(std::size_t level, std::size_t levels) const {
     return parameters.arithmetic == Arithmetic::fixed8 && cost == DataCost::census &&
            highest_data_cost() <= static_cast<float>(bound) && level + 1 < levels &&
-           level < static_cast<std::size_t>(parameters.candidate_levels);
+           level < to_size(parameters.candidate_levels);
   }
   std::size_t candidate_levels(std::size_t levels) const {
     std::size_t count = 0;

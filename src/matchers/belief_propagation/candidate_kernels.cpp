@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matchers/belief_propagation/candidate_kernels.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "matchers/belief_propagation/candidate_kernels.cpp"
@@ -12,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include "data_cost/differences-inl.h"
+#include "devices/cpu/dispatch.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -773,57 +772,28 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::belief_propagation {
 
-HWY_EXPORT(update_tile_here);
-HWY_EXPORT(decide_tile_here);
-HWY_EXPORT(locate_tile_here);
-HWY_EXPORT(write_edge_row_here);
-HWY_EXPORT(split_edges_here);
-HWY_EXPORT(write_tile_costs_here);
-HWY_EXPORT(sum_strip_here);
-HWY_EXPORT(start_from_tile_here);
-HWY_EXPORT(transpose_rows_here);
-HWY_EXPORT(start_from_planes_here);
-
-void update_tile(const TileLabels& tile, int colour, const TileMessages* const* edges, int row_slope) {
-  HWY_DYNAMIC_DISPATCH(update_tile_here)(tile, colour, edges, row_slope);
-}
-
-void decide_tile(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t* scratch,
-                 TileDecision& decision) {
-  HWY_DYNAMIC_DISPATCH(decide_tile_here)(tile, colour, wanted, scratch, decision);
-}
-
-void locate_tile(const TileAxis& axis, float* values) {
-  HWY_DYNAMIC_DISPATCH(locate_tile_here)(axis, values);
-}
-
-void write_edge_row(const EdgeRow& edges) {
-  HWY_DYNAMIC_DISPATCH(write_edge_row_here)(edges);
-}
-
-void split_edges(const TileEdges& edges, TileMessages& out) {
-  HWY_DYNAMIC_DISPATCH(split_edges_here)(edges, out);
-}
-
-void write_tile_costs(const StripCosts* strips, int column, const TileLabels& tile, bool coarse) {
-  HWY_DYNAMIC_DISPATCH(write_tile_costs_here)(strips, column, tile, coarse);
-}
-
-void sum_strip(const StripSums& sums) {
-  HWY_DYNAMIC_DISPATCH(sum_strip_here)(sums);
-}
-
-void transpose_rows(const std::uint8_t* rows, std::ptrdiff_t pitch, int columns, std::uint8_t* out) {
-  HWY_DYNAMIC_DISPATCH(transpose_rows_here)(rows, pitch, columns, out);
-}
-
-void start_from_tile(const TileMessages* const* parents, int first_lane, const TileLabels& tile) {
-  HWY_DYNAMIC_DISPATCH(start_from_tile_here)(parents, first_lane, tile);
-}
-
-void start_from_planes(const ParentPlanes& parents, const TileLabels& tile) {
-  HWY_DYNAMIC_DISPATCH(start_from_planes_here)(parents, tile);
-}
+PARALLAX_DISPATCH(void, update_tile,
+                  (const TileLabels& tile, int colour, const TileMessages* const* edges, int row_slope),
+                  (tile, colour, edges, row_slope))
+PARALLAX_DISPATCH(void, decide_tile,
+                  (const TileLabels& tile, int colour, Wanted wanted, std::uint8_t* scratch,
+                   TileDecision& decision),
+                  (tile, colour, wanted, scratch, decision))
+PARALLAX_DISPATCH(void, locate_tile, (const TileAxis& axis, float* values), (axis, values))
+PARALLAX_DISPATCH(void, write_edge_row, (const EdgeRow& edges), (edges))
+PARALLAX_DISPATCH(void, split_edges, (const TileEdges& edges, TileMessages& out), (edges, out))
+PARALLAX_DISPATCH(void, write_tile_costs,
+                  (const StripCosts* strips, int column, const TileLabels& tile, bool coarse),
+                  (strips, column, tile, coarse))
+PARALLAX_DISPATCH(void, sum_strip, (const StripSums& sums), (sums))
+PARALLAX_DISPATCH(void, transpose_rows,
+                  (const std::uint8_t* rows, std::ptrdiff_t pitch, int columns, std::uint8_t* out),
+                  (rows, pitch, columns, out))
+PARALLAX_DISPATCH(void, start_from_tile,
+                  (const TileMessages* const* parents, int first_lane, const TileLabels& tile),
+                  (parents, first_lane, tile))
+PARALLAX_DISPATCH(void, start_from_planes, (const ParentPlanes& parents, const TileLabels& tile),
+                  (parents, tile))
 
 }  // namespace parallax::belief_propagation
 #endif

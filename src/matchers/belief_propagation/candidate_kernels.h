@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "decision/decision.h"
 #include "matchers/belief_propagation/candidates.h"
 #include "matchers/belief_propagation/cpu_kernels.h"
 

@@ -14,6 +14,7 @@
 #include "parallax/image.h"
 
 #include "core/round_up.h"
+#include "core/to_size.h"
 
 namespace parallax::belief_propagation {
 
@@ -62,11 +63,10 @@ inline constexpr int most_parents = (tile_side / 2 + 2) * (tile_side / 2 + 2);
 class LabelSet {
  public:
   explicit LabelSet(int labels) { std::fill_n(words_.begin(), labels / 64 + 1, 0); }
-  void add(int label) { words_[static_cast<std::size_t>(label / 64)] |= std::uint64_t{1} << label % 64; }
+  void add(int label) { words_[to_size(label / 64)] |= std::uint64_t{1} << label % 64; }
   // The first label that is in the set, from `from` on; `labels` without one.
   int next(int from, int labels) const {
-    for (std::size_t i = static_cast<std::size_t>(from / 64); from < labels;
-         ++i, from = static_cast<int>(64 * i)) {
+    for (std::size_t i = to_size(from / 64); from < labels; ++i, from = static_cast<int>(64 * i)) {
       const std::uint64_t rest = words_[i] >> from % 64;
       if (rest != 0) return from + std::countr_zero(rest);
     }
@@ -83,10 +83,10 @@ inline LabelRanges candidate_ranges(const LabelSet& best, int slack, int labels,
   int count = 0;
   for (int label = best.next(0, labels); label < labels; label = best.next(label + 1, labels)) {
     const LabelRange range{std::max(0, label - slack), std::min(labels, label + slack + 1)};
-    if (count > 0 && range.first <= found[static_cast<std::size_t>(count - 1)].last)
-      found[static_cast<std::size_t>(count - 1)].last = range.last;
+    if (count > 0 && range.first <= found[to_size(count - 1)].last)
+      found[to_size(count - 1)].last = range.last;
     else
-      found[static_cast<std::size_t>(count++)] = range;
+      found[to_size(count++)] = range;
   }
   while (count > most_ranges) {
     const auto gap = [&](LabelRange* range) { return range[1].first - range[0].last; };

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <limits>
 
 #include "matchers/belief_propagation/cpu_kernels.h"
 
@@ -10,6 +8,7 @@
 #include <hwy/highway.h>
 
 #include "data_cost/differences-inl.h"
+#include "devices/cpu/dispatch.h"
 #include "matchers/belief_propagation/numbers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -239,29 +238,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::belief_propagation {
 
-HWY_EXPORT(cost_row_here);
-HWY_EXPORT(least_costs_here);
-HWY_EXPORT(add_costs_here);
-HWY_EXPORT(settle_costs_here);
 HWY_EXPORT(split_bytes_here);
 HWY_EXPORT(split_words_here);
 
-void cost_row(Arithmetic arithmetic, const RowCost& row) {
-  HWY_DYNAMIC_DISPATCH(cost_row_here)(arithmetic, row);
-}
-
-void least_costs(Arithmetic arithmetic, const RowOffsets& row) {
-  HWY_DYNAMIC_DISPATCH(least_costs_here)(arithmetic, row);
-}
-
-void add_costs(Arithmetic arithmetic, const RowOffsets& row) {
-  HWY_DYNAMIC_DISPATCH(add_costs_here)(arithmetic, row);
-}
-
-void settle_costs(Arithmetic arithmetic, const PlaneShape& shape, int count, const float* units, int bound,
-                  void* out) {
-  HWY_DYNAMIC_DISPATCH(settle_costs_here)(arithmetic, shape, count, units, bound, out);
-}
+PARALLAX_DISPATCH(void, cost_row, (Arithmetic arithmetic, const RowCost& row), (arithmetic, row))
+PARALLAX_DISPATCH(void, least_costs, (Arithmetic arithmetic, const RowOffsets& row), (arithmetic, row))
+PARALLAX_DISPATCH(void, add_costs, (Arithmetic arithmetic, const RowOffsets& row), (arithmetic, row))
+PARALLAX_DISPATCH(void, settle_costs,
+                  (Arithmetic arithmetic, const PlaneShape& shape, int count, const float* units, int bound,
+                   void* out),
+                  (arithmetic, shape, count, units, bound, out))
 
 void split_row(const std::uint8_t* row, int count, std::uint8_t* even, std::uint8_t* odd) {
   HWY_DYNAMIC_DISPATCH(split_bytes_here)(row, count, even, odd);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "matchers/belief_propagation/features.h"
-#include "matchers/belief_propagation/level_rows.h"
 #include "matchers/belief_propagation/levels.h"
 #include "matchers/belief_propagation/row_prior.h"
 #include "matchers/belief_propagation/strips.h"
@@ -24,16 +23,15 @@ class CostPyramid {
         features_(model, format, levels[0].shape, slots),
         strips_(model, format, slots),
         prior_(model, format.size),
-        scratch_(static_cast<std::size_t>(slots)) {}
+        scratch_(to_size(slots)) {}
 
-  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena) {
     if (levels_.has_candidates())
       strips_.reserve(arena);
     else
       features_.reserve(arena);
     prior_.reserve(arena);
-    const auto row_offsets = static_cast<std::size_t>(model_.row_offsets);
+    const auto row_offsets = to_size(model_.row_offsets);
     for (Scratch& scratch : scratch_) {
       if (adds_up_pixels()) scratch.costs = levels_[0].reserve(cost_planes, arena);
       scratch.strips = arena.reserve<StripCosts>(row_offsets);
@@ -78,7 +76,6 @@ class CostPyramid {
   const Strips& strips() const { return strips_; }
 
  private:
-  // Memory of one thread.
   struct Scratch {
     std::byte* costs;    // data costs of two rows of the finest level: [row][colour] planes
     StripCosts* strips;  // for each row offset
@@ -87,10 +84,8 @@ class CostPyramid {
   static constexpr std::size_t cost_planes = 2 * 2;
 
   bool adds_up_pixels() const { return levels_.count() > 1 && !levels_.has_candidates(); }
-  std::size_t first_stride() const {
-    return static_cast<std::size_t>(levels_[levels_.first_stored()].shape.stride);
-  }
-  const Scratch& scratch(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
+  std::size_t first_stride() const { return to_size(levels_[levels_.first_stored()].shape.stride); }
+  const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
 
   // Adds up a row of a level from two rows of the finer one; those of the finest level are computed first.
   void add_up(std::size_t index, int y, int slot) const {
@@ -113,7 +108,7 @@ class CostPyramid {
     if (y >= level.size.height) return levels_.zeros();
     const int colour = colour_of(y, parity);
     if (index > 0) return level.data_plane(y, colour);
-    std::byte* costs = level.plane(scratch(slot).costs, static_cast<std::size_t>(y % 2 * 2 + colour));
+    std::byte* costs = level.plane(scratch(slot).costs, to_size(y % 2 * 2 + colour));
     features_.write_costs(y, colour, {0, level.shape.computed}, slot, costs);
     return costs;
   }

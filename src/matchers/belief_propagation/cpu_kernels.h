@@ -117,7 +117,7 @@ struct RowOffsets {
 
 // Enough for four floats per label and lane.
 inline std::size_t scratch_bytes(int labels) {
-  return static_cast<std::size_t>(labels) * 4 * 64;
+  return to_size(labels) * 4 * 64;
 }
 
 std::size_t storage_bytes(Arithmetic arithmetic);

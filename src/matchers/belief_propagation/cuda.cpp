@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "core/arena.h"
@@ -50,8 +49,7 @@ constexpr const char* help_of_blocks = "Smallest number of blocks to fit on a mu
 
 // The share of a multiprocessor that the blocks use.
 detail::Footprint footprint_of(int threads, int blocks, int registers_used, int shared_bytes_used) {
-  return cuda::footprint(blocks, threads,
-                         static_cast<std::size_t>(threads * registers_used * 4 + shared_bytes_used));
+  return cuda::footprint(blocks, threads, to_size(threads * registers_used * 4 + shared_bytes_used));
 }
 
 // A plan's parts that do not depend on the arithmetic: all except the levels.
@@ -100,7 +98,6 @@ class Cuda : public cuda::Plan {
             define("BLOCK", static_cast<int>(threads)),
             define("EDGES", has_edges()),
             define("HAS_OUTSIDE", p.outside_cost.has_value()),
-            define("CONFIDENCE", 1),
             define("SUB_PIXEL", static_cast<int>(p.sub_pixel)),
             define("COST", static_cast<int>(p.cost)),
             define("TABLE", images_.integer_differences()),
@@ -170,11 +167,9 @@ class Cuda : public cuda::Plan {
     for (std::size_t level = 1; level < sizes_.size(); ++level) {
       const View<const std::uint16_t> fine = gray(level - 1, pair);
       const View<std::uint16_t> coarse = at(grays_[pair][level]);
-      average_.launch(stream,
-                      {static_cast<unsigned>(coarse.size.height),
-                       cuda::blocks(static_cast<std::size_t>(coarse.size.width), block_threads)},
-                      {block_threads}, 0, fine.data, fine.size.width, fine.size.height,
-                      static_cast<int>(fine.stride()), coarse.data, static_cast<int>(coarse.stride()));
+      average_.launch(stream, cuda::grid_of_rows(coarse.size, block_threads), {block_threads}, 0, fine.data,
+                      fine.size.width, fine.size.height, static_cast<int>(fine.stride()), coarse.data,
+                      static_cast<int>(coarse.stride()));
     }
   }
 
@@ -268,7 +263,7 @@ class Integer final : public Cuda {
         dealing_(deal(parameters.disparities, configuration.value(labels_a_thread, 0))),
         threads_(static_cast<unsigned>(configuration.value(threads_a_block, block_threads))),
         least_blocks_(configuration.value(least_blocks, 0)),
-        shared_below_(static_cast<std::size_t>(configuration.value(shared_below, 8000))),
+        shared_below_(to_size(configuration.value(shared_below, 8000))),
         candidates_(model(), sizes(), layout_, configuration, at_once()) {
     levels_[CudaImages::as_it_is] = reserve_levels();
     levels_[CudaImages::mirrored] = at_once() ? reserve_levels() : levels_[CudaImages::as_it_is];
@@ -298,16 +293,14 @@ class Integer final : public Cuda {
     for (const Size size : sizes()) {
       Level level;
       level.groups = divide_round_up((size.width + 1) / 2, group_pixels());
-      level.plane_words = static_cast<std::size_t>(size.height + 2) *
-                          static_cast<std::size_t>(level.groups + 2) *
-                          static_cast<std::size_t>(dealing_.labels());
+      level.plane_words = to_size(size.height + 2) * to_size(level.groups + 2) * to_size(dealing_.labels());
       if (levels.size() >= candidates_.finest_data())
         level.data = layout_.reserve<std::uint32_t>(2 * level.plane_words);
       if (levels.size() >= candidates_.levels())
         level.messages = layout_.reserve<std::uint32_t>(2 * directions * level.plane_words);
       if (has_edges())
-        level.edges = layout_.reserve<std::uint32_t>(2 * static_cast<std::size_t>(size.height) *
-                                                     static_cast<std::size_t>(level.groups) * 2 * directions);
+        level.edges =
+            layout_.reserve<std::uint32_t>(2 * to_size(size.height) * to_size(level.groups) * 2 * directions);
       levels.push_back(level);
     }
     return levels;
@@ -315,7 +308,7 @@ class Integer final : public Cuda {
 
   // Refuses levels with more threads than kernels can count in 32 bits.
   void check_countable() const {
-    if (groups_of(0) * static_cast<std::size_t>(dealing_.lanes) < UINT32_MAX - threads_) return;
+    if (groups_of(0) * to_size(dealing_.lanes) < UINT32_MAX - threads_) return;
     throw Error(ErrorCategory::device,
                 "the image has too many pixels and labels for the cuda device: match it in parts");
   }
@@ -372,12 +365,11 @@ class Integer final : public Cuda {
   }
 
   Shape grid(std::size_t index, unsigned colours = 1) const {
-    return {cuda::blocks(groups_of(index) * static_cast<std::size_t>(dealing_.lanes), threads_), colours};
+    return {cuda::blocks(groups_of(index) * to_size(dealing_.lanes), threads_), colours};
   }
 
   std::size_t groups_of(std::size_t index) const {
-    return static_cast<std::size_t>(sizes()[index].height) *
-           static_cast<std::size_t>(levels_[CudaImages::as_it_is][index].groups);
+    return to_size(sizes()[index].height) * to_size(levels_[CudaImages::as_it_is][index].groups);
   }
 
   CudaSmoothness alike() const {
@@ -415,9 +407,9 @@ class Integer final : public Cuda {
       const Level& level = levels_[pair][index];
       edges.of[index] = {image.size.width, image.size.height, level.groups, static_cast<int>(image.stride()),
                          image.data,       at(level.edges)};
-      rows += 2 * static_cast<std::size_t>(image.size.height);
+      rows += 2 * to_size(image.size.height);
     }
-    const auto threads_a_row = static_cast<std::size_t>(levels_[pair].front().groups * directions);
+    const auto threads_a_row = to_size(levels_[pair].front().groups * directions);
     find_edges_.launch(stream, {static_cast<unsigned>(rows), cuda::blocks(threads_a_row, threads_)},
                        {threads_}, 0, edges, at(edge_tables_), static_cast<int>(edge_table_size));
   }
@@ -425,7 +417,7 @@ class Integer final : public Cuda {
   // The grid of an iteration. If a level has too few groups to fill the GPU, four blocks share the directions
   // of a group.
   Shape iteration_grid(std::size_t index) const {
-    const std::size_t threads = groups_of(index) * static_cast<std::size_t>(dealing_.lanes);
+    const std::size_t threads = groups_of(index) * to_size(dealing_.lanes);
     return grid(index, threads <= shared_below_ ? directions : 1);
   }
 
@@ -578,8 +570,7 @@ class Float final : public Cuda {
       Level level;
       const int pixels = (size.width + 1) / 2;
       level.pitch = pads ? round_up(pixels, 64 / static_cast<int>(bytes)) : pixels;
-      level.plane_elements = static_cast<std::size_t>(level.pitch) * static_cast<std::size_t>(size.height) *
-                             static_cast<std::size_t>(parameters.disparities);
+      level.plane_elements = to_size(level.pitch) * to_size(size.height) * to_size(parameters.disparities);
       level.data = layout_.reserve<std::byte>(2 * level.plane_elements * bytes);
       level.messages = layout_.reserve<std::byte>(2 * directions * level.plane_elements * bytes);
       levels_.push_back(level);
@@ -630,13 +621,12 @@ class Float final : public Cuda {
     fill(tables_, tables, stream);
   }
 
-  std::size_t shared_bytes() const { return static_cast<std::size_t>(places_.shared_bytes()); }
+  std::size_t shared_bytes() const { return to_size(places_.shared_bytes()); }
 
   // One thread per pixel of one colour.
   Shape grid(std::size_t index, unsigned threads, unsigned colours = 1) const {
     const Size size = sizes()[index];
-    return {static_cast<unsigned>(size.height),
-            cuda::blocks(static_cast<std::size_t>(size.width + 1) / 2, threads), colours};
+    return {static_cast<unsigned>(size.height), cuda::blocks(to_size(size.width + 1) / 2, threads), colours};
   }
 
   void find_costs(Which pair, StreamHandle stream) override {

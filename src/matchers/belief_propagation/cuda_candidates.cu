@@ -11,7 +11,7 @@
 //
 // A warp works on a tile: a lane receives and sends the messages of one direction for a row, slot after slot.
 //
-// Specialised by LABELS, BOUND, EDGES, HAS_OUTSIDE, CONFIDENCE, SUB_PIXEL, as in cuda_integer.cu; by
+// Specialised by LABELS, BOUND, EDGES, HAS_OUTSIDE, SUB_PIXEL, as in cuda_integer.cu; by
 // CANDIDATE_BLOCK (threads) and CANDIDATE_LEAST_BLOCKS, like BLOCK and LEAST_BLOCKS there; by RANGES and
 // SLACK (candidate_ranges, candidate_slack), SHARED_SLOTS (slots of a tile for which shared memory has room),
 // SIDE (pixels of the image along a side of a pixel of the level for which sum_costs() is called); by
@@ -401,8 +401,7 @@ PARALLAX_KERNEL __launch_bounds__(CANDIDATE_BLOCK)
             const int x = column_of(place, colour);
             if (!place.inside || x >= level.width) return;
             const uint8 status = to.from_start[static_cast<int64>(place.y) * to.from_start_stride + x];
-            write_decision<CONFIDENCE, SUB_PIXEL>(to, x, place.y, level.width, LABELS, status,
-                                                  decision.beliefs());
+            write_decision<SUB_PIXEL>(to, x, place.y, level.width, LABELS, status, decision.beliefs());
           });
 }
 

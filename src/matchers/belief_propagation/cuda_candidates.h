@@ -9,14 +9,25 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "core/round_up.h"
 #include "core/tuning.h"
 #include "data_cost/cuda_images.h"
 #include "decision/cuda_types.h"
+#include "devices/cuda/kernel_sources.h"
+#include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/program.h"
 #include "matchers/belief_propagation/belief_propagation.h"
+#include "matchers/belief_propagation/candidates.h"
 #include "matchers/belief_propagation/cuda_types.h"
 
 namespace parallax::belief_propagation {
+
+inline constexpr const char *threads_of_candidates = "candidate_threads_per_block",
+                            *candidates_shared = "candidates_in_shared_memory",
+                            *blocks_of_candidates = "candidate_blocks_per_multiprocessor";
+inline constexpr int usual_candidate_threads = 128, usual_shared = 32;
+inline constexpr unsigned warp_threads = 32, existence_threads = 128, sum_threads = 128, open_threads = 128;
+inline constexpr std::size_t message_planes = 4;  // planes of a colour
 
 class CudaCandidates {
  public:
@@ -24,9 +35,25 @@ class CudaCandidates {
 
   // `at_once`: both pairs are matched at the same time, so they share no memory.
   CudaCandidates(const Model& model, const std::vector<Size>& sizes, ArenaLayout& layout,
-                 const detail::Configuration& configuration, bool at_once);
-  static std::vector<detail::Tunable> tunables();
-  static bool allows(const detail::Configuration& configuration);
+                 const detail::Configuration& configuration, bool at_once)
+      : model_(model),
+        size_(sizes.front()),
+        threads_(static_cast<unsigned>(configuration.value(threads_of_candidates, usual_candidate_threads))),
+        shared_slots_(std::min(model.labels, configuration.value(candidates_shared, usual_shared))),
+        least_blocks_(configuration.value(blocks_of_candidates, 0)) {
+    memory_of_[Which::as_it_is] = reserve(sizes, layout);
+    memory_of_[Which::mirrored] = at_once ? reserve(sizes, layout) : memory_of_[Which::as_it_is];
+  }
+  static std::vector<detail::Tunable> tunables() {
+    return {{threads_of_candidates, "Threads per block, where tiles have candidate labels", {64, 128, 256}},
+            {blocks_of_candidates, "Smallest number of such blocks to fit on a multiprocessor", {2, 4, 6, 8}},
+            {candidates_shared, "Candidate labels of a tile for which shared memory has room", {16, 32, 48}}};
+  }
+  static bool allows(const detail::Configuration& configuration) {
+    return configuration.value(threads_of_candidates, usual_candidate_threads) *
+               configuration.value(blocks_of_candidates, 1) <=
+           cuda::multiprocessor::threads;
+  }
 
   // The number of levels with candidates: the finest ones.
   std::size_t levels() const { return memory_of_[Which::as_it_is].levels.size(); }
@@ -34,16 +61,55 @@ class CudaCandidates {
   std::size_t finest_data() const { return std::min<std::size_t>(levels(), 2); }
 
   // Loads the kernels. `integer_options`: options of cuda_integer.cu.
-  void prepare(const cuda::SharedContext& context, std::byte* memory, const cuda::Options& integer_options);
+  void prepare(const cuda::SharedContext& context, std::byte* memory, const cuda::Options& integer_options) {
+    if (levels() == 0) return;
+    memory_ = memory;
+    cuda::Options options = integer_options;
+    options.insert(
+        options.end(),
+        {cuda::define("CANDIDATE_BLOCK", static_cast<int>(threads_)),
+         cuda::define("CANDIDATE_LEAST_BLOCKS", least_blocks_), cuda::define("SHARED_SLOTS", shared_slots_),
+         cuda::define("RANGES", model_.parameters.candidate_ranges),
+         cuda::define("SLACK", model_.parameters.candidate_slack), cuda::define("SIDE", 1 << finest_data()),
+         cuda::define("EXISTENCE_BLOCK", static_cast<int>(existence_threads)),
+         cuda::define("SUM_BLOCK", static_cast<int>(sum_threads)),
+         cuda::define("OPEN_BLOCK", static_cast<int>(open_threads))});
+    program_ = cuda::Program(context, cuda::belief_propagation_candidates_cu, options);
+    find_existence_ = program_.kernel("find_existence");
+    sum_costs_ = program_.kernel("sum_costs");
+    open_ = program_.kernel("open_tiles");
+    update_ = program_.kernel("update_tiles");
+    find_labels_ = program_.kernel("find_tile_labels");
+    decide_ = program_.kernel("decide_tiles");
+  }
 
   // A level with candidates. `edges`: see CudaIntegerLevel.
-  CudaCandidateLevel level(std::size_t index, Which pair, const unsigned* edges) const;
+  CudaCandidateLevel level(std::size_t index, Which pair, const unsigned* edges) const {
+    const Level& level = memory_of_[pair].levels[index];
+    return {.width = level.size.width,
+            .height = level.size.height,
+            .groups = tile_count(level.size).width,
+            .plane_words = static_cast<long long>(level.plane_words),
+            .data = level.data.in(memory_),
+            .messages = level.messages.in(memory_),
+            .edges = edges,
+            .ranges = level.ranges.in(memory_),
+            .labels = level.labels.in(memory_)};
+  }
   // Memory for the label of each pixel's lowest belief; all levels share it.
-  CudaLabels labels(Size size, Which pair) const;
+  CudaLabels labels(Size size, Which pair) const {
+    return {size.width, size.height, memory_of_[pair].labels.in(memory_)};
+  }
 
   // Finds the pixels' status and the data costs of level finest_data().
   void find_costs(const CudaIntegerLevel& finest, Which pair, const data_cost::CudaCosts& costs,
-                  cuda::StreamHandle stream) const;
+                  cuda::StreamHandle stream) const {
+    std::uint32_t* has_data = memory_of_[pair].has_data.in(memory_);
+    find_existence_.launch(stream, cuda::grid_of_rows(size_, existence_threads), {existence_threads}, 0,
+                           costs, has_data);
+    sum_costs_.launch(stream, {static_cast<unsigned>(finest.height * finest.groups)}, {sum_threads}, 0,
+                      finest, costs, has_data);
+  }
 
   // Inputs of a level's beginning, see open_tiles().
   struct Opening {
@@ -52,14 +118,26 @@ class CudaCandidates {
     CudaLabels best;
   };
   void open(std::size_t index, Which pair, const CudaCandidateLevel& level, const Opening& from,
-            const data_cost::CudaCosts& costs, const CudaSmoothness& alike, cuda::StreamHandle stream) const;
+            const data_cost::CudaCosts& costs, const CudaSmoothness& alike, cuda::StreamHandle stream) const {
+    const int side = index < 2 ? 1 << index : 0;
+    const Memory& memory = memory_of_[pair];
+    open_.launch(stream, {static_cast<unsigned>(memory.levels[index].tiles)}, {open_threads}, 0, level,
+                 from.all, from.coarser, from.coarser_tiles, from.best, costs, memory.has_data.in(memory_),
+                 side, alike);
+  }
   // `first`: whether this is the level's first iteration.
   void update(const CudaCandidateLevel& level, const CudaSmoothness& alike, int colour, bool first,
-              cuda::StreamHandle stream) const;
+              cuda::StreamHandle stream) const {
+    update_.launch(stream, grid(level), {threads_}, 0, level, alike, colour, static_cast<int>(first));
+  }
   void find_labels(const CudaCandidateLevel& level, const CudaSmoothness& alike, const CudaLabels& labels,
-                   cuda::StreamHandle stream) const;
+                   cuda::StreamHandle stream) const {
+    find_labels_.launch(stream, grid(level, 2), {threads_}, 0, level, alike, labels);
+  }
   void decide(const CudaCandidateLevel& level, const CudaSmoothness& alike, const refine::CudaDecision& to,
-              cuda::StreamHandle stream) const;
+              cuda::StreamHandle stream) const {
+    decide_.launch(stream, grid(level, 2), {threads_}, 0, level, alike, to);
+  }
 
  private:
   struct Level {
@@ -74,8 +152,29 @@ class CudaCandidates {
     Buffer<std::uint16_t> labels;
   };
 
-  Memory reserve(const std::vector<Size>& sizes, ArenaLayout& layout) const;
-  cuda::Shape grid(const CudaCandidateLevel& level, unsigned colours = 1) const;
+  Memory reserve(const std::vector<Size>& sizes, ArenaLayout& layout) const {
+    Memory memory;
+    while (model_.has_candidates(memory.levels.size(), sizes.size())) {
+      Level level;
+      level.size = sizes[memory.levels.size()];
+      level.tiles = tile_count(level.size).pixels();
+      level.plane_words = level.tiles * to_size(model_.labels) * tile_side;
+      level.data = layout.reserve<std::uint32_t>(2 * level.plane_words);
+      level.messages = layout.reserve<std::uint32_t>(2 * message_planes * level.plane_words);
+      level.ranges = layout.reserve<std::uint32_t>(level.tiles * most_candidate_ranges);
+      level.labels = layout.reserve<std::uint16_t>(level.tiles * to_size(model_.labels));
+      memory.levels.push_back(level);
+    }
+    if (memory.levels.empty()) return memory;
+    memory.has_data =
+        layout.reserve<std::uint32_t>(to_size(size_.height) * to_size(divide_round_up(size_.width, 32)));
+    memory.labels = layout.reserve<std::uint16_t>(sizes[1].pixels());
+    return memory;
+  }
+  cuda::Shape grid(const CudaCandidateLevel& level, unsigned colours = 1) const {
+    const Size tiles = tile_count({level.width, level.height});
+    return {cuda::blocks(tiles.width, threads_ / warp_threads), static_cast<unsigned>(tiles.height), colours};
+  }
 
   Model model_;
   Size size_;

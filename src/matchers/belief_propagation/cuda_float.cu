@@ -10,7 +10,7 @@
 //                 the labels above them; the rest is in local memory
 //   LEAST_BLOCKS  minimum number of blocks resident on a multiprocessor
 // Specialised further by STORAGE (32, 16 = half, 17 = bfloat16), LABELS, EDGES (0 = the same everywhere),
-// HAS_OUTSIDE, CONFIDENCE, SUB_PIXEL, PIXELS; and by the macros of cuda_common.h.
+// HAS_OUTSIDE, SUB_PIXEL, PIXELS; and by the macros of cuda_common.h.
 #include "matchers/belief_propagation/cuda_common.h"
 
 using namespace parallax::belief_propagation;
@@ -405,16 +405,14 @@ PARALLAX_KERNEL decide(CudaFloatLevel level, CudaDecision to) {
       found.label = label;
       found.best = value;
     }
-    if constexpr (CONFIDENCE || SUB_PIXEL) {
-      for (int label = 0; label < LABELS; ++label) {
-        const float value = belief(columns, data, label);
-        const int distance = label - found.label;
-        if (distance == -1) found.before = value;
-        if (distance == 1) found.after = value;
-        if (distance < -1 || distance > 1) found.rival = fminf(found.rival, value);
-      }
+    for (int label = 0; label < LABELS; ++label) {
+      const float value = belief(columns, data, label);
+      const int distance = label - found.label;
+      if (distance == -1) found.before = value;
+      if (distance == 1) found.after = value;
+      if (distance < -1 || distance > 1) found.rival = fminf(found.rival, value);
     }
   }
   const uint8 status = to.from_start[static_cast<int64>(pixel.y) * to.from_start_stride + pixel.x];
-  write_decision<CONFIDENCE, SUB_PIXEL>(to, pixel.x, pixel.y, level.width, LABELS, status, found);
+  write_decision<SUB_PIXEL>(to, pixel.x, pixel.y, level.width, LABELS, status, found);
 }

@@ -13,7 +13,7 @@
 //
 // Specialised by BITS of a value (8, 16), LABELS, LANES, PER_LANE, VECTOR, BOUND of a message, REACH (lanes
 // that a message travels until it reaches its bound), EDGES (0 = the same everywhere), HAS_OUTSIDE (a cost),
-// CONFIDENCE, SUB_PIXEL, BLOCK (threads), LEAST_BLOCKS (of updates, minimum number resident on a
+// SUB_PIXEL, BLOCK (threads), LEAST_BLOCKS (of updates, minimum number resident on a
 // multiprocessor; 0 = no minimum); and by the macros of cuda_common.h.
 #include "devices/cuda/lanes.h"
 #include "matchers/belief_propagation/cuda_groups.h"
@@ -574,22 +574,20 @@ __device__ __forceinline__ uint32 least_belief(const Words& belief, int first_la
 __device__ __forceinline__ Beliefs find_best(const Words& belief, int first_label, int p) {
   const uint32 best = least_belief(belief, first_label, p);
   Beliefs found = {static_cast<int>(best & 0xFFFF), 0, static_cast<float>(best >> 16), 0, 0};
-  if constexpr (CONFIDENCE || SUB_PIXEL) {
-    constexpr uint32 none = 0xFFFF;
-    uint32 before = none, after = none, rival = none;
+  constexpr uint32 none = 0xFFFF;
+  uint32 before = none, after = none, rival = none;
 #pragma unroll
-    for (int k = 0; k < PER_LANE; ++k) {
-      const int label = first_label + k, distance = label - found.label;
-      const uint32 value = element(belief.of[k], p);
-      if (distance == -1) before = value;
-      if (distance == 1) after = value;
-      if ((distance < -1 || distance > 1) && label < LABELS) rival = min(rival, value);
-    }
-    found.before = static_cast<float>(least_value(before));
-    found.after = static_cast<float>(least_value(after));
-    rival = least_value(rival);
-    found.rival = rival == none ? __uint_as_float(0x7F800000u) : static_cast<float>(rival);
+  for (int k = 0; k < PER_LANE; ++k) {
+    const int label = first_label + k, distance = label - found.label;
+    const uint32 value = element(belief.of[k], p);
+    if (distance == -1) before = value;
+    if (distance == 1) after = value;
+    if ((distance < -1 || distance > 1) && label < LABELS) rival = min(rival, value);
   }
+  found.before = static_cast<float>(least_value(before));
+  found.after = static_cast<float>(least_value(after));
+  rival = least_value(rival);
+  found.rival = rival == none ? __uint_as_float(0x7F800000u) : static_cast<float>(rival);
   return found;
 }
 
@@ -608,7 +606,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) decide(CudaIntegerLevel level, CudaDeci
     const int x = 2 * (place.group * group_pixels + p) + parity(place.y, colour);
     if (!place.inside || place.lane != p % LANES || x >= level.width) continue;
     const uint8 status = to.from_start[static_cast<int64>(place.y) * to.from_start_stride + x];
-    write_decision<CONFIDENCE, SUB_PIXEL>(to, x, place.y, level.width, LABELS, status, found);
+    write_decision<SUB_PIXEL>(to, x, place.y, level.width, LABELS, status, found);
   }
 }
 

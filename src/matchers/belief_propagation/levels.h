@@ -18,6 +18,24 @@ inline int colour_of(int y, int parity) {
   return (y + parity) % 2;
 }
 
+// Calls body(level, first, last, slot) for ranges of rows that cover the levels [first_level, end) of an
+// image of `height` rows: for rows of a level after those of the level before that are their children.
+template <class Body>
+void for_level_rows(const Workers& workers, int height, std::size_t first_level, std::size_t end,
+                    const Body& body) {
+  // One thread computes all of these levels for a band of 16 rows of the image.
+  constexpr std::size_t levels_of_bands = 5;
+  constexpr int band_rows = 1 << (levels_of_bands - 1);
+  const auto rows_of = [&](std::size_t level) { return divide_round_up(height, 1 << level); };
+  workers.for_each(divide_round_up(height, band_rows), [&](int band, int slot) {
+    for (std::size_t level = first_level; level < std::min(end, levels_of_bands); ++level)
+      body(level, band * band_rows >> level, std::min((band + 1) * band_rows >> level, rows_of(level)), slot);
+  });
+  for (std::size_t level = std::max(first_level, levels_of_bands); level < end; ++level)
+    for_row_ranges(workers, rows_of(level),
+                   [&](int first, int last, int slot) { body(level, first, last, slot); });
+}
+
 struct Level {
   Size size;
   PlaneShape shape;
@@ -34,31 +52,27 @@ struct Level {
   std::byte* plane(std::byte* memory, std::size_t index) const {
     return memory + margin + index * plane_bytes;
   }
-  std::size_t data_planes() const { return static_cast<std::size_t>(size.height) * 2; }
+  std::size_t data_planes() const { return to_size(size.height) * 2; }
   std::byte* data_plane(int y, int colour) const { return plane(data, index_of(y, colour)); }
   std::byte* message_plane(int y, int colour, int direction) const {
-    return plane(messages, index_of(y, colour) * direction_count + static_cast<std::size_t>(direction));
+    return plane(messages, index_of(y, colour) * direction_count + to_size(direction));
   }
   // Pixels of one colour in a row.
   int pixels(int y, int colour) const { return (size.width - colour_of(y, colour) + 1) / 2; }
 
  private:
-  static std::size_t index_of(int y, int colour) {
-    return static_cast<std::size_t>(y) * 2 + static_cast<std::size_t>(colour);
-  }
+  static std::size_t index_of(int y, int colour) { return to_size(y) * 2 + to_size(colour); }
 };
 
 class Levels {
  public:
   // Planes begin on 64-byte boundaries if they are `aligned`.
-  Levels(const Model& model, Size image, bool aligned, int slots)
-      : model_(model), scratch_(static_cast<std::size_t>(slots)) {
+  Levels(const Model& model, Size image, bool aligned, int slots) : model_(model), scratch_(to_size(slots)) {
     for (const Size size : level_sizes(image, model.parameters.levels))
       levels_.push_back(level_of(size, widest_vector_bytes + (aligned ? 0 : sizeof(float))));
     candidate_levels_ = model.candidate_levels(levels_.size());
   }
 
-  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena) {
     for (std::size_t i = first_stored(); i < levels_.size(); ++i) {
       levels_[i].data = levels_[i].reserve(levels_[i].data_planes(), arena);
@@ -85,7 +99,7 @@ class Levels {
   // A plane of zeros: data costs and messages from beyond the top and the bottom.
   const std::byte* zeros() const { return levels_.front().plane(zeros_, 0); }
   // Scratch memory of the kernels.
-  std::byte* scratch(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
+  std::byte* scratch(int slot) const { return scratch_[to_size(slot)]; }
 
  private:
   Level level_of(Size size, std::size_t margin) const {
@@ -94,8 +108,7 @@ class Levels {
     constexpr std::size_t gap = 192;
     const Arithmetic arithmetic = model_.parameters.arithmetic;
     const PlaneShape shape = plane_shape(size, model_.labels, model_.row_offsets, arithmetic);
-    const std::size_t elements =
-        static_cast<std::size_t>(shape.stride) * static_cast<std::size_t>(model_.labels);
+    const std::size_t elements = to_size(shape.stride) * to_size(model_.labels);
     return {size, shape, elements * storage_bytes(arithmetic) + gap, margin};
   }
 
@@ -119,15 +132,14 @@ class Windows {
   static constexpr int data_costs = direction_count;  // in place of a direction
 
   Windows(const Model& model, const Levels& levels, int slots)
-      : model_(model), levels_(levels), windows_(static_cast<std::size_t>(slots)) {
+      : model_(model), levels_(levels), windows_(to_size(slots)) {
     const int coarse = model.iterations(levels.count() > 1 ? 1 : 0, false);
     rows_ = std::min(std::max({coarse, model.iterations(0, false), model.iterations(0, true)}) + 3,
                      levels[0].size.height);
   }
 
-  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena) {
-    const auto pixels = static_cast<std::size_t>(levels_[0].shape.computed);
+    const auto pixels = to_size(levels_[0].shape.computed);
     for (Window& window : windows_) {
       window.planes.resize(levels_.count());
       for (std::size_t i = levels_.first(); i < levels_.count(); ++i)
@@ -142,15 +154,14 @@ class Windows {
         levels_[i].clear(window.planes[i], planes_of(levels_[i]));
   }
 
-  const Window& operator[](int slot) const { return windows_[static_cast<std::size_t>(slot)]; }
+  const Window& operator[](int slot) const { return windows_[to_size(slot)]; }
   std::byte* plane(std::size_t level, int y, int colour, int direction, int slot) const {
-    return levels_[level].plane(
-        (*this)[slot].planes[level],
-        static_cast<std::size_t>(y % rows_) * planes_in_row() + index_in_row(colour, direction));
+    return levels_[level].plane((*this)[slot].planes[level],
+                                to_size(y % rows_) * planes_in_row() + index_in_row(colour, direction));
   }
   // Bytes of one element of a half in all rows.
   std::size_t column_bytes() const {
-    return static_cast<std::size_t>(rows_) * planes_in_row() * static_cast<std::size_t>(model_.labels) *
+    return to_size(rows_) * planes_in_row() * to_size(model_.labels) *
            storage_bytes(model_.parameters.arithmetic);
   }
 
@@ -159,14 +170,14 @@ class Windows {
   // are those of the colour that was updated last: by then, those of the other colour have been read. Floats
   // keep all, for the rows that keep their messages.
   std::size_t index_in_row(int colour, int direction) const {
-    const auto index = static_cast<std::size_t>(direction), side = static_cast<std::size_t>(colour);
+    const auto index = to_size(direction), side = to_size(colour);
     if (!model_.integer) return side * (direction_count + 1) + index;
     constexpr std::size_t shared[] = {0, 2, 1, 4, 6};
     return direction == above || direction == left ? shared[index] : shared[index] + side;
   }
   std::size_t planes_in_row() const { return model_.integer ? 8 : 2 * (direction_count + 1); }
   std::size_t planes_of(const Level& level) const {
-    return static_cast<std::size_t>(std::min(rows_, level.size.height)) * planes_in_row();
+    return to_size(std::min(rows_, level.size.height)) * planes_in_row();
   }
 
   const Model& model_;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <limits>
 
 #include "core/round_up.h"
@@ -11,6 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "devices/cpu/dispatch.h"
 #include "matchers/belief_propagation/numbers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -435,11 +435,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::belief_propagation {
 
-HWY_EXPORT(update_row_here);
-HWY_EXPORT(decide_row_here);
-HWY_EXPORT(sum_row_here);
-HWY_EXPORT(copy_down_here);
-
 std::size_t storage_bytes(Arithmetic arithmetic) {
   switch (arithmetic) {
     case Arithmetic::fixed8:
@@ -478,22 +473,13 @@ PlaneShape plane_shape(Size size, int labels, int row_offsets, Arithmetic arithm
   return shape;
 }
 
-void update_row(Arithmetic arithmetic, const RowUpdate& row) {
-  HWY_DYNAMIC_DISPATCH(update_row_here)(arithmetic, row);
-}
-
-void decide_row(Arithmetic arithmetic, const RowDecision& row) {
-  HWY_DYNAMIC_DISPATCH(decide_row_here)(arithmetic, row);
-}
-
-void sum_row(Arithmetic arithmetic, const RowSum& row) {
-  HWY_DYNAMIC_DISPATCH(sum_row_here)(arithmetic, row);
-}
-
-void copy_down(Arithmetic arithmetic, const PlaneShape& fine, const PlaneShape& coarse, Range range,
-               const void* even, const void* odd, void* out) {
-  HWY_DYNAMIC_DISPATCH(copy_down_here)(arithmetic, fine, coarse, range, even, odd, out);
-}
+PARALLAX_DISPATCH(void, update_row, (Arithmetic arithmetic, const RowUpdate& row), (arithmetic, row))
+PARALLAX_DISPATCH(void, decide_row, (Arithmetic arithmetic, const RowDecision& row), (arithmetic, row))
+PARALLAX_DISPATCH(void, sum_row, (Arithmetic arithmetic, const RowSum& row), (arithmetic, row))
+PARALLAX_DISPATCH(void, copy_down,
+                  (Arithmetic arithmetic, const PlaneShape& fine, const PlaneShape& coarse, Range range,
+                   const void* even, const void* odd, void* out),
+                  (arithmetic, fine, coarse, range, even, odd, out))
 
 }  // namespace parallax::belief_propagation
 #endif

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/arithmetic.h"
 #include "core/round_up.h"
-#include "data_cost/edge_weight.h"
+#include "data_cost/data_cost.h"
 #include "data_cost/opencl_images.h"
 #include "decision/opencl_maps.h"
 #include "devices/opencl/kernel_sources.h"
@@ -29,10 +28,6 @@ using opencl::Shape;
 using refine::OpenclDecision;
 
 constexpr int directions = 4;
-
-std::size_t size(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 // The layout of levels that consider all labels, for each kind of device: see opencl_messages.cl.
 struct Layout {
@@ -88,14 +83,15 @@ class Opencl final : public opencl::Plan {
     level.labels = model_.labels;
     // The last element of a row is no pixel.
     level.pitch = round_up((extent.width + 1) / 2 + 1, device_.pixels);
-    const std::size_t row = static_cast<std::size_t>(level.pitch) * size(value_bytes());
-    const std::size_t labels = row * size(model_.labels);
+    const std::size_t row = to_size(level.pitch) * to_size(value_bytes());
+    const std::size_t labels = row * to_size(model_.labels);
     for (int colour = 0; colour < 2; ++colour) {
-      level.data[colour] = reserve(size(extent.height) * labels);
-      if (!has_candidates) level.messages[colour] = reserve(directions * size(extent.height + 2) * labels);
+      level.data[colour] = reserve(to_size(extent.height) * labels);
+      if (!has_candidates) level.messages[colour] = reserve(directions * to_size(extent.height + 2) * labels);
     }
     level.edges = -1;
-    if (has_edges() && !has_candidates) level.edges = reserve(2 * size(extent.height) * directions * 2 * row);
+    if (has_edges() && !has_candidates)
+      level.edges = reserve(2 * to_size(extent.height) * directions * 2 * row);
     if (has_edges())
       grays_.push_back(levels_.empty() ? PlaneBuffer<std::uint16_t>{}
                                        : layout_.reserve_plane<std::uint16_t>(extent));
@@ -106,7 +102,7 @@ class Opencl final : public opencl::Plan {
   void reserve_tiles(Size extent) {
     constexpr std::size_t ranges_bytes = 32, slot_bytes = 16, rows = tile_side * sizeof(cl_uint);
     const Size count = tile_count(extent);
-    const std::size_t slots = count.pixels() * size(model_.labels);
+    const std::size_t slots = count.pixels() * to_size(model_.labels);
     OpenclTiles tiles{};
     tiles.width = extent.width;
     tiles.height = extent.height;
@@ -160,8 +156,8 @@ class Opencl final : public opencl::Plan {
         {opencl::decision_types_cl, opencl::decision_sub_pixel_cl, opencl::decision_decision_cl,
          opencl::belief_propagation_types_cl, opencl::words_cl, opencl::belief_propagation_values_cl,
          opencl::belief_propagation_decision_cl, opencl::belief_propagation_tiles_cl},
-        {define("PROCESSOR", is_processor() ? 1 : 0), define("BITS", 8),
-         define("PIXELS", tile_rows() * row_pixels), define("ITEMS", items_that_open())});
+        {define("PROCESSOR", is_processor()), define("BITS", 8), define("PIXELS", tile_rows() * row_pixels),
+         define("ITEMS", items_that_open())});
     find_candidates_ = tiles_program_.kernel("find_candidates");
     open_tiles_ = tiles_program_.kernel("open_tiles");
     update_tiles_ = tiles_program_.kernel("update_tiles");
@@ -182,22 +178,19 @@ class Opencl final : public opencl::Plan {
   }
 
   Options levels_options() const {
-    return {define("PROCESSOR", is_processor() ? 1 : 0),
-            define("BITS", bits_),
-            define("PIXELS", device_.pixels),
-            define("SHARES", device_.shares),
-            define("PER_SHARE", device_.per_share),
-            define("GROUP_WORDS", device_.group_words)};
+    return {define("PROCESSOR", is_processor()),    define("BITS", bits_),
+            define("PIXELS", device_.pixels),       define("SHARES", device_.shares),
+            define("PER_SHARE", device_.per_share), define("GROUP_WORDS", device_.group_words)};
   }
 
   Options costs_options() const {
     Options options = levels_options();
     for (const std::string& option : images_.options()) options.push_back(option);
     const std::string of_costs = units();
-    options.push_back("-DUNITS=" + of_costs);
-    options.push_back(of_costs == "uchar"    ? "-DMOST_UNITS=UCHAR_MAX"
-                      : of_costs == "ushort" ? "-DMOST_UNITS=USHRT_MAX"
-                                             : "-DMOST_UNITS=MAXFLOAT");
+    options.push_back(define("UNITS", of_costs));
+    options.push_back(define("MOST_UNITS", of_costs == "uchar"    ? "UCHAR_MAX"
+                                           : of_costs == "ushort" ? "USHRT_MAX"
+                                                                  : "MAXFLOAT"));
     return options;
   }
 
@@ -216,7 +209,7 @@ class Opencl final : public opencl::Plan {
 
   // One work item for each pixel, or for `lanes` of them.
   static Shape groups_of(int width, int height, std::size_t deep, int lanes = 1) {
-    return {groups_for(size(width), group_pixels * size(lanes)), size(height), deep};
+    return {groups_for(width, group_pixels * to_size(lanes)), to_size(height), deep};
   }
 
   void match(const opencl::Pair& pair, const opencl::Map& map) override {
@@ -281,12 +274,12 @@ class Opencl final : public opencl::Plan {
     return items_of((level.width + 1) / 2, level.height, colours);
   }
   Shape items_of(int pixels_in_row, int rows, std::size_t colours) const {
-    return {groups_for(size(divide_round_up(pixels_in_row, device_.pixels)) * size(rows),
-                       size(device_.group_words)),
+    return {groups_for(to_size(divide_round_up(pixels_in_row, device_.pixels)) * to_size(rows),
+                       device_.group_words),
             1, colours};
   }
-  Shape group() const { return {size(device_.group_words)}; }
-  Shape group_of_shares() const { return {size(device_.group_words), size(device_.shares)}; }
+  Shape group() const { return {to_size(device_.group_words)}; }
+  Shape group_of_shares() const { return {to_size(device_.group_words), to_size(device_.shares)}; }
 
   void find_costs(const opencl::Pair& pair) {
     find_costs_.launch(queue(), items_of(levels_.front(), 2), group_of_shares(), memory(), levels_.front(),
@@ -313,7 +306,7 @@ class Opencl final : public opencl::Plan {
   // One work item for each row of a tile, or for each tile.
   Shape items_of(const OpenclTiles& tiles, std::size_t colours = 1) const {
     const std::size_t count = tile_count({tiles.width, tiles.height}).pixels();
-    return {groups_for(count * size(tile_side / tile_rows()), tile_group().x), 1, colours};
+    return {groups_for(count * to_size(tile_side / tile_rows()), tile_group().x), 1, colours};
   }
   Shape tile_group() const { return {is_processor() ? 1u : 64u}; }
 
@@ -332,7 +325,7 @@ class Opencl final : public opencl::Plan {
     const cl_int slack = parameters().candidate_slack, ranges = parameters().candidate_ranges;
     find_candidates_.launch(queue(), {groups_for(count, tile_group().x)}, tile_group(), memory(), tiles, best,
                             slack, ranges);
-    open_tiles_.launch(queue(), {count}, {size(items_that_open())}, memory(), tiles, levels_[index],
+    open_tiles_.launch(queue(), {count}, {to_size(items_that_open())}, memory(), tiles, levels_[index],
                        has_tiles_above ? OpenclLevel{} : above,
                        has_tiles_above ? tiles_[index + 1] : OpenclTiles{}, alike());
     for (int iteration = 0; iteration < model_.iterations(index, mirrored); ++iteration) {

@@ -11,7 +11,7 @@
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/candidates.h"
 #include "matchers/belief_propagation/row_prior.h"
-#include "matchers/host_plan.h"
+#include "matchers/belief_reference.h"
 
 namespace parallax::belief_propagation {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 using data_cost::all_directions, data_cost::Direction, data_cost::opposite, data_cost::step_x,
     data_cost::step_y, data_cost::Volume;
 using enum data_cost::Direction;
-using refine::Beliefs, refine::no_value, refine::write_decision, refine::write_none;
+using host::for_each_pixel, refine::Beliefs, refine::no_value;
 
 // Rounds to the nearest number of a shorter format, ties to even.
 float nearest_bfloat16(float value) {
@@ -39,13 +39,6 @@ float stored(float value, Arithmetic arithmetic) {
   if (arithmetic == Arithmetic::float16) return nearest_half(value);
   if (arithmetic == Arithmetic::bfloat16) return nearest_bfloat16(value);
   return value;
-}
-
-// Calls action(x, y) for all pixels, row by row.
-template <class Action>
-void for_each_pixel(Size size, const Action& action) {
-  for (int y = 0; y < size.height; ++y)
-    for (int x = 0; x < size.width; ++x) action(x, y);
 }
 
 struct ReferenceLevel {
@@ -72,64 +65,35 @@ struct ReferenceLevel {
   bool contains(int x, int y) const { return x >= 0 && y >= 0 && x < size.width && y < size.height; }
 };
 
-class Reference final : public host::Plan {
+class Reference final : public host::BeliefReference<Model> {
  public:
-  Reference(const BeliefPropagationParameters& parameters, const ImageFormat& format)
-      : host::Plan(parameters.refine, format.size,
-                   data_cost::volume_labels(parameters.cost, parameters.disparities)),
-        model_(make_model(parameters)),
-        costs_(model_, size_),
-        prior_(model_, size_) {
-    check_reachable(model_, size_);
+  Reference(const BeliefPropagationParameters& parameters, Size size)
+      : BeliefReference(make_model(parameters), size), prior_(model_, size_) {
     for (const Size size : level_sizes(size_, parameters.levels))
       levels_.push_back({.size = size, .disparities = parameters.disparities});
     plan_memory(parameters.row_tolerance > 0);
-  }
-
-  CostCurve cost_curve(int x, int y) const override {
-    CostCurve curve;
-    for (int label = 0; label < model_.labels; ++label) {
-      curve.data_costs.push_back(levels_.front().data.at(x, y)[label]);
-      curve.totals.push_back(belief(levels_.front(), x, y, label));
-    }
-    return curve;
   }
 
  private:
   void reserve(Arena& arena) override {
     costs_.reserve(arena);
     const auto volume = [&](Size size) -> Volume {
-      return {arena.reserve<float>(size.pixels() * static_cast<std::size_t>(model_.labels)), size.width,
-              model_.labels};
+      return {arena.reserve<float>(size.pixels() * to_size(model_.labels)), size.width, model_.labels};
     };
     for (ReferenceLevel& level : levels_) {
       level.data = volume(level.size);
       for (Volume& to : level.to) to = volume(level.size);
       level.gray = arena.reserve_plane<std::uint16_t>(level.size);
-      if (model_.has_candidates(static_cast<std::size_t>(&level - levels_.data()), levels_.size()))
+      if (model_.has_candidates(to_size(&level - levels_.data()), levels_.size()))
         level.candidates = arena.reserve<Candidates>(tile_count(level.size).pixels());
     }
-    message_ = arena.reserve<float>(static_cast<std::size_t>(model_.labels));
+    message_ = arena.reserve<float>(to_size(model_.labels));
     prior_.reserve(arena);
-  }
-
-  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
-    propagate(pair, false);
-    for_each_pixel(size_, [&](int x, int y) { decide(x, y, map); });
-    clock.finish("match");
-    if (!checks_left_right_) return;
-    propagate(pair, true);
-    for_each_pixel(size_, [&](int x, int y) {
-      right_disparity_.at(size_.width - 1 - x, y) =
-          undecided(x, y) ? no_value
-                          : model_.decision().integer_disparity(beliefs(levels_.front(), x, y).label);
-    });
-    clock.finish("right_match");
   }
 
   float stored(float value) const { return belief_propagation::stored(value, model_.parameters.arithmetic); }
 
-  void propagate(const StereoPair& pair, bool mirrored) {
+  void propagate(const StereoPair& pair, bool mirrored) override {
     costs_.prepare(pair, mirrored);
     make_finest_level();
     for (std::size_t i = 1; i < levels_.size(); ++i) make_level(levels_[i - 1], levels_[i]);
@@ -254,7 +218,7 @@ class Reference final : public host::Plan {
   std::size_t edge(const ReferenceLevel& level, int x, int y, Direction to) const {
     const int i = x + step_x[to], j = y + step_y[to];
     if (!level.contains(i, j)) return 0;
-    return static_cast<std::size_t>(edge_index(std::abs(level.gray.at(x, y) - level.gray.at(i, j))));
+    return to_size(edge_index(std::abs(level.gray.at(x, y) - level.gray.at(i, j))));
   }
 
   // The most that other disparities cost over an edge.
@@ -312,20 +276,13 @@ class Reference final : public host::Plan {
         model_.labels, [&](int label) { return belief(level, x, y, label); }, model_.row_offsets);
   }
 
-  bool undecided(int x, int y) const {
-    return costs_.masked(x, y) || !costs_.reachable(x, y) ||
-           (!model_.integer && outermost(levels_.front(), x, y));
+  float data_cost(int x, int y, int label) const override { return levels_.front().data.at(x, y)[label]; }
+  float belief(int x, int y, int label) const override { return belief(levels_.front(), x, y, label); }
+  Beliefs beliefs(int x, int y) const override { return beliefs(levels_.front(), x, y); }
+  bool undecided(int x, int y) const override {
+    return BeliefReference::undecided(x, y) || (!model_.integer && outermost(levels_.front(), x, y));
   }
 
-  void decide(int x, int y, const DisparityMap& map) const {
-    if (undecided(x, y))
-      write_none(costs_.masked(x, y) ? Status::input_masked : Status::out_of_range, x, y, map);
-    else
-      write_decision(beliefs(levels_.front(), x, y), model_.decision(), x, y, map);
-  }
-
-  Model model_;
-  DataCosts costs_;
   RowPrior prior_;
   std::vector<ReferenceLevel> levels_;
   float* message_ = nullptr;
@@ -335,7 +292,7 @@ class Reference final : public host::Plan {
 
 std::unique_ptr<detail::Plan> make_reference(const BeliefPropagationParameters& parameters, const Device&,
                                              const ImageFormat& format) {
-  return std::make_unique<Reference>(parameters, format);
+  return std::make_unique<Reference>(parameters, format.size);
 }
 
 }  // namespace parallax::belief_propagation

@@ -2,7 +2,6 @@
 #include "matchers/block/block.h"
 
 #include <algorithm>
-#include <string>
 
 #include "core/checks.h"
 #include "core/search_reach.h"

@@ -31,7 +31,6 @@
 
 namespace parallax::block {
 
-// The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
 std::unique_ptr<detail::Plan> make_reference(const BlockParameters&, const Device&, const ImageFormat&);

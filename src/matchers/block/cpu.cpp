@@ -3,19 +3,110 @@
 // swept in parallel, each with the running sums of window_sums-inl.h.
 
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
 #include "core/gray.h"
 #include "core/round_up.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/block/block.h"
-#include "matchers/block/cpu_images.h"
 #include "matchers/block/cpu_kernels.h"
 #include "matchers/host_plan.h"
 
 namespace parallax::block {
 namespace {
+
+// Writes the row with its border pixels repeated `radius` times.
+inline void extend_row(const std::uint16_t* row, const SweepShape& shape, std::uint16_t* out) {
+  std::fill_n(out, shape.radius, row[0]);
+  std::copy_n(row, shape.width, out + shape.radius);
+  std::fill_n(out + shape.radius + shape.width, shape.radius, row[shape.width - 1]);
+}
+
+// Writes the row from right to left, its border pixels repeated, up to the farthest column a label reaches.
+inline void mirror_row(const std::uint16_t* row, const SweepShape& shape, std::uint16_t* out) {
+  const std::int64_t count = shape.right_columns();
+  const std::int64_t last = shape.right_index(0), first = shape.right_index(shape.width - 1);
+  const std::int64_t begin = std::clamp<std::int64_t>(first, 0, count),
+                     end = std::clamp<std::int64_t>(last + 1, 0, count);
+  std::fill(out, out + begin, row[shape.width - 1]);
+  for (std::int64_t j = begin; j < end; ++j) out[j] = row[last - j];
+  std::fill(out + end, out + count, row[0]);
+}
+
+// Horizontal Sobel response clipped to ±cap, plus cap. Beyond the border the image repeats its border pixels.
+// `Slope` holds any response: 16 bits suffice for 8-bit images, and double the number of lanes.
+template <class Slope>
+void sobel_row(View<const std::uint16_t> gray, int y, int cap, std::uint16_t* out) {
+  const int width = gray.size.width;
+  const std::uint16_t* above = gray.row(std::max(y - 1, 0));
+  const std::uint16_t* row = gray.row(y);
+  const std::uint16_t* below = gray.row(std::min(y + 1, gray.size.height - 1));
+  const auto limit = static_cast<Slope>(cap);
+  const auto response = [&](int left, int right) {
+    const auto slope = static_cast<Slope>(above[right] - above[left] + 2 * (row[right] - row[left]) +
+                                          below[right] - below[left]);
+    return static_cast<std::uint16_t>(std::clamp<Slope>(slope, static_cast<Slope>(-limit), limit) + limit);
+  };
+  out[0] = response(0, std::min(1, width - 1));
+  for (int x = 1; x + 1 < width; ++x) out[x] = response(x - 1, x + 1);
+  out[width - 1] = response(std::max(width - 2, 0), width - 1);
+}
+
+inline void sobel_row(View<const std::uint16_t> gray, BitDepth depth, int y, int cap, std::uint16_t* out) {
+  if (depth == BitDepth::bits8)
+    sobel_row<std::int16_t>(gray, y, cap, out);
+  else
+    sobel_row<std::int32_t>(gray, y, cap, out);
+}
+
+// Marks the pixels in whose window the absolute Sobel responses sum to less than a threshold.
+class TextureCheck {
+ public:
+  // The buffers hold one element a column.
+  TextureCheck(View<const std::uint16_t> gray, BitDepth depth, int radius, int cap, std::int64_t threshold,
+               std::uint16_t* responses, std::int64_t* column_sums)
+      : gray_(gray),
+        depth_(depth),
+        radius_(radius),
+        cap_(cap),
+        threshold_(threshold),
+        responses_(responses),
+        column_sums_(column_sums) {}
+
+  void mark_rows(View<std::uint8_t> textureless, int first, int last) {
+    std::fill_n(column_sums_, gray_.size.width, 0);
+    for (int y = first - 1 - radius_; y < first + radius_; ++y) add_row(y, 1);
+    for (int y = first; y < last; ++y) {
+      add_row(y + radius_, 1);
+      add_row(y - radius_ - 1, -1);
+      mark_row(textureless.row(y));
+    }
+  }
+
+ private:
+  void add_row(int y, int sign) {
+    sobel_row(gray_, depth_, std::clamp(y, 0, gray_.size.height - 1), cap_, responses_);
+    for (int x = 0; x < gray_.size.width; ++x) column_sums_[x] += sign * std::abs(responses_[x] - cap_);
+  }
+
+  void mark_row(std::uint8_t* textureless) const {
+    const int width = gray_.size.width;
+    const auto column = [&](int x) { return column_sums_[std::clamp(x, 0, width - 1)]; };
+    std::int64_t sum = 0;
+    for (int x = -radius_ - 1; x < radius_; ++x) sum += column(x);
+    for (int x = 0; x < width; ++x) {
+      sum += column(x + radius_) - column(x - radius_ - 1);
+      textureless[x] = sum < threshold_;
+    }
+  }
+
+  View<const std::uint16_t> gray_;
+  BitDepth depth_;
+  int radius_, cap_;
+  std::int64_t threshold_;
+  std::uint16_t* responses_;
+  std::int64_t* column_sums_;
+};
 
 Sums choose_sums(const BlockParameters& parameters, const Search& search) {
   // One value is kept free for "no cost", and labels must fit in the same lanes as the costs.
@@ -43,10 +134,8 @@ SweepShape make_shape(const BlockParameters& parameters, const Search& search, S
 
 SweepMemory reserve_sweep(const SweepShape& shape, BlockCost cost, Sums sums, bool right_map, Arena& arena) {
   const std::size_t sum_bytes = bytes_of(sums), cost_bytes = block::cost_bytes(cost, sums);
-  const auto labels = static_cast<std::size_t>(shape.padded_labels),
-             columns = static_cast<std::size_t>(shape.columns()),
-             right_columns = static_cast<std::size_t>(shape.right_columns()),
-             sums_of_block = static_cast<std::size_t>(shape.block) * labels;
+  const auto labels = to_size(shape.padded_labels), columns = to_size(shape.columns()),
+             right_columns = to_size(shape.right_columns()), sums_of_block = to_size(shape.block) * labels;
   const auto lanes = [&](std::size_t count, std::size_t bytes) {
     return static_cast<void*>(arena.reserve<std::byte>(count * bytes + widest_vector_bytes));
   };
@@ -81,20 +170,18 @@ class Cpu final : public host::Plan {
         bands_per_thread_(configuration.value(bands_per_thread.name, workers_.threads() == 1 ? 1 : 2)),
         sums_(choose_sums(parameters, search_)),
         shape_(make_shape(parameters, search_, size_, sums_, configuration)),
-        scratch_(static_cast<std::size_t>(workers_.slots())) {
+        scratch_(to_size(workers_.slots())) {
     plan_memory(searches_rows());
   }
 
   detail::Footprint footprint() const {
-    const std::size_t pixels = static_cast<std::size_t>(shape_.columns() + shape_.block);
-    return cpu::footprint(bands(), workers_,
-                          pixels * static_cast<std::size_t>(shape_.padded_labels) * bytes_of(sums_));
+    const std::size_t pixels = to_size(shape_.columns() + shape_.block);
+    return cpu::footprint(bands(), workers_, pixels * to_size(shape_.padded_labels) * bytes_of(sums_));
   }
 
  private:
   bool searches_rows() const { return parameters_.row_tolerance > 0; }
 
-  // Memory of a thread.
   struct Scratch {
     std::uint16_t* filtered_row;
     std::int64_t* texture_sums;
@@ -107,8 +194,8 @@ class Cpu final : public host::Plan {
     for (auto& plane : gray_) plane = arena.reserve_plane<std::uint16_t>(size_);
     if (checks_texture()) textureless_ = arena.reserve_plane<std::uint8_t>(size_);
     for (Scratch& scratch : scratch_) {
-      scratch.filtered_row = arena.reserve<std::uint16_t>(static_cast<std::size_t>(size_.width));
-      scratch.texture_sums = arena.reserve<std::int64_t>(static_cast<std::size_t>(size_.width));
+      scratch.filtered_row = arena.reserve<std::uint16_t>(to_size(size_.width));
+      scratch.texture_sums = arena.reserve<std::int64_t>(to_size(size_.width));
       scratch.sweep = reserve_sweep(shape_, parameters_.cost, sums_, checks_left_right_, arena);
     }
     if (searches_rows()) reserve_row_search(arena);
@@ -121,7 +208,7 @@ class Cpu final : public host::Plan {
     rows_.pitch = round_up(size_.width, widest_vector_bytes);
     rows_.right_pitch = round_up(shape_.right_columns(), widest_vector_bytes);
     const auto elements = [&](std::ptrdiff_t pitch) {
-      return static_cast<std::size_t>(rows_.passes * std::ptrdiff_t{rows_.height} * pitch);
+      return to_size(rows_.passes * std::ptrdiff_t{rows_.height} * pitch);
     };
     const auto reserve_costs = [&](std::ptrdiff_t pitch) -> void* {
       return arena.reserve<std::byte>(elements(pitch) * cost_bytes(parameters_.cost, sums_) +
@@ -155,7 +242,7 @@ class Cpu final : public host::Plan {
   }
 
   bool checks_texture() const { return parameters_.texture_threshold > 0; }
-  const Scratch& scratch(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
+  const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
 
   void convert_to_gray(const StereoPair& pair) const {
     for_row_ranges(workers_, size_.height, [&](int first, int last, int) {

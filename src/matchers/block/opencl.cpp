@@ -7,7 +7,7 @@
 
 #include "core/copy_rows.h"
 #include "core/round_up.h"
-#include "data_cost/data_cost.h"
+#include "decision/opencl_maps.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
 #include "matchers/block/block.h"
@@ -26,11 +26,7 @@ constexpr std::size_t group_items = 128;
 constexpr int lanes = 16;  // as in opencl_images.cl
 
 std::size_t elements(cl_long stride, int rows) {
-  return static_cast<std::size_t>(stride) * static_cast<std::size_t>(rows);
-}
-
-std::size_t size(int value) {
-  return static_cast<std::size_t>(value);
+  return to_size(stride) * to_size(rows);
 }
 
 // Names of the tunables.
@@ -115,21 +111,13 @@ const char* unsigned_type(std::uint64_t highest) {
   return highest <= 0xFF ? "uchar" : highest <= 0xFFFF ? "ushort" : highest <= 0xFFFFFFFF ? "uint" : "ulong";
 }
 
-std::string define_text(const char* name, const std::string& text) {
-  return std::string("-D") + name + "=" + text;
-}
-
 void check_device(const opencl::DeviceInfo& device, const BlockParameters& parameters) {
   if (parameters.cost == BlockCost::zncc && !device.has_doubles)
     throw Error(ErrorCategory::device,
                 device.text + " (" + device.name +
                     ") has no cl_khr_fp64, which cost zncc needs: choose sad or ssd, or "
                     "another device");
-  if (parameters.sub_pixel != SubPixel::none && !device.divides_correctly)
-    throw Error(ErrorCategory::device,
-                device.text + " (" + device.name +
-                    ") does not round divisions correctly, which sub-pixel disparities "
-                    "need: choose sub-pixel none, or another device");
+  refine::check_sub_pixel(device, parameters.sub_pixel);
 }
 
 // Makes the images that are compared; derived classes add the search.
@@ -189,7 +177,7 @@ class OpenclPlan : public opencl::Plan {
   // Options that all searches share.
   Options common_options() const {
     return {define("WINDOW", parameters_.window), define("METHOD", static_cast<int>(parameters_.cost)),
-            define("UNIQUENESS", parameters_.uniqueness), define("TEXTURE", has_texture() ? 1 : 0),
+            define("UNIQUENESS", parameters_.uniqueness), define("TEXTURE", has_texture()),
             define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel))};
   }
 
@@ -205,9 +193,9 @@ class OpenclPlan : public opencl::Plan {
     const char* value = is_wide() ? "ushort" : "uchar";
     images_program_ = opencl::Program(
         context(), {opencl::block_types_cl, opencl::block_images_cl},
-        {define_text("GRAY", format().depth == BitDepth::bits16 ? "ushort" : "uchar"),
-         define_text("VALUE", value), define_text("CONVERT_VALUES", std::string("convert_") + value + "16"),
-         define("X_SOBEL", filters() ? 1 : 0), define("RESPONSES", own_responses ? 1 : 0)});
+        {define("GRAY", format().depth == BitDepth::bits16 ? "ushort" : "uchar"), define("VALUE", value),
+         define("CONVERT_VALUES", std::string("convert_") + value + "16"), define("X_SOBEL", filters()),
+         define("RESPONSES", own_responses)});
     take_ = images_program_.kernel("take");
     filter_ = images_program_.kernel("filter");
     prepare_search();
@@ -215,10 +203,9 @@ class OpenclPlan : public opencl::Plan {
   }
 
   void match(const opencl::Pair& pair, const opencl::Map& map) override {
-    const auto width = static_cast<std::size_t>(images_.width),
-               height = static_cast<std::size_t>(images_.height);
-    const auto extended_rows = height + 2 * static_cast<std::size_t>(images_.radius);
-    const auto stride = static_cast<std::size_t>(images_.stride);
+    const auto width = to_size(images_.width), height = to_size(images_.height);
+    const auto extended_rows = height + 2 * to_size(images_.radius);
+    const auto stride = to_size(images_.stride);
     take_.launch(queue(), {groups_for(width, group_items), height, 2}, {group_items}, memory(), pair,
                  images_);
     filter_.launch(queue(), {groups_for(stride, lanes * group_items), extended_rows, 2}, {group_items},
@@ -279,12 +266,12 @@ class Tiles final : public OpenclPlan {
         at_least_ushort(std::max(highest_cost, static_cast<std::uint64_t>(search().labels)) + 2);
     const std::string sum = has_statistics() ? at_least_ushort(search().highest_cost) : cost;
     Options options = common_options();
-    options.insert(options.end(), {define("COLUMNS", tile_.columns), define("ROWS", tile_.rows),
-                                   define_text("VALUE", is_wide() ? "ushort" : "uchar"),
-                                   define_text("SUM", sum), define_text("COST", cost),
-                                   define_text("NO_COST", cost == "ushort" ? "USHRT_MAX"
-                                                          : cost == "uint" ? "UINT_MAX"
-                                                                           : "ULONG_MAX")});
+    options.insert(options.end(),
+                   {define("COLUMNS", tile_.columns), define("ROWS", tile_.rows),
+                    define("VALUE", is_wide() ? "ushort" : "uchar"), define("SUM", sum), define("COST", cost),
+                    define("NO_COST", cost == "ushort" ? "USHRT_MAX"
+                                      : cost == "uint" ? "UINT_MAX"
+                                                       : "ULONG_MAX")});
     return options;
   }
 
@@ -293,9 +280,9 @@ class Tiles final : public OpenclPlan {
   }
 
   void find_maps(const OpenclSearch& search, const opencl::Map& map) override {
-    const auto items = size(tile_.group_items);
-    const std::size_t groups = groups_for(size(format().size.width), size(tile_.columns) * items);
-    const std::size_t rows = groups_for(size(format().size.height), size(tile_.rows));
+    const auto items = to_size(tile_.group_items);
+    const std::size_t groups = groups_for(format().size.width, to_size(tile_.columns) * items);
+    const std::size_t rows = groups_for(format().size.height, tile_.rows);
     if (has_statistics()) {
       find_statistics_.launch(queue(), {groups, rows, 2}, {items}, memory(), images());
       queue().finish_stage("statistics");
@@ -341,10 +328,10 @@ class Strips final : public OpenclPlan {
 
   Options options() {
     Options options = common_options();
-    options.insert(options.end(), {define("ROWS", strips_.rows), define("PACKED", strips_.packed ? 1 : 0),
+    options.insert(options.end(), {define("ROWS", strips_.rows), define("PACKED", strips_.packed),
                                    define("LABEL_BITS", strips_.label_bits), define("SHARES", strips_.shares),
-                                   define("STRIDE", images().stride / 4), define_text("COST", "uint"),
-                                   define_text("NO_COST", "UINT_MAX")});
+                                   define("STRIDE", images().stride / 4), define("COST", "uint"),
+                                   define("NO_COST", "UINT_MAX")});
     return options;
   }
 
@@ -353,7 +340,7 @@ class Strips final : public OpenclPlan {
     const std::size_t sides = right_map() ? 2 : 1;
     launch_search(find_best_, search, sides);
     if (parameters().uniqueness > 0 || map.confidence >= 0) launch_search(find_rivals_, search, 1);
-    decide_.launch(queue(), {groups_for(size(extent.width), group_items), size(extent.height), sides},
+    decide_.launch(queue(), {groups_for(extent.width, group_items), to_size(extent.height), sides},
                    {group_items}, memory(), images(), search, map);
   }
 
@@ -361,33 +348,15 @@ class Strips final : public OpenclPlan {
     const Size extent = format().size;
     const int columns = StripShape::columns * full_lanes(parameters().window);
     kernel.launch(queue(),
-                  {groups_for(size(extent.width), size(columns)), size(strips_.slices),
-                   groups_for(size(extent.height), size(strips_.rows)) * sides},
-                  {StripShape::lanes, size(strips_.shares)}, memory(), images(), search);
+                  {groups_for(extent.width, columns), to_size(strips_.slices),
+                   groups_for(extent.height, strips_.rows) * sides},
+                  {StripShape::lanes, to_size(strips_.shares)}, memory(), images(), search);
   }
 
   StripShape strips_;
   opencl::Program program_;
   opencl::Kernel find_best_, find_rivals_, decide_;
 };
-
-bool searches_strips(const opencl::DeviceInfo& device, const BlockParameters& parameters,
-                     const ImageFormat& format) {
-  return searches_strips(device, parameters, plan_search(parameters, format));
-}
-
-}  // namespace
-
-std::unique_ptr<detail::Plan> make_opencl(const BlockParameters& parameters, const Device& device,
-                                          const ImageFormat& format,
-                                          const detail::Configuration& configuration) {
-  const opencl::DeviceInfo info = opencl::Context(device.platform, device.index).info();
-  if (searches_strips(info, parameters, format))
-    return std::make_unique<Strips>(parameters, device, format, configuration);
-  return std::make_unique<Tiles>(parameters, device, format, configuration);
-}
-
-namespace {
 
 void add_tile_tunables(const opencl::DeviceInfo& info, detail::TuningSpace& space) {
   constexpr const char *of_columns = "Columns that a work item searches",
@@ -402,8 +371,8 @@ void add_tile_tunables(const opencl::DeviceInfo& info, detail::TuningSpace& spac
     const TileShape tile = tile_shape(info, configuration);
     // Keys, sums and decision state of a pixel of a tile.
     constexpr std::size_t bytes_a_pixel = 14;
-    return detail::Footprint{tile.group_items, bytes_a_pixel * elements(tile.columns, tile.rows) *
-                                                   static_cast<std::size_t>(tile.group_items)};
+    return detail::Footprint{tile.group_items,
+                             bytes_a_pixel * elements(tile.columns, tile.rows) * to_size(tile.group_items)};
   };
 }
 
@@ -420,18 +389,27 @@ void add_strip_tunables(const opencl::DeviceInfo& info, const BlockParameters& p
     // Costs within a window, and keys.
     const std::size_t bytes_an_item = elements(StripShape::columns, parameters.window) * sizeof(cl_uint);
     const std::size_t tile = elements(StripShape::lanes * StripShape::columns, strips.rows) * sizeof(cl_uint);
-    return detail::Footprint{items, bytes_an_item * static_cast<std::size_t>(items) + tile};
+    return detail::Footprint{items, bytes_an_item * to_size(items) + tile};
   };
 }
 
 }  // namespace
+
+std::unique_ptr<detail::Plan> make_opencl(const BlockParameters& parameters, const Device& device,
+                                          const ImageFormat& format,
+                                          const detail::Configuration& configuration) {
+  const opencl::DeviceInfo info = opencl::Context(device.platform, device.index).info();
+  if (searches_strips(info, parameters, plan_search(parameters, format)))
+    return std::make_unique<Strips>(parameters, device, format, configuration);
+  return std::make_unique<Tiles>(parameters, device, format, configuration);
+}
 
 detail::TuningSpace opencl_tuning_space(const BlockParameters& parameters, const Device& device,
                                         const ImageFormat& format) {
   const opencl::DeviceInfo info = opencl::Context(device.platform, device.index).info();
   detail::TuningSpace space;
   space.variant = variant(parameters);
-  if (searches_strips(info, parameters, format))
+  if (searches_strips(info, parameters, plan_search(parameters, format)))
     add_strip_tunables(info, parameters, format, space);
   else
     add_tile_tunables(info, space);

@@ -11,6 +11,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "devices/cpu/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace parallax::block::HWY_NAMESPACE {
 
@@ -155,16 +157,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::block {
 
-HWY_EXPORT(count_row_votes_here);
-HWY_EXPORT(choose_rows_here);
-
-void count_row_votes(const Sweep& sweep, int first, int last) {
-  HWY_DYNAMIC_DISPATCH(count_row_votes_here)(sweep, first, last);
-}
-
-void choose_rows(const Sweep& sweep, int first, int last) {
-  HWY_DYNAMIC_DISPATCH(choose_rows_here)(sweep, first, last);
-}
+PARALLAX_DISPATCH(void, count_row_votes, (const Sweep& sweep, int first, int last), (sweep, first, last))
+PARALLAX_DISPATCH(void, choose_rows, (const Sweep& sweep, int first, int last), (sweep, first, last))
 
 }  // namespace parallax::block
 #endif

@@ -10,6 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "devices/cpu/dispatch.h"
 #include "matchers/block/candidates-inl.h"
 #include "matchers/block/window_sums-inl.h"
 
@@ -272,11 +273,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::block {
 
-HWY_EXPORT(sweep_rows_here);
-
-void sweep_rows(const Sweep& sweep, int first, int last) {
-  HWY_DYNAMIC_DISPATCH(sweep_rows_here)(sweep, first, last);
-}
+PARALLAX_DISPATCH(void, sweep_rows, (const Sweep& sweep, int first, int last), (sweep, first, last))
 
 }  // namespace parallax::block
 #endif

@@ -2,7 +2,6 @@
 #include "matchers/census/census.h"
 
 #include <algorithm>
-#include <string>
 
 #include "core/checks.h"
 #include "rows/row_votes.h"
@@ -66,28 +65,12 @@ Size Neighbourhood::window() const {
   return window;
 }
 
+// The census and the modified transforms come in the same order of sizes.
 Neighbourhood neighbourhood(CensusTransform transform) {
-  switch (transform) {
-    case CensusTransform::census_5x5:
-      return {window_without_centre(5, 5), false};
-    case CensusTransform::census_7x7:
-      return {window_without_centre(7, 7), false};
-    case CensusTransform::census_9x7:
-      return {window_without_centre(9, 7), false};
-    case CensusTransform::census_9x9:
-      return {window_without_centre(9, 9), false};
-    case CensusTransform::modified_5x5:
-      return {window_without_centre(5, 5), true};
-    case CensusTransform::modified_7x7:
-      return {window_without_centre(7, 7), true};
-    case CensusTransform::modified_9x7:
-      return {window_without_centre(9, 7), true};
-    case CensusTransform::modified_9x9:
-      return {window_without_centre(9, 9), true};
-    case CensusTransform::sparse_modified_7x7:
-      return {every_second_of_7x7(), true};
-  }
-  return {};
+  if (transform == CensusTransform::sparse_modified_7x7) return {every_second_of_7x7(), true};
+  static constexpr Size windows[] = {{5, 5}, {7, 7}, {9, 7}, {9, 9}};
+  const auto [width, height] = windows[static_cast<int>(transform) % 4];
+  return {window_without_centre(width, height), transform >= CensusTransform::modified_5x5};
 }
 
 std::vector<Level> plan_levels(const CensusParameters& parameters, Size size) {

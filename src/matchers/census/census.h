@@ -32,7 +32,6 @@
 // in it the cheapest, ties to the lowest. All else is decided in that row; estimates are disparities only.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -42,13 +41,13 @@
 #include "parallax/census.h"
 #include "parallax/margins.h"
 
+#include "core/label_space.h"
 #include "core/plan.h"
 #include "core/tuning.h"
 #include "matchers/method.h"
 
 namespace parallax::census {
 
-// The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
 std::unique_ptr<detail::Plan> make_reference(const CensusParameters&, const Device&, const ImageFormat&);
@@ -65,10 +64,6 @@ detail::TuningSpace opencl_tuning_space(const CensusParameters&, const Device&, 
 // The values for which kernels are specialised, as in tuning files: "hamming, 62 bits, window 9, levels 3".
 std::string variant(const CensusParameters& parameters);
 
-struct Offset {
-  int x, y;
-};
-
 // The pixels that a transform compares with the centre.
 struct Neighbourhood {
   std::vector<Offset> neighbours;  // in the order of their bits
@@ -79,7 +74,6 @@ struct Neighbourhood {
 };
 
 inline constexpr int max_signature_bytes = 10;
-inline constexpr int max_neighbour_offset = 4;
 
 Neighbourhood neighbourhood(CensusTransform transform);
 
@@ -120,13 +114,35 @@ struct Stage {
   Plane<std::int32_t> disparity;
 };
 
-// Second base class of every census plan.
+// Second base class of every census plan: what it plans, and its stages, for tests and pictures.
 class CensusPlan {
  public:
+  CensusPlan(const CensusParameters& parameters, Size size)
+      : parameters_(parameters),
+        levels_(plan_levels(parameters, size)),
+        neighbourhood_(neighbourhood(parameters.transform)) {}
   virtual ~CensusPlan() = default;
-  virtual const std::vector<Level>& levels() const = 0;
-  // For tests and pictures.
+  const std::vector<Level>& levels() const { return levels_; }
   virtual Stage stage(int level, int side) const = 0;
+
+ protected:
+  const Level& level_of(int level) const { return levels_[static_cast<std::size_t>(level)]; }
+  int level_count() const { return static_cast<int>(levels_.size()); }
+  int radius() const { return parameters_.window / 2; }
+  int bits() const { return static_cast<int>(neighbourhood_.neighbours.size()); }
+  bool with_gray() const { return parameters_.cost == CensusCost::ad_census; }
+  bool searches(int side) const { return side == left_side || parameters_.refine.left_right_check; }
+  bool estimates(int level, int side) const { return level > 0 && searches(side); }
+  Stage empty_stage(int level, int side) const {
+    const Size size = level_of(level).size;
+    Stage stage{Plane<std::uint16_t>(size), {}, Plane<std::int32_t>(estimates(level, side) ? size : Size{})};
+    for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) stage.signature.emplace_back(size);
+    return stage;
+  }
+
+  const CensusParameters parameters_;
+  const std::vector<Level> levels_;
+  const Neighbourhood neighbourhood_;
 };
 
 }  // namespace parallax::census

@@ -3,7 +3,6 @@
 // image, each by tiles of both images.
 
 #include <algorithm>
-#include <variant>
 #include <vector>
 
 #include "core/gray.h"
@@ -29,17 +28,15 @@ std::ptrdiff_t bordered_pitch(int width) {
 template <class T>
 BorderedPlane<T> reserve_bordered(Size size, Arena& arena) {
   const std::ptrdiff_t pitch = bordered_pitch(size.width);
-  T* first = arena.reserve<T>(static_cast<std::size_t>(pitch) * static_cast<std::size_t>(size.height));
+  T* first = arena.reserve<T>(to_size(pitch) * to_size(size.height));
   return {first == nullptr ? nullptr : first + row_border, size, pitch};
 }
 
 Signatures reserve_signatures(Size size, int bytes, bool with_gray, Arena& arena) {
   const std::ptrdiff_t pitch = bordered_pitch(size.width);
   const int planes = bytes + (with_gray ? 1 : 0);
-  std::uint8_t* first =
-      arena.reserve<std::uint8_t>(static_cast<std::size_t>(pitch) * static_cast<std::size_t>(planes) *
-                                      static_cast<std::size_t>(size.height) +
-                                  2 * signature_margin);
+  std::uint8_t* first = arena.reserve<std::uint8_t>(to_size(pitch) * to_size(planes) * to_size(size.height) +
+                                                    2 * signature_margin);
   return {first == nullptr ? nullptr : first + signature_margin + row_border, size, bytes, planes, pitch};
 }
 
@@ -52,7 +49,6 @@ struct LevelPlanes {
   View<std::uint16_t> labels;  // only for levels above the image
 };
 
-// Memory of one thread.
 struct Scratch {
   std::byte* describe;
   TileMemory tile;
@@ -65,12 +61,10 @@ class Cpu final : public host::Plan, public CensusPlan {
       const detail::Configuration& configuration)
       : host::Plan(parameters.refine, format.size, 0,
                    Workers(threads, cpu::ranges_per_thread(configuration))),
-        parameters_(parameters),
-        levels_(plan_levels(parameters, format.size)),
-        neighbourhood_(neighbourhood(parameters.transform)),
+        CensusPlan(parameters, format.size),
         tile_rows_(configuration.value(rows_per_tile.name, usual_tile_rows)),
         batch_labels_(configuration.value(labels_together.name, max_batch_labels)),
-        scratch_(index(workers_.slots())) {
+        scratch_(to_size(workers_.slots())) {
     for (auto& planes : planes_) planes.resize(levels_.size());
     if (parameters.row_tolerance > 0)
       for (int side = 0; side < sides_searched(); ++side)
@@ -82,47 +76,38 @@ class Cpu final : public host::Plan, public CensusPlan {
     const Size tiles = tiles_of(levels_.front().size);
     const int costs = batch_labels_ * (tile_rows_ + parameters_.window - 1) * cost_pitch;
     const int states = state_planes * tile_rows_ * tile_lanes * static_cast<int>(sizeof(std::uint16_t));
-    return cpu::footprint(sides_searched() * tiles.width * tiles.height, workers_,
-                          static_cast<std::size_t>(costs + states));
+    return cpu::footprint(sides_searched() * tiles.width * tiles.height, workers_, to_size(costs + states));
   }
-  const std::vector<Level>& levels() const override { return levels_; }
-
   Stage stage(int level, int side) const override {
     const LevelPlanes<T>& planes = this->planes(level, side);
-    const Size size = levels_[index(level)].size;
-    const bool estimates = level > 0 && searches(side);
-    Stage stage{Plane<std::uint16_t>(size), {}, Plane<std::int32_t>(estimates ? size : Size{})};
-    for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) stage.signature.emplace_back(size);
+    const Size size = level_of(level).size;
+    Stage stage = empty_stage(level, side);
     for (int y = 0; y < size.height; ++y) {
       std::copy_n(planes.gray.row(y), size.width, stage.gray.row(y));
       for (int byte = 0; byte < neighbourhood_.bytes(); ++byte)
-        std::copy_n(planes.signatures.row(y, byte), size.width, stage.signature[index(byte)].row(y));
-      for (int x = 0; estimates && x < size.width; ++x) {
+        std::copy_n(planes.signatures.row(y, byte), size.width, stage.signature[to_size(byte)].row(y));
+      for (int x = 0; estimates(level, side) && x < size.width; ++x) {
         const std::uint16_t label = planes.labels.at(x, y);
-        stage.disparity.at(x, y) = label == no_label ? no_disparity : levels_[index(level)].lowest + label;
+        stage.disparity.at(x, y) = label == no_label ? no_disparity : level_of(level).lowest + label;
       }
     }
     return stage;
   }
 
  private:
-  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
-  int level_count() const { return static_cast<int>(levels_.size()); }
-  const LevelPlanes<T>& planes(int level, int side) const { return planes_[side][index(level)]; }
-  const Scratch& scratch(int slot) const { return scratch_[index(slot)]; }
+  const LevelPlanes<T>& planes(int level, int side) const { return planes_[side][to_size(level)]; }
+  const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
 
   int sides_searched() const { return checks_left_right_ ? 2 : 1; }
-  bool searches(int side) const { return side < sides_searched(); }
 
   void reserve(Arena& arena) override {
-    const bool with_gray = parameters_.cost == CensusCost::ad_census;
     for (const int side : {left_side, right_side})
       for (std::size_t level = 0; level < levels_.size(); ++level) {
         const Size size = levels_[level].size;
         LevelPlanes<T>& planes = planes_[side][level];
         planes.gray = reserve_bordered<T>(size, arena);
         planes.mask = arena.reserve_plane<std::uint8_t>(size);
-        planes.signatures = reserve_signatures(size, neighbourhood_.bytes(), with_gray, arena);
+        planes.signatures = reserve_signatures(size, neighbourhood_.bytes(), with_gray(), arena);
         if (level > 0 && searches(side)) planes.labels = arena.reserve_plane<std::uint16_t>(size);
       }
     for (RowSearch& rows : row_searches_) rows.reserve(arena);
@@ -138,7 +123,7 @@ class Cpu final : public host::Plan, public CensusPlan {
             arena.reserve<std::uint8_t>(std::size_t{max_batch_labels} * cost_rows * cost_pitch + row_border),
         .row_sums = arena.reserve<std::uint16_t>(std::size_t{cost_rows} * tile_lanes),
         .states = arena.reserve<std::uint16_t>(std::size_t{state_planes} * max_tile_rows * tile_lanes),
-        .wanted = arena.reserve<std::int32_t>(static_cast<std::size_t>(labels) + 3)};
+        .wanted = arena.reserve<std::int32_t>(to_size(labels) + 3)};
   }
 
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
@@ -156,7 +141,7 @@ class Cpu final : public host::Plan, public CensusPlan {
   // Calls body(side, y, slot) for every row of both images at a level.
   template <class Body>
   void for_rows_of_both(int level, const Body& body) const {
-    const int height = levels_[index(level)].size.height;
+    const int height = level_of(level).size.height;
     for_row_ranges(workers_, 2 * height, [&](int first, int last, int slot) {
       for (int row = first; row < last; ++row) body(row / height, row % height, slot);
     });
@@ -181,7 +166,7 @@ class Cpu final : public host::Plan, public CensusPlan {
 
   void halve(int level) const {
     for_rows_of_both(level, [&](int side, int y, int) {
-      const int width = levels_[index(level)].size.width;
+      const int width = level_of(level).size.width;
       T* row = planes(level, side).gray.row(y);
       halve_row(planes(level - 1, side).gray, y, row, width);
       repeat_border(row, width);
@@ -212,14 +197,14 @@ class Cpu final : public host::Plan, public CensusPlan {
   Search search_of(int level, int side, const DisparityMap& map) const {
     const int other = 1 - side;
     Search search;
-    search.level = levels_[index(level)];
+    search.level = level_of(level);
     search.side = side;
     search.tile_rows = tile_rows_;
     search.batch_labels = batch_labels_;
     search.window = parameters_.window;
     search.search_radius = parameters_.search_radius;
     search.highest_pixel_cost = highest_pixel_cost(parameters_);
-    search.ad_truncation = parameters_.cost == CensusCost::ad_census ? parameters_.ad_truncation : 0;
+    search.ad_truncation = with_gray() ? parameters_.ad_truncation : 0;
     search.base = planes(level, side).signatures;
     search.other = planes(level, other).signatures;
     search.base_mask = mask(level, side);
@@ -227,7 +212,7 @@ class Cpu final : public host::Plan, public CensusPlan {
     search.mask_stride = planes(level, side).mask.stride();
     if (level + 1 < level_count()) {
       const View<std::uint16_t>& above = planes(level + 1, side).labels;
-      search.estimates = {above.data, above.stride(), above.size, levels_[index(level + 1)].lowest};
+      search.estimates = {above.data, above.stride(), above.size, levels_[to_size(level + 1)].lowest};
     }
     if (level > 0) {
       const View<std::uint16_t>& labels = planes(level, side).labels;
@@ -250,7 +235,7 @@ class Cpu final : public host::Plan, public CensusPlan {
 
   void search(int level, const DisparityMap& map) const {
     if (!row_searches_.empty()) return search_rows(level, map);
-    const Size tiles = tiles_of(levels_[index(level)].size);
+    const Size tiles = tiles_of(level_of(level).size);
     const int columns = tiles.width, sides = sides_searched();
     const Search searches_of[] = {search_of(level, left_side, map), search_of(level, right_side, map)};
     workers_.for_each(sides * tiles.height * columns, [&](int tile, int slot) {
@@ -261,7 +246,7 @@ class Cpu final : public host::Plan, public CensusPlan {
 
   // Searches every row offset, then chooses among them.
   void search_rows(int level, const DisparityMap& map) const {
-    const Level& own = levels_[index(level)];
+    const Level& own = level_of(level);
     const Size tiles = tiles_of(own.size);
     const int columns = tiles.width, sides = sides_searched(), offsets = 2 * own.rows + 1,
               tasks = sides * offsets;
@@ -270,14 +255,14 @@ class Cpu final : public host::Plan, public CensusPlan {
       const int side = task % sides, v = task / sides % offsets - own.rows, tile = task / tasks;
       Search search = searches_of[side];
       search.rows_lower = side == left_side ? v : -v;
-      search.found = row_searches_[index(side)].found(level, v);
+      search.found = row_searches_[to_size(side)].found(level, v);
       if (parameters_.uniqueness == 0 && map.confidence.empty()) search.found.rivals = nullptr;
       search_tile(search, tile % columns, tile / columns, scratch(slot).tile);
     });
     const int squares = row_searches_[0].squares(level);
     for_row_ranges(workers_, sides * squares, [&](int first, int last, int) {
       for (int row = first; row < last; ++row)
-        row_searches_[index(row / squares)].count_votes(level, row % squares);
+        row_searches_[to_size(row / squares)].count_votes(level, row % squares);
     });
     for (const RowSearch& rows : row_searches_) rows.settle_votes(level);
     for_row_ranges(workers_, sides * own.size.height, [&](int first, int last, int) {
@@ -287,7 +272,7 @@ class Cpu final : public host::Plan, public CensusPlan {
   }
 
   void choose_row(int level, int side, int y, const DisparityMap& map) const {
-    const RowSearch& rows = row_searches_[index(side)];
+    const RowSearch& rows = row_searches_[to_size(side)];
     if (level > 0)
       rows.choose_labels(level, y, planes(level, side).labels.row(y));
     else if (side == right_side)
@@ -297,9 +282,6 @@ class Cpu final : public host::Plan, public CensusPlan {
                       parameters_.uniqueness, map);
   }
 
-  CensusParameters parameters_;
-  std::vector<Level> levels_;
-  Neighbourhood neighbourhood_;
   int tile_rows_, batch_labels_;
   std::vector<LevelPlanes<T>> planes_[2];
   std::vector<Scratch> scratch_;         // [slot]

@@ -85,7 +85,6 @@ struct Estimates {
   int lowest = 0;
 };
 
-// Memory of one thread.
 struct TileMemory {
   std::uint8_t* costs;      // [max_batch_labels][cost_rows][cost_pitch]
   std::uint16_t* row_sums;  // [cost_rows][tile_lanes]

@@ -8,7 +8,6 @@
 #include "core/arena.h"
 #include "core/copy_rows.h"
 #include "core/round_up.h"
-#include "data_cost/data_cost.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/plan.h"
@@ -67,9 +66,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   Cuda(const CensusParameters& parameters, const Device& device, const ImageFormat& format,
        const detail::Configuration& configuration)
       : cuda::Plan(device, format, 0, true),
-        parameters_(parameters),
-        levels_(plan_levels(parameters, format.size)),
-        neighbourhood_(neighbourhood(parameters.transform)),
+        CensusPlan(parameters, format.size),
         pitch_(round_up(format.size.width, 64)),
         strip_rows_(configuration.value(rows_a_strip, strip_rows)),
         blocks_(configuration.value(blocks_at_once,
@@ -81,8 +78,6 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     masked_ = layout_.reserve<int>(2);
     if (searches(right_side)) right_disparity_ = layout_.reserve_plane<float>(format.size);
   }
-
-  const std::vector<Level>& levels() const override { return levels_; }
 
   detail::TuningSpace tuning_space() const {
     static constexpr int threads = max_warps * lanes, max_blocks = cuda::multiprocessor::threads / threads;
@@ -98,27 +93,25 @@ class Cuda final : public cuda::Plan, public CensusPlan {
       const int blocks =
           std::min(configuration.value(blocks_at_once, blocks_of_strips(registers)), max_blocks);
       const int kept = std::min(registers, cuda::multiprocessor::registers / (blocks * threads));
-      return cuda::footprint(blocks, threads, index(threads * kept) * 4);
+      return cuda::footprint(blocks, threads, to_size(threads * kept) * 4);
     };
     return space;
   }
 
   Stage stage(int level, int side) const override {
-    const Size size = levels_[index(level)].size;
-    const bool estimates = level > 0 && searches(side);
-    const Planes& planes = planes_[side][index(level)];
+    const Size size = level_of(level).size;
+    const Planes& planes = planes_[side][to_size(level)];
     const auto gray = fetch_gray(planes);
     const auto words = fetch<std::uint32_t>(planes.signatures);
     const auto disparities = fetch<std::int32_t>(planes.disparities);
-    Stage stage{Plane<std::uint16_t>(size), {}, Plane<std::int32_t>(estimates ? size : Size{})};
-    for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) stage.signature.emplace_back(size);
+    Stage stage = empty_stage(level, side);
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
-        const auto at = [&](int row) { return elements(row) + index(x); };
+        const auto at = [&](int row) { return elements(row) + to_size(x); };
         stage.gray.at(x, y) = gray[at(y)];
-        if (estimates) stage.disparity.at(x, y) = disparities[at(y)];
+        if (estimates(level, side)) stage.disparity.at(x, y) = disparities[at(y)];
         for (int byte = 0; byte < neighbourhood_.bytes(); ++byte)
-          stage.signature[index(byte)].at(x, y) =
+          stage.signature[to_size(byte)].at(x, y) =
               static_cast<std::uint8_t>(words[at((y + radius()) * values() + byte / 4)] >> 8 * (byte % 4));
       }
     return stage;
@@ -133,19 +126,13 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     Buffer<std::int32_t> disparities;
   };
 
-  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
   // The number of elements in `rows` rows.
-  std::size_t elements(int rows) const { return index(pitch_) * index(rows); }
-  int level_count() const { return static_cast<int>(levels_.size()); }
-  int radius() const { return parameters_.window / 2; }
-  int bits() const { return static_cast<int>(neighbourhood_.neighbours.size()); }
-  bool with_gray() const { return parameters_.cost == CensusCost::ad_census; }
+  std::size_t elements(int rows) const { return to_size(pitch_) * to_size(rows); }
   int values() const { return words_of(bits()) + (with_gray() ? 1 : 0); }
   std::size_t gray_bytes() const { return bytes_per_sample(format().depth); }
   StripContents contents_of_strip() const {
     return {parameters_.window, values(), level_count() > 1, always_compares()};
   }
-  bool searches(int side) const { return side == left_side || parameters_.refine.left_right_check; }
 
   // The last strip may end below the image.
   Planes reserve_planes(Size size) {
@@ -176,12 +163,12 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   }
 
   CudaLevel level_in_memory(int level) const {
-    const Size size = levels_[index(level)].size;
+    const Size size = level_of(level).size;
     CudaLevel result{};
     result.width = size.width;
     result.height = size.height;
     for (const int side : {left_side, right_side}) {
-      const Planes& planes = planes_[side][index(level)];
+      const Planes& planes = planes_[side][to_size(level)];
       result.gray[side] = at(planes.gray);
       result.validity[side] = at(planes.validity);
       result.signatures[side] = at(planes.signatures) + elements(radius() * values());
@@ -229,7 +216,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
 
   // One thread per four columns of both images.
   static Shape tiles_of(Size size) {
-    return {cuda::blocks(index(size.height), tile_rows), cuda::blocks(index(size.width), tile_columns), 2};
+    return {cuda::blocks(size.height, tile_rows), cuda::blocks(size.width, tile_columns), 2};
   }
 
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) override {
@@ -245,7 +232,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     const CudaPyramid all = pyramid();
     refinement_.begin();
     for (int level = levels_a_tile - 1; level + 1 < level_count(); level += levels_a_tile - 1)
-      halve_.launch(stream, tiles_of(levels_[index(level)].size), {take_threads}, 0, all, level, at(masked_));
+      halve_.launch(stream, tiles_of(level_of(level).size), {take_threads}, 0, all, level, at(masked_));
     describe_.launch(stream, {static_cast<unsigned>(all.first_tile[level_count()]), 2},
                      {lanes, describe_warps}, 0, all);
     for (int level = level_count() - 1; level >= 0; --level) search(level, map, stream);
@@ -263,7 +250,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   bool is_limited(int level) const { return level + 1 < level_count(); }
 
   void search(int level, const DisparityMap& map, StreamHandle stream) const {
-    const Level& here = levels_[index(level)];
+    const Level& here = level_of(level);
     CudaSearch search{};
     search.level = level_in_memory(level);
     if (is_limited(level)) search.above = level_in_memory(level + 1);
@@ -273,8 +260,8 @@ class Cuda final : public cuda::Plan, public CensusPlan {
     search.search_radius = parameters_.search_radius;
     search.map = map_in_memory(map);
     const auto columns = lanes - 2 * static_cast<unsigned>(radius());
-    const Shape grid{cuda::blocks(index(here.size.height), index(strip_rows_)),
-                     cuda::blocks(index(here.size.width), columns), searches(right_side) ? 2u : 1u};
+    const Shape grid{cuda::blocks(here.size.height, strip_rows_), cuda::blocks(here.size.width, columns),
+                     searches(right_side) ? 2u : 1u};
     search_kernel(level, map).launch(stream, grid, {lanes, warps_of(level, grid)}, 0, search);
   }
 
@@ -282,8 +269,8 @@ class Cuda final : public cuda::Plan, public CensusPlan {
   unsigned warps_of(int level, const Shape& grid) const {
     const std::size_t strips = std::size_t{grid.x} * grid.y * grid.z;
     const unsigned wanted =
-        cuda::blocks(static_cast<std::size_t>(context()->multiprocessors()) * index(wanted_warps_), strips);
-    const unsigned pairs = cuda::blocks(index(levels_[index(level)].labels), 2);
+        cuda::blocks(to_size(context()->multiprocessors()) * to_size(wanted_warps_), strips);
+    const unsigned pairs = cuda::blocks(level_of(level).labels, 2);
     const unsigned fewest = is_limited(level) ? fewest_warps_of_limited : 1;
     return std::min({std::max(wanted, fewest), pairs, max_warps});
   }
@@ -300,9 +287,6 @@ class Cuda final : public cuda::Plan, public CensusPlan {
             static_cast<int>(right.stride())};
   }
 
-  CensusParameters parameters_;
-  std::vector<Level> levels_;
-  Neighbourhood neighbourhood_;
   int pitch_;
   int strip_rows_;
   int blocks_;

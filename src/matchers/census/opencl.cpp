@@ -3,12 +3,11 @@
 // per level searches both images. The last of these makes the map.
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "core/copy_rows.h"
 #include "core/round_up.h"
-#include "data_cost/data_cost.h"
+#include "decision/opencl_maps.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
 #include "matchers/census/census.h"
@@ -50,68 +49,45 @@ Layout layout_of(const opencl::DeviceInfo& device, const detail::Configuration& 
   return layout;
 }
 
-std::size_t size(int value) {
-  return static_cast<std::size_t>(value);
-}
-
-void check_device(const opencl::DeviceInfo& device, const CensusParameters& parameters) {
-  if (parameters.sub_pixel != SubPixel::none && !device.divides_correctly)
-    throw Error(ErrorCategory::device,
-                device.text + " (" + device.name +
-                    ") does not round divisions correctly, which sub-pixel disparities "
-                    "need: choose sub-pixel none, or another device");
-}
-
 class Opencl final : public opencl::Plan, public CensusPlan {
  public:
   Opencl(const CensusParameters& parameters, const Device& device, const ImageFormat& format,
          const detail::Configuration& configuration)
       : opencl::Plan(device, format, true),
-        parameters_(parameters),
-        levels_(plan_levels(parameters, format.size)),
-        neighbourhood_(neighbourhood(parameters.transform)),
+        CensusPlan(parameters, format.size),
         layout_of_device_(layout_of(context().info(), configuration)),
         refinement_(parameters.refine, format, layout_) {
-    check_device(context().info(), parameters);
+    refine::check_sub_pixel(context().info(), parameters.sub_pixel);
     for (const Level& level : levels_) placed_.push_back(place(level.size));
     if (searches(right_side)) right_disparity_ = layout_.reserve_plane<float>(format.size);
   }
 
-  const std::vector<Level>& levels() const override { return levels_; }
-
   Stage stage(int level, int side) const override {
-    const Size extent = levels_[size(level)].size;
-    const bool estimates = level > 0 && searches(side);
-    const OpenclLevel& placed = placed_[size(level)];
-    Stage stage{Plane<std::uint16_t>(extent), {}, Plane<std::int32_t>(estimates ? extent : Size{})};
-    for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) stage.signature.emplace_back(extent);
+    const Size extent = level_of(level).size;
+    const OpenclLevel& placed = placed_[to_size(level)];
+    Stage stage = empty_stage(level, side);
     const int value_bytes = layout_of_device_.value_bytes;
-    std::vector<std::uint8_t> row(size(extent.width) * 4);
+    std::vector<std::uint8_t> row(to_size(extent.width) * 4);
     for (int y = 0; y < extent.height; ++y) {
       const cl_long gray = placed.gray[side] + y * placed.stride * gray_bytes();
-      read(gray, size(extent.width * gray_bytes()), row.data());
+      read(gray, to_size(extent.width * gray_bytes()), row.data());
       for (int x = 0; x < extent.width; ++x)
         stage.gray.at(x, y) = static_cast<std::uint16_t>(
-            gray_bytes() == 1 ? row[size(x)] : row[size(2 * x)] | row[size(2 * x + 1)] << 8);
+            gray_bytes() == 1 ? row[to_size(x)] : row[to_size(2 * x)] | row[to_size(2 * x + 1)] << 8);
       for (int byte = 0; byte < neighbourhood_.bytes(); ++byte) {
         const cl_long plane = (cl_long{y} * planes() + byte / value_bytes) * placed.signature_stride;
-        read(placed.signatures[side] + plane * value_bytes, size(extent.width * value_bytes), row.data());
+        read(placed.signatures[side] + plane * value_bytes, to_size(extent.width * value_bytes), row.data());
         for (int x = 0; x < extent.width; ++x)
-          stage.signature[size(byte)].at(x, y) = row[size(x * value_bytes + byte % value_bytes)];
+          stage.signature[to_size(byte)].at(x, y) = row[to_size(x * value_bytes + byte % value_bytes)];
       }
-      if (estimates)
-        read(placed.disparities[side] + y * placed.stride * 4, size(extent.width) * 4,
+      if (estimates(level, side))
+        read(placed.disparities[side] + y * placed.stride * 4, to_size(extent.width) * 4,
              stage.disparity.row(y));
     }
     return stage;
   }
 
  private:
-  int level_count() const { return static_cast<int>(levels_.size()); }
-  bool searches(int side) const { return side == left_side || parameters_.refine.left_right_check; }
-  int radius() const { return parameters_.window / 2; }
-  int bits() const { return static_cast<int>(neighbourhood_.neighbours.size()); }
-  bool with_gray() const { return parameters_.cost == CensusCost::ad_census; }
   // Words of a signature.
   int words() const { return divide_round_up(bits(), 8 * layout_of_device_.value_bytes); }
   int planes() const { return words() + (with_gray() ? 1 : 0); }
@@ -124,8 +100,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   int searched_columns() const { return layout_of_device_.lanes - 2 * radius(); }
 
   cl_long reserve(cl_long stride, int rows, int element_bytes) {
-    return offset(
-        layout_.reserve<std::byte>(static_cast<std::size_t>(stride) * size(rows) * size(element_bytes)));
+    return offset(layout_.reserve<std::byte>(to_size(stride) * to_size(rows) * to_size(element_bytes)));
   }
 
   OpenclLevel place(Size extent) {
@@ -163,7 +138,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
         context(),
         {opencl::lanes_cl, opencl::decision_sub_pixel_cl, opencl::census_types_cl, opencl::census_search_cl,
          device.is_processor ? opencl::census_tiles_cl : opencl::census_strips_cl},
-        {define("WORDS", words()), define("PLANES", planes()), define("WITH_GRAY", with_gray() ? 1 : 0),
+        {define("WORDS", words()), define("PLANES", planes()), define("WITH_GRAY", with_gray()),
          define("WINDOW", parameters_.window), define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel)),
          define("TOGETHER", costs_of_a_byte()), define("ROWS", device.rows), define("SHARES", device.shares),
          define("STRIDE", device.is_processor ? 0 : placed_.front().signature_stride)});
@@ -173,10 +148,10 @@ class Opencl final : public opencl::Plan, public CensusPlan {
 
   Options images_options() const {
     const Layout& device = layout_of_device_;
-    Options options{std::string("-DGRAY=") + (gray_bytes() == 2 ? "ushort" : "uchar"),
-                    std::string("-DSUM=") + (gray_bytes() == 2 ? "uint" : "ushort"),
+    Options options{define("GRAY", gray_bytes() == 2 ? "ushort" : "uchar"),
+                    define("SUM", gray_bytes() == 2 ? "uint" : "ushort"),
                     define("GRAY_BITS", 8 * gray_bytes()),
-                    define("PROCESSOR", device.is_processor ? 1 : 0),
+                    define("PROCESSOR", device.is_processor),
                     define("TILE_COLUMNS", device.described_columns),
                     define("TILE_ROWS", device.described_rows),
                     define("BEFORE", device.before)};
@@ -206,11 +181,10 @@ class Opencl final : public opencl::Plan, public CensusPlan {
     OpenclLevels levels{};
     levels.count = std::min(levels_a_launch, level_count() - first);
     for (int i = 0; i < levels.count; ++i) {
-      const OpenclLevel& level = levels.levels[i] = placed_[size(first + i)];
+      const OpenclLevel& level = levels.levels[i] = placed_[to_size(first + i)];
       levels.first_tile[i + 1] =
-          levels.first_tile[i] +
-          static_cast<int>(groups_for(size(level.width), size(device.described_columns)) *
-                           groups_for(size(level.height), size(device.described_rows)));
+          levels.first_tile[i] + static_cast<int>(groups_for(level.width, device.described_columns) *
+                                                  groups_for(level.height, device.described_rows));
     }
     return levels;
   }
@@ -218,9 +192,8 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   void match(const opencl::Pair& pair, const opencl::Map& map) override {
     constexpr std::size_t group_columns = 32;
     const auto squares_of = [&](int level) {
-      const Size extent = levels_[size(level)].size;
-      return Shape{groups_for(size(extent.width), square * group_columns),
-                   groups_for(size(extent.height), square), 2};
+      const Size extent = level_of(level).size;
+      return Shape{groups_for(extent.width, square * group_columns), groups_for(extent.height, square), 2};
     };
     take_.launch(queue(), squares_of(0), {group_columns}, memory(), pair, levels_from(0));
     for (int level = levels_a_launch - 1; level + 1 < level_count(); level += levels_a_launch - 1)
@@ -237,44 +210,41 @@ class Opencl final : public opencl::Plan, public CensusPlan {
 
   void describe(const OpenclLevels& levels) {
     const Layout& device = layout_of_device_;
-    const Shape items = device.is_processor
-                            ? Shape{1}
-                            : Shape{size(device.described_columns), size(device.described_rows / item_rows)};
-    describe_.launch(queue(), {size(levels.first_tile[levels.count]), 1, 2}, items, memory(), levels,
+    const Shape items = device.is_processor ? Shape{1}
+                                            : Shape{to_size(device.described_columns),
+                                                    to_size(device.described_rows / item_rows)};
+    describe_.launch(queue(), {to_size(levels.first_tile[levels.count]), 1, 2}, items, memory(), levels,
                      transform());
   }
 
   Shape tiles_of(int level) const {
-    const Size extent = levels_[size(level)].size;
-    return {groups_for(size(extent.width), size(searched_columns())),
-            groups_for(size(extent.height), size(layout_of_device_.rows)), searches(right_side) ? 2u : 1u};
+    const Size extent = level_of(level).size;
+    return {groups_for(extent.width, searched_columns()), groups_for(extent.height, layout_of_device_.rows),
+            searches(right_side) ? 2u : 1u};
   }
 
   Shape search_items() const {
     return layout_of_device_.is_processor
                ? Shape{1}
-               : Shape{size(layout_of_device_.lanes), size(layout_of_device_.shares)};
+               : Shape{to_size(layout_of_device_.lanes), to_size(layout_of_device_.shares)};
   }
 
   void search(int level, const opencl::Pair& pair, const opencl::Map& map) {
     OpenclSearch search{};
-    search.level = placed_[size(level)];
-    if (level + 1 < level_count()) search.above = placed_[size(level) + 1];
+    search.level = placed_[to_size(level)];
+    if (level + 1 < level_count()) search.above = placed_[to_size(level) + 1];
     search.is_image = level == 0;
     search.search_radius = parameters_.search_radius;
     search.uniqueness = parameters_.uniqueness;
     search.ad_truncation = parameters_.ad_truncation;
-    search.lowest = levels_[size(level)].lowest;
-    search.labels = levels_[size(level)].labels;
+    search.lowest = level_of(level).lowest;
+    search.labels = level_of(level).labels;
     for (int side = 0; side < 2; ++side) search.masked[side] = pair.mask[side] >= 0;
     search.right = offset(right_disparity_);
     search.right_stride = opencl::stride(right_disparity_);
     search_.launch(queue(), tiles_of(level), search_items(), memory(), search, map);
   }
 
-  CensusParameters parameters_;
-  std::vector<Level> levels_;
-  Neighbourhood neighbourhood_;
   Layout layout_of_device_;
   refine::OpenclPipeline refinement_;
   std::vector<OpenclLevel> placed_;
@@ -305,8 +275,9 @@ detail::TuningSpace opencl_tuning_space(const CensusParameters& parameters, cons
   space.footprint = [info](const detail::Configuration& configuration) {
     const Layout layout = layout_of(info, configuration);
     // Per pixel: sums of each share, and keys, rivals and neighbours.
-    const std::size_t bytes_a_pixel = 4 * size(layout.shares) + 12;
-    return detail::Footprint{layout.lanes * layout.shares, bytes_a_pixel * size(layout.lanes * layout.rows)};
+    const std::size_t bytes_a_pixel = 4 * to_size(layout.shares) + 12;
+    return detail::Footprint{layout.lanes * layout.shares,
+                             bytes_a_pixel * to_size(layout.lanes * layout.rows)};
   };
   return space;
 }

@@ -18,6 +18,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "devices/cpu/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace parallax::census::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -549,7 +551,7 @@ class Tile {
   int columns_, rows_;
 };
 
-void search_one_tile(const Search& search, int tile_column, int tile_row, const TileMemory& memory) {
+void search_tile_here(const Search& search, int tile_column, int tile_row, const TileMemory& memory) {
   Tile(search, tile_column, tile_row, memory).run();
 }
 
@@ -559,11 +561,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::census {
 
-HWY_EXPORT(search_one_tile);
-
-void search_tile(const Search& search, int tile_column, int tile_row, const TileMemory& memory) {
-  HWY_DYNAMIC_DISPATCH(search_one_tile)(search, tile_column, tile_row, memory);
-}
+PARALLAX_DISPATCH(void, search_tile,
+                  (const Search& search, int tile_column, int tile_row, const TileMemory& memory),
+                  (search, tile_column, tile_row, memory))
 
 }  // namespace parallax::census
 #endif

@@ -58,7 +58,6 @@
 #include "core/label_space.h"
 #include "core/plan.h"
 #include "data_cost/data_cost.h"
-#include "data_cost/edge_weight.h"
 #include "decision/decision.h"
 #include "matchers/method.h"
 

@@ -85,7 +85,7 @@ class Cpu final : public host::Plan {
       count = std::max(count, Passes::bands(tasks[s].last - tasks[s].first));
     }
     for_bands(workers_, static_cast<int>(sweeps), count, [&](int s, int band, int slot) {
-      run_band(passes_.sweeps[static_cast<std::size_t>(s)], tasks[static_cast<std::size_t>(s)], band, slot);
+      run_band(passes_.sweeps[to_size(s)], tasks[to_size(s)], band, slot);
     });
   }
 
@@ -112,7 +112,7 @@ class Cpu final : public host::Plan {
   // Data costs, path costs and their sums, winners.
   void run_tile(const Band& band, int tile) {
     std::array<Segment, band_rows> all;
-    const auto rows = static_cast<std::size_t>(band.last - band.first);
+    const auto rows = to_size(band.last - band.first);
     for (std::size_t k = 0; k < rows; ++k) all[k] = segment_of(band, tile, static_cast<int>(k));
     const std::span segments = std::span(all).first(rows);
     if (band.is_first) costs_.find(segments, band.slot);
@@ -159,8 +159,8 @@ class Cpu final : public host::Plan {
       workers_.for_each(2, [&](int c, int slot) {
         const int half = c == 0 ? middle : size_.width - middle, last = adds ? size_.width : half;
         for (int j = adds ? half : 0; j < last; j += layout_.tile_columns())
-          aggregate_columns(passes_.columns[static_cast<std::size_t>(c)], j,
-                            std::min(last, j + layout_.tile_columns()), adds, slot);
+          aggregate_columns(passes_.columns[to_size(c)], j, std::min(last, j + layout_.tile_columns()), adds,
+                            slot);
       });
     }
   }
@@ -174,8 +174,8 @@ class Cpu final : public host::Plan {
     for (int y = 0; y < size_.height; y += band_rows) {
       std::array<Segment, band_rows> segments;
       const int rows = std::min(band_rows, size_.height - y);
-      for (int k = 0; k < rows; ++k) segments[static_cast<std::size_t>(k)] = segment(y + k);
-      costs_.find(std::span(segments).first(static_cast<std::size_t>(rows)), slot);
+      for (int k = 0; k < rows; ++k) segments[to_size(k)] = segment(y + k);
+      costs_.find(std::span(segments).first(to_size(rows)), slot);
     }
     for (int j = first; j < last; ++j) aggregate_paths(paths_.of_column(pass, j, segment(0), adds, slot));
   }

@@ -11,7 +11,7 @@
 #include "core/workers.h"
 #include "data_cost/cost_rows.h"
 #include "matchers/semi_global/cpu_kernels.h"
-#include "matchers/semi_global/cpu_layout.h"
+#include "matchers/semi_global/cpu_passes.h"
 #include "matchers/semi_global/row_prior.h"
 
 namespace parallax::semi_global {
@@ -32,7 +32,7 @@ class TileCosts {
         kept_pixels_(kept_pixels),
         pixel_costs_(model, {layout.cost_bytes, false, model.highest_pixel_cost(), true}, format, slots),
         prior_(model, format.size),
-        scratch_(static_cast<std::size_t>(slots)) {}
+        scratch_(to_size(slots)) {}
 
   void reserve(Arena& arena) {
     pixel_costs_.reserve(arena);
@@ -72,7 +72,6 @@ class TileCosts {
   }
 
  private:
-  // Memory of a thread.
   struct Scratch {
     std::byte* costs;             // C for path costs, [pixel][label]; null where these are words
     std::uint16_t* summed_costs;  // C for sums; null where that is the same array
@@ -80,7 +79,7 @@ class TileCosts {
     std::uint16_t* windows;
     std::uint16_t* row_costs;  // of the row prior, [pixel][row offset]
   };
-  const Scratch& scratch(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
+  const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
 
   int window_rows() const { return band_rows + 2 * layout_.reach; }
   int window_columns() const { return layout_.tile_columns() + band_rows - 1 + 2 * layout_.reach; }
@@ -91,12 +90,11 @@ class TileCosts {
     if (!layout_.shares_costs) {
       scratch.summed_costs = arena.reserve<std::uint16_t>(kept);
       scratch.pixel_costs = arena.reserve<std::byte>(layout_.elements(window_rows() * window_columns()) *
-                                                     static_cast<std::size_t>(pixel_costs_.cost_bytes()));
+                                                     to_size(pixel_costs_.cost_bytes()));
       scratch.windows = arena.reserve<std::uint16_t>(window_scratch(layout_.disparities, layout_.reach));
     }
     if (prior_.exists())
-      scratch.row_costs = arena.reserve<std::uint16_t>(
-          static_cast<std::size_t>(layout_.tile_columns() * layout_.row_offsets));
+      scratch.row_costs = arena.reserve<std::uint16_t>(to_size(layout_.tile_columns() * layout_.row_offsets));
   }
 
   // [pixel][label] of the pixels [first, last) of a row.
@@ -150,8 +148,7 @@ class TileCosts {
     const int bytes = pixel_costs_.cost_bytes(), reach = layout_.reach;
     const std::ptrdiff_t at = k * layout_.row_step();
     std::array<const void*, max_window> rows;
-    for (int j = -reach; j <= reach; ++j)
-      rows[static_cast<std::size_t>(j + reach)] = region.row(segment.y + j) + at * bytes;
+    for (int j = -reach; j <= reach; ++j) rows[to_size(j + reach)] = region.row(segment.y + j) + at * bytes;
     sum_windows({bytes, layout_.disparities, reach, rows.data(), region.left, region.right, segment.first,
                  segment.last, layout_.step(), segment.summed_costs + at,
                  layout_.path_bytes == 1 ? reinterpret_cast<std::uint8_t*>(segment.costs) + at : nullptr,
@@ -204,11 +201,10 @@ class TileCosts {
     min.fill(65535);
     for (int d = 0; d < layout_.disparities; ++d, costs += data_cost::CostRows::stride())
       for (int i = 0; i + RowPrior::group <= count; ++i)
-        min[static_cast<std::size_t>(i)] =
-            std::min(min[static_cast<std::size_t>(i)],
-                     static_cast<std::uint16_t>(costs[i] + costs[i + 1] + costs[i + 2] + costs[i + 3]));
+        min[to_size(i)] = std::min(min[to_size(i)], static_cast<std::uint16_t>(costs[i] + costs[i + 1] +
+                                                                               costs[i + 2] + costs[i + 3]));
     for (int i = 0; i + RowPrior::group <= count; i += RowPrior::group)
-      prior_.add(first + i, y, k, min[static_cast<std::size_t>(i)]);
+      prior_.add(first + i, y, k, min[to_size(i)]);
   }
 
   const Layout layout_;

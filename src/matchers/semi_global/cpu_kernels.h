@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "core/round_up.h"
+#include "core/to_size.h"
 
 namespace parallax::semi_global {
 
@@ -55,7 +56,7 @@ struct WindowRow {
 };
 void sum_windows(const WindowRow& row);
 inline std::size_t window_scratch(int disparities, int reach) {
-  return static_cast<std::size_t>(2 * reach + 2) * static_cast<std::size_t>(pitch(disparities));
+  return to_size(2 * reach + 2) * to_size(pitch(disparities));
 }
 
 // Paths that are followed together, named by the pixels that they come from. A pass visits the pixels of a

@@ -13,27 +13,77 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <vector>
 
 #include "core/arena.h"
+#include "core/round_up.h"
 #include "core/workers.h"
 #include "matchers/semi_global/cpu_kernels.h"
-#include "matchers/semi_global/cpu_layout.h"
+#include "matchers/semi_global/semi_global.h"
 
 namespace parallax::semi_global {
+
+// Memory layout of semi-global matching on the CPU: elements of a pixel, pixels of tiles and bands.
+//
+// T lies in [0, P2], and only the part of a path cost that is above the minimum, up to P2, matters to the
+// next pixel. The minimum exceeds the lowest C by at most P2. So in the recursion C may be replaced by
+// min(C − min C, 2·P2), and path costs may be clipped at 255 if 2·P2 fits a byte. Sums are those of T, plus C
+// for each path.
+
+inline constexpr int band_rows = 4;
+static_assert(band_rows <= max_rows);
+
+struct Layout {
+  Layout(const Model& model, Size image)
+      : size(image),
+        disparities(model.disparities()),
+        row_offsets(model.row_offsets),
+        reach(model.parameters.window / 2),
+        shares_costs(model.parameters.window == 1 && model.fits_bytes()),
+        clips_costs(!model.fits_bytes() && model.row_offsets == 1 && 2 * model.parameters.large_jump <= 255),
+        path_bytes(model.fits_bytes() || clips_costs ? 1 : 2),
+        cost_bytes(shares_costs ? 1 : 2) {}
+
+  Size size;
+  int disparities, row_offsets;
+  int reach;          // of a window
+  bool shares_costs;  // C for path costs and for sums is one array: costs of single pixels, in bytes
+  bool clips_costs;   // C for path costs is min(C − min C, 2·P2)
+  int path_bytes;     // of an element of path costs, and of C for them
+  int cost_bytes;     // of an element of C for sums
+
+  // Elements from one row offset, and from one pixel, to the next: of C, path costs and the volume of sums.
+  std::ptrdiff_t row_step() const { return pitch(disparities); }
+  std::ptrdiff_t step() const { return row_step() * row_offsets; }
+  std::size_t elements(int pixels) const { return to_size(pixels) * to_size(step()); }
+  // The same steps between the sums from which winners are found.
+  std::ptrdiff_t sum_row_step() const { return sums_pitch(disparities); }
+  std::ptrdiff_t sum_step() const { return sum_row_step() * row_offsets; }
+
+  // Full vectors of pixels, including the pixels that windows need on both sides.
+  int tile_columns() const { return shares_costs ? 64 : 128 - 2 * reach - (band_rows - 1); }
+  int tiles() const { return divide_round_up(size.width + band_rows - 1, tile_columns()); }
+};
+
+// `memory`, moved on by a margin; null while memory is being planned.
+template <class T>
+T* behind(T* memory, std::ptrdiff_t margin) {
+  return memory == nullptr ? nullptr : memory + margin;
+}
 
 // Memory of a Line for the paths [first_path, last_path), with a pixel and a vector more on either side.
 class LineMemory {
  public:
   void reserve(const Layout& layout, int pixels, int first_path, int last_path, Arena& arena) {
     margin_ = vector_bytes + layout.step() * layout.path_bytes;
-    bytes_ = layout.elements(pixels + 2) * static_cast<std::size_t>(layout.path_bytes) + 2 * vector_bytes;
+    bytes_ = layout.elements(pixels + 2) * to_size(layout.path_bytes) + 2 * vector_bytes;
     first_path_ = first_path, last_path_ = last_path;
     for (int p = first_path; p < last_path; ++p)
       line_.paths[p] = behind(arena.reserve<std::byte>(bytes_), margin_);
     minima_per_pixel_ = minima_per_pixel(layout.row_offsets);
-    minima_ = static_cast<std::size_t>(minima_per_pixel_ * (pixels + 2));
+    minima_ = to_size(minima_per_pixel_ * (pixels + 2));
     line_.minima = behind(arena.reserve<std::uint32_t>(minima_), minima_per_pixel_);
   }
 
@@ -56,7 +106,7 @@ class LineMemory {
 // Number of tiles that a pass has finished in each band.
 class Progress {
  public:
-  void reserve(int bands, Arena& arena) { tiles_ = arena.reserve<int>(static_cast<std::size_t>(bands)); }
+  void reserve(int bands, Arena& arena) { tiles_ = arena.reserve<int>(to_size(bands)); }
   void clear(int bands) const { std::fill_n(tiles_, bands, 0); }
 
   void wait(int band, int wanted) const {

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "core/arena.h"
-#include "data_cost/edge_weight.h"
+#include "data_cost/data_cost.h"
 #include "matchers/semi_global/cpu_costs.h"
 #include "matchers/semi_global/cpu_kernels.h"
-#include "matchers/semi_global/cpu_layout.h"
 #include "matchers/semi_global/cpu_passes.h"
 
 namespace parallax::semi_global {
@@ -44,8 +43,7 @@ class LargeJumps {
     if (ignores_edges_) return;
     const int end = std::min(last, line.count - ahead);
     for (int i = std::max(first, -ahead); i < end; ++i)
-      out[i] =
-          jumps_[static_cast<std::size_t>(data_cost::edge_index(std::abs(line.at(i) - from.at(i + ahead))))];
+      out[i] = jumps_[to_size(data_cost::edge_index(std::abs(line.at(i) - from.at(i + ahead))))];
   }
 
  private:
@@ -61,20 +59,20 @@ class PathRows {
         passes_(passes),
         costs_(costs),
         large_jumps_(model),
-        scratch_(static_cast<std::size_t>(slots)) {}
+        scratch_(to_size(slots)) {}
 
   void reserve(Arena& arena) {
     const auto [width, height] = layout_.size;
     for (Scratch& scratch : scratch_) {
       if (passes_.has_two())
-        scratch.transitions = arena.reserve<std::byte>(layout_.elements(band_rows * width) *
-                                                       static_cast<std::size_t>(layout_.path_bytes));
+        scratch.transitions =
+            arena.reserve<std::byte>(layout_.elements(band_rows * width) * to_size(layout_.path_bytes));
       for (std::uint16_t*& jumps : scratch.large_jumps)
-        jumps = arena.reserve<std::uint16_t>(static_cast<std::size_t>(band_rows * std::max(width, height)));
+        jumps = arena.reserve<std::uint16_t>(to_size(band_rows * std::max(width, height)));
       for (LineMemory& line : scratch.last_two) line.reserve(layout_, 2, 0, 1, arena);
     }
     if (passes_.has_volume())
-      volume_ = arena.reserve<std::uint16_t>(layout_.elements(width) * static_cast<std::size_t>(height));
+      volume_ = arena.reserve<std::uint16_t>(layout_.elements(width) * to_size(height));
   }
 
   // Forgets the pixels of the band before.
@@ -101,13 +99,12 @@ class PathRows {
   }
 
  private:
-  // Memory of a thread.
   struct Scratch {
     std::byte* transitions;                 // T of the first of two passes
     std::uint16_t* large_jumps[max_paths];  // P2 from each source
     LineMemory last_two[band_rows];         // path costs of the last two pixels of each row
   };
-  const Scratch& scratch(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
+  const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
 
   Paths of(const Pass& pass) const {
     Paths paths{};

@@ -8,7 +8,7 @@
 #include "core/arena.h"
 #include "core/workers.h"
 #include "matchers/semi_global/cpu_kernels.h"
-#include "matchers/semi_global/cpu_layout.h"
+#include "matchers/semi_global/cpu_passes.h"
 #include "matchers/semi_global/semi_global.h"
 
 namespace parallax::semi_global {
@@ -27,16 +27,13 @@ class Winners {
 
   // `finds_right`: finds the right map from the sums of the left pixels.
   Winners(const Model& model, const Layout& layout, bool finds_right, int slots)
-      : model_(model),
-        layout_(layout),
-        finds_right_(finds_right),
-        scratch_(static_cast<std::size_t>(slots)) {}
+      : model_(model), layout_(layout), finds_right_(finds_right), scratch_(to_size(slots)) {}
 
   void reserve(Arena& arena) {
     if (finds_right_ && has_row_offsets()) right_rows_.reserve(layout_, layout_.size.height, arena);
     for (Scratch& scratch : scratch_) {
       scratch.sums = behind(arena.reserve<std::uint16_t>(sums_count()), sums_margin);
-      scratch.winners = arena.reserve<Winner>(static_cast<std::size_t>(max_pixels * layout_.row_offsets));
+      scratch.winners = arena.reserve<Winner>(to_size(max_pixels * layout_.row_offsets));
       if (finds_right_ && !has_row_offsets()) scratch.right_rows.reserve(layout_, band_rows, arena);
     }
   }
@@ -91,9 +88,7 @@ class Winners {
     void reserve(const Layout& layout, int rows, Arena& arena) {
       margin_ = right_margin(layout.disparities);
       pitch_ = layout.size.width + 2 * margin_;
-      const std::size_t count = static_cast<std::size_t>(rows) *
-                                static_cast<std::size_t>(layout.row_offsets) *
-                                static_cast<std::size_t>(pitch_);
+      const std::size_t count = to_size(rows) * to_size(layout.row_offsets) * to_size(pitch_);
       sums_ = arena.reserve<std::uint16_t>(count);
       labels_ = arena.reserve<std::uint16_t>(count);
     }
@@ -109,16 +104,13 @@ class Winners {
     std::uint16_t *sums_ = nullptr, *labels_ = nullptr;
   };
 
-  // Memory of a thread.
   struct Scratch {
     std::uint16_t* sums;
     Winner* winners;       // [row offset][pixel]
     RightRows right_rows;  // of a band; with one row offset
   };
-  const Scratch& scratch(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
-  std::size_t sums_count() const {
-    return static_cast<std::size_t>(max_pixels * layout_.sum_step() + sums_margin);
-  }
+  const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
+  std::size_t sums_count() const { return to_size(max_pixels * layout_.sum_step() + sums_margin); }
   bool has_row_offsets() const { return layout_.row_offsets > 1; }
 
   // What left pixels of row y offer to right pixels of row y + v, by the number of v.

@@ -6,16 +6,14 @@
 #include <string>
 
 #include "core/arena.h"
-#include "core/round_up.h"
 #include "data_cost/cuda_images.h"
-#include "data_cost/edge_weight.h"
+#include "data_cost/data_cost.h"
 #include "decision/cuda_maps.h"
 #include "devices/cuda/branch.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/plan.h"
 #include "matchers/semi_global/cuda_types.h"
-#include "matchers/semi_global/dealing.h"
 #include "matchers/semi_global/semi_global.h"
 #include "refine/cuda_pipeline.h"
 
@@ -59,7 +57,7 @@ class Cuda final : public cuda::Plan {
     data_cost::check_reachable(model_, format.size);
     check_countable();
     costs_ = layout_.reserve<std::uint32_t>(volume_words());
-    paths_ = layout_.reserve<std::uint32_t>(static_cast<std::size_t>(parameters.paths) * volume_words());
+    paths_ = layout_.reserve<std::uint32_t>(to_size(parameters.paths) * volume_words());
     large_jumps_ = layout_.reserve<std::uint16_t>(data_cost::edge_table_size);
     if (takes_right_from_sums()) right_lowest_ = layout_.reserve<std::uint32_t>(format.size.pixels());
     if (checks_both()) right_disparity_ = layout_.reserve_plane<float>(format.size);
@@ -73,7 +71,7 @@ class Cuda final : public cuda::Plan {
   bool has_edges() const { return parameters_.edge_contrast > 0; }
   int bits() const { return model_.fits_bytes() ? 8 : 16; }
   std::size_t volume_words() const {
-    return format().size.pixels() * static_cast<std::size_t>(dealing_.labels() * bits() / 32);
+    return format().size.pixels() * to_size(dealing_.labels() * bits() / 32);
   }
 
   // Refuses volumes with more words than kernels can count in 32 bits.
@@ -100,8 +98,6 @@ class Cuda final : public cuda::Plan {
     while (wanted * bytes_a_pixel > most_bytes) wanted /= 2;
     return wanted;
   }
-
-  // Preparation
 
   Options common_options(unsigned threads) const {
     return {define("LABELS", model_.labels),
@@ -158,8 +154,6 @@ class Cuda final : public cuda::Plan {
   unsigned path_threads() const { return static_cast<unsigned>(path_threads_); }
   int segment_pixels() const { return pixels_a_segment(dealing_.labels()); }
 
-  // Matching
-
   void take(const StereoPair& pair, cuda::ChangingLaunches& launches) override {
     images_.take(pair, launches);
     refinement_.take(pair, launches);
@@ -192,13 +186,13 @@ class Cuda final : public cuda::Plan {
     }
     if (pair == CudaImages::as_it_is) refinement_.begin_after(stream);
     const bool wants_rival = to.confidence != nullptr || to.min_confidence > 0 || uniqueness > 0;
-    decide_.launch(stream, rows(static_cast<std::size_t>(segment_pixels())), {block_threads}, 0, volumes(),
-                   to, right(), static_cast<int>(wants_rival), uniqueness);
+    decide_.launch(stream, rows(to_size(segment_pixels())), {block_threads}, 0, volumes(), to, right(),
+                   static_cast<int>(wants_rival), uniqueness);
   }
 
   void find_costs(CudaImages::Which pair, StreamHandle stream) const {
     constexpr std::size_t pixels_a_thread = 4;
-    const auto lanes = static_cast<std::size_t>(dealing_.lanes);
+    const auto lanes = to_size(dealing_.lanes);
     const CudaVolumes all = volumes();
     find_costs_.launch(stream, rows(block_threads / lanes * pixels_a_thread), {block_threads}, 0,
                        images_.costs(pair, volume()), all.costs, right());
@@ -220,10 +214,7 @@ class Cuda final : public cuda::Plan {
   }
 
   // A grid of rows and blocks of a row.
-  Shape rows(std::size_t pixels_a_block) const {
-    return {static_cast<unsigned>(format().size.height),
-            cuda::blocks(static_cast<std::size_t>(format().size.width), pixels_a_block)};
-  }
+  Shape rows(std::size_t pixels_a_block) const { return cuda::grid_of_rows(format().size, pixels_a_block); }
 
   CudaVolumes volumes() const {
     return {.width = format().size.width,
@@ -265,8 +256,8 @@ class Cuda final : public cuda::Plan {
     unsigned blocks = 0;
     const CudaPaths all = paths(pair, anywhere, blocks);
     const Size size = format().size;
-    const auto most_pixels = static_cast<std::size_t>(std::max(size.width, size.height));
-    const Shape grid{cuda::blocks(most_pixels * static_cast<std::size_t>(dealing_.lanes), path_threads()),
+    const auto most_pixels = to_size(std::max(size.width, size.height));
+    const Shape grid{cuda::blocks(most_pixels * to_size(dealing_.lanes), path_threads()),
                      static_cast<unsigned>(parameters_.paths)};
     for (int front = 0; front < size.width + size.height - 1; ++front)
       follow_front_.launch(stream, grid, {path_threads()}, 0, volumes(), all, front);
@@ -274,8 +265,7 @@ class Cuda final : public cuda::Plan {
 
   unsigned blocks_of(Step step) const {
     const int chains = step.y == 0 ? format().size.height : format().size.width;
-    return cuda::blocks(static_cast<std::size_t>(chains) * static_cast<std::size_t>(dealing_.lanes),
-                        path_threads());
+    return cuda::blocks(to_size(chains) * to_size(dealing_.lanes), path_threads());
   }
 
   CudaRight right() const { return {takes_right_from_sums() ? at(right_lowest_) : nullptr}; }
@@ -320,7 +310,7 @@ detail::TuningSpace cuda_tuning_space(const SemiGlobalParameters& parameters, co
     const int registers = std::min(255, values + beside_values);
     const int blocks = std::max(1, cuda::multiprocessor::registers / (registers * threads));
     const int bytes_a_thread = registers * 4 + configuration.value(pixels_ahead, usual_pixels_ahead) * values;
-    return cuda::footprint(blocks, threads, static_cast<std::size_t>(threads * bytes_a_thread));
+    return cuda::footprint(blocks, threads, to_size(threads * bytes_a_thread));
   };
   return space;
 }

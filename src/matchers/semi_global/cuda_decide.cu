@@ -122,7 +122,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
     const Beliefs found{label, static_cast<float>(kept[max(label - 1, 0)]), static_cast<float>(best >> 16),
                         static_cast<float>(kept[label + 1]),
                         rival == none ? __uint_as_float(0x7F800000u) : static_cast<float>(rival)};
-    write_decision<true, SUB_PIXEL>(to, x, y, width, LABELS, status, found);
+    write_decision<SUB_PIXEL>(to, x, y, width, LABELS, status, found);
     if (uniqueness > 0 && status == matched && is_ambiguous(found, uniqueness)) {
       to.disparity[static_cast<int64>(y) * to.stride + x] = __uint_as_float(0x7F800000u);
       to.status[static_cast<int64>(y) * to.status_stride + x] = ambiguous;

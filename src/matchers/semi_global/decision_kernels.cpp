@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "devices/cpu/dispatch.h"
 #include "matchers/semi_global/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -123,16 +124,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::semi_global {
 
-HWY_EXPORT(find_winners_here);
-HWY_EXPORT(min_of_here);
-
-void find_winners(const DecisionRow& row) {
-  HWY_DYNAMIC_DISPATCH(find_winners_here)(row);
-}
-
-std::uint16_t min_of(const std::uint16_t* sums, int disparities) {
-  return HWY_DYNAMIC_DISPATCH(min_of_here)(sums, disparities);
-}
+PARALLAX_DISPATCH(void, find_winners, (const DecisionRow& row), (row))
+PARALLAX_DISPATCH(std::uint16_t, min_of, (const std::uint16_t* sums, int disparities), (sums, disparities))
 
 }  // namespace parallax::semi_global
 #endif

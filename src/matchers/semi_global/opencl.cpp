@@ -3,16 +3,14 @@
 
 #include <algorithm>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/round_up.h"
-#include "data_cost/edge_weight.h"
+#include "data_cost/data_cost.h"
 #include "data_cost/opencl_images.h"
 #include "decision/opencl_maps.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
-#include "matchers/semi_global/dealing.h"
 #include "matchers/semi_global/opencl_types.h"
 #include "matchers/semi_global/semi_global.h"
 #include "refine/opencl_pipeline.h"
@@ -26,10 +24,6 @@ using opencl::offset;
 using opencl::Options;
 using opencl::Shape;
 using refine::OpenclDecision;
-
-std::size_t size(int value) {
-  return static_cast<std::size_t>(value);
-}
 
 // The number of pixels of a row whose sums a group keeps in local memory.
 int pixels_a_segment(int labels) {
@@ -54,7 +48,7 @@ class Opencl final : public opencl::Plan {
                 .labels = model_.labels,
                 .padding = model_.highest_cost() + parameters.large_jump,
                 .costs = reserve(volume_bytes()),
-                .paths = reserve(size(parameters.paths) * volume_bytes()),
+                .paths = reserve(to_size(parameters.paths) * volume_bytes()),
                 .path_bytes = static_cast<cl_long>(volume_bytes())};
     large_jumps_ = reserve(data_cost::edge_table_size * sizeof(cl_ushort));
     if (takes_right_from_sums()) lowest_of_right_ = reserve(format.size.pixels() * sizeof(cl_uint));
@@ -70,7 +64,7 @@ class Opencl final : public opencl::Plan {
   int bits() const { return model_.fits_bytes() ? 8 : 16; }
   // Rounded up to a multiple of the alignment of all loads.
   std::size_t volume_bytes() const {
-    return round_up(format().size.pixels() * size(dealing_.labels() * bits() / 8), buffer_alignment);
+    return round_up(format().size.pixels() * to_size(dealing_.labels() * bits() / 8), buffer_alignment);
   }
   cl_long reserve(std::size_t bytes) { return offset(layout_.reserve<std::byte>(bytes)); }
 
@@ -86,11 +80,9 @@ class Opencl final : public opencl::Plan {
   std::size_t items_of_group() const { return is_processor() ? 1 : 128; }
   std::size_t items_that_follow() const { return is_processor() ? 1 : is_nvidia() ? 128 : 32; }
 
-  // Preparation
-
   opencl::Program program(std::initializer_list<opencl::Source> sources, std::size_t items,
                           const Options& more) const {
-    Options options{define("PROCESSOR", is_processor() ? 1 : 0), define("BITS", bits()),
+    Options options{define("PROCESSOR", is_processor()), define("BITS", bits()),
                     define("LANES", dealing_.lanes), define("PER_LANE", dealing_.per_lane),
                     define("GROUP", items)};
     options.insert(options.end(), more.begin(), more.end());
@@ -102,7 +94,7 @@ class Opencl final : public opencl::Plan {
     Options of_costs = images_.options();
     of_costs.push_back(define("PIXELS", pixels_at_once()));
     of_costs.push_back(define("COLUMNS", columns_at_once));
-    of_costs.push_back(define("PROPORTIONAL", images_.cost_of_a_bit() > 0 ? 1 : 0));
+    of_costs.push_back(define("PROPORTIONAL", images_.cost_of_a_bit() > 0));
     cost_program_ =
         program({opencl::words_cl, opencl::lanes_cl, opencl::data_cost_types_cl,
                  opencl::data_cost_features_cl, opencl::data_cost_costs_cl, opencl::semi_global_types_cl,
@@ -110,11 +102,11 @@ class Opencl final : public opencl::Plan {
                 items_of_group(), of_costs);
     find_costs_ = cost_program_.kernel("find_costs");
     add_window_ = cost_program_.kernel("add_window");
-    path_program_ = program(
-        {opencl::words_cl, opencl::lanes_cl, opencl::semi_global_types_cl, opencl::semi_global_values_cl,
-         opencl::semi_global_paths_cl},
-        items_that_follow(),
-        {define("EDGES", has_edges() ? 1 : 0), define("CHAINS", chains_at_once()), define("AHEAD", 8)});
+    path_program_ =
+        program({opencl::words_cl, opencl::lanes_cl, opencl::semi_global_types_cl,
+                 opencl::semi_global_values_cl, opencl::semi_global_paths_cl},
+                items_that_follow(),
+                {define("EDGES", has_edges()), define("CHAINS", chains_at_once()), define("AHEAD", 8)});
     follow_ = path_program_.kernel("follow");
     follow_beside_ = path_program_.kernel(is_processor() ? "follow_beside" : "follow_front");
     decide_program_ =
@@ -130,8 +122,6 @@ class Opencl final : public opencl::Plan {
   }
 
   int segment_pixels() const { return pixels_a_segment(dealing_.labels()); }
-
-  // Matching
 
   void match(const opencl::Pair& pair, const opencl::Map& map) override {
     images_.take(pair, queue());
@@ -157,7 +147,7 @@ class Opencl final : public opencl::Plan {
     else
       follow();
     finish("paths", "right_paths");
-    decide_.launch(queue(), {is_processor() ? 1 : groups_for(width(), size(segment_pixels())), height()},
+    decide_.launch(queue(), {is_processor() ? 1 : groups_for(width(), segment_pixels()), height()},
                    {items_of_group()}, memory(), volumes_, sums(to, mirrored), to);
     finish("decision", "right_decision");
   }
@@ -194,18 +184,18 @@ class Opencl final : public opencl::Plan {
   }
 
   void follow(cl_int first, int count) {
-    follow_.launch(queue(), {groups_of_chains(), size(count)}, {items_that_follow()}, memory(), volumes_,
+    follow_.launch(queue(), {groups_of_chains(), to_size(count)}, {items_that_follow()}, memory(), volumes_,
                    paths(), first);
   }
 
   void follow_beside() {
     const OpenclPaths all = paths();
     if (is_processor()) {
-      follow_beside_.launch(queue(), {size(parameters_.paths)}, {1}, memory(), volumes_, all);
+      follow_beside_.launch(queue(), {to_size(parameters_.paths)}, {1}, memory(), volumes_, all);
       return;
     }
     for (cl_int front = 0; front < volumes_.width + volumes_.height - 1; ++front)
-      follow_beside_.launch(queue(), {groups_of_chains(), size(parameters_.paths)}, {items_that_follow()},
+      follow_beside_.launch(queue(), {groups_of_chains(), to_size(parameters_.paths)}, {items_that_follow()},
                             memory(), volumes_, all, front);
   }
 
@@ -221,19 +211,19 @@ class Opencl final : public opencl::Plan {
     queue().finish_stage("right_map");
   }
 
-  std::size_t width() const { return size(volumes_.width); }
-  std::size_t height() const { return size(volumes_.height); }
+  std::size_t width() const { return to_size(volumes_.width); }
+  std::size_t height() const { return to_size(volumes_.height); }
 
   // Groups for the lanes of all pixels; lanes share `at_once` pixels.
   Shape groups_of_pixels(int at_once) const {
-    return {groups_for(groups_for(width(), size(at_once)) * size(dealing_.lanes), items_of_group()),
+    return {groups_for(groups_for(width(), to_size(at_once)) * to_size(dealing_.lanes), items_of_group()),
             height()};
   }
 
   // Suffices for the longest front, too.
   std::size_t groups_of_chains() const {
     const std::size_t chains_a_group =
-        is_processor() ? size(chains_at_once()) : items_that_follow() / size(dealing_.lanes);
+        is_processor() ? to_size(chains_at_once()) : items_that_follow() / to_size(dealing_.lanes);
     return groups_for(std::max(width(), height()), chains_a_group);
   }
 

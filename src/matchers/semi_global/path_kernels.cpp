@@ -9,6 +9,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "devices/cpu/dispatch.h"
 #include "matchers/semi_global/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -344,11 +345,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::semi_global {
 
-HWY_EXPORT(aggregate_paths_here);
-
-void aggregate_paths(const Paths& paths) {
-  HWY_DYNAMIC_DISPATCH(aggregate_paths_here)(paths);
-}
+PARALLAX_DISPATCH(void, aggregate_paths, (const Paths& paths), (paths))
 
 }  // namespace parallax::semi_global
 #endif

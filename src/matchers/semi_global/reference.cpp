@@ -5,15 +5,15 @@
 #include <cstdlib>
 #include <limits>
 
-#include "data_cost/edge_weight.h"
-#include "matchers/host_plan.h"
+#include "data_cost/data_cost.h"
+#include "matchers/belief_reference.h"
 #include "matchers/semi_global/row_prior.h"
 #include "matchers/semi_global/semi_global.h"
 
 namespace parallax::semi_global {
 namespace {
 
-using refine::Beliefs, refine::code, refine::no_value;
+using host::for_each_pixel, refine::Beliefs;
 
 // A number for each pixel and label.
 struct Volume {
@@ -23,67 +23,34 @@ struct Volume {
 
   bool contains(int x, int y) const { return x >= 0 && y >= 0 && x < size.width && y < size.height; }
   int* at(int x, int y) const {
-    return values + (static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) +
-                     static_cast<std::size_t>(x)) *
-                        static_cast<std::size_t>(labels);
+    return values + (to_size(y) * to_size(size.width) + to_size(x)) * to_size(labels);
   }
 };
 
-class Reference final : public host::Plan {
+class Reference final : public host::BeliefReference<Model> {
  public:
-  Reference(const SemiGlobalParameters& parameters, const ImageFormat& format)
-      : host::Plan(parameters.refine, format.size,
-                   data_cost::volume_labels(parameters.cost, parameters.disparities)),
-        model_(make_model(parameters)),
-        parameters_(parameters),
-        data_costs_(model_, size_),
-        prior_(model_, size_) {
-    data_cost::check_reachable(model_, size_);
+  Reference(const SemiGlobalParameters& parameters, Size size)
+      : BeliefReference(make_model(parameters), size), parameters_(parameters), prior_(model_, size_) {
     plan_memory(parameters.row_tolerance > 0);
-  }
-
-  CostCurve cost_curve(int x, int y) const override {
-    CostCurve curve;
-    for (int label = 0; label < model_.labels; ++label) {
-      curve.data_costs.push_back(static_cast<float>(costs_.at(x, y)[label]));
-      curve.totals.push_back(static_cast<float>(sums_.at(x, y)[label]));
-    }
-    return curve;
   }
 
  private:
   void reserve(Arena& arena) override {
-    data_costs_.reserve(arena);
+    costs_.reserve(arena);
     prior_.reserve(arena);
-    for (Volume* volume : {&costs_, &path_, &sums_})
-      *volume = {arena.reserve<int>(size_.pixels() * static_cast<std::size_t>(model_.labels)), size_,
-                 model_.labels};
+    for (Volume* volume : {&windows_, &path_, &sums_})
+      *volume = {arena.reserve<int>(size_.pixels() * to_size(model_.labels)), size_, model_.labels};
     labels_ = arena.reserve_plane<std::uint16_t>(size_);
   }
 
-  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
-    aggregate(pair, false);
-    for (int y = 0; y < size_.height; ++y)
-      for (int x = 0; x < size_.width; ++x) decide(x, y, map);
-    if (checks_left_right_ && parameters_.right_map != RightMap::match) decide_right_from_sums(pair);
-    clock.finish("match");
-    if (!checks_left_right_ || parameters_.right_map != RightMap::match) return;
-    aggregate(pair, true);
-    for (int y = 0; y < size_.height; ++y)
-      for (int x = 0; x < size_.width; ++x)
-        right_disparity_.at(size_.width - 1 - x, y) =
-            is_undecided(x, y) ? no_value : disparity_of(sums_at(x, y).label);
-    clock.finish("right_match");
-  }
-
   // The sums over all paths, for the pair or the mirrored one.
-  void aggregate(const StereoPair& pair, bool mirrored) {
-    data_costs_.prepare(pair, mirrored);
+  void propagate(const StereoPair& pair, bool mirrored) override {
+    costs_.prepare(pair, mirrored);
     find_costs();
-    std::fill_n(sums_.values, size_.pixels() * static_cast<std::size_t>(model_.labels), 0);
+    std::fill_n(sums_.values, size_.pixels() * to_size(model_.labels), 0);
     for (const Step step : steps_of(parameters_.paths)) {
       find_path_costs(step);
-      for (std::size_t i = 0; i < size_.pixels() * static_cast<std::size_t>(model_.labels); ++i)
+      for (std::size_t i = 0; i < size_.pixels() * to_size(model_.labels); ++i)
         sums_.values[i] += path_.values[i];
     }
   }
@@ -94,25 +61,23 @@ class Reference final : public host::Plan {
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x)
         for (int label = 0; label < model_.labels; ++label)
-          sums_.at(x, y)[label] = std::max(0, static_cast<int>(data_costs_.at(x, y, label)));
+          sums_.at(x, y)[label] = std::max(0, static_cast<int>(costs_.at(x, y, label)));
     sum_windows();
     if (prior_.exists()) add_row_prior();
   }
 
   void sum_windows() const {
     const int reach = parameters_.window / 2;
-    for (int y = 0; y < size_.height; ++y) {
-      for (int x = 0; x < size_.width; ++x) {
-        std::fill_n(costs_.at(x, y), model_.labels, 0);
-        for (int j = -reach; j <= reach; ++j) {
-          for (int i = -reach; i <= reach; ++i) {
-            const int* costs =
-                sums_.at(std::clamp(x + i, 0, size_.width - 1), std::clamp(y + j, 0, size_.height - 1));
-            for (int label = 0; label < model_.labels; ++label) costs_.at(x, y)[label] += costs[label];
-          }
+    for_each_pixel(size_, [&](int x, int y) {
+      std::fill_n(windows_.at(x, y), model_.labels, 0);
+      for (int j = -reach; j <= reach; ++j) {
+        for (int i = -reach; i <= reach; ++i) {
+          const int* costs =
+              sums_.at(std::clamp(x + i, 0, size_.width - 1), std::clamp(y + j, 0, size_.height - 1));
+          for (int label = 0; label < model_.labels; ++label) windows_.at(x, y)[label] += costs[label];
         }
       }
-    }
+    });
   }
 
   void add_row_prior() {
@@ -125,10 +90,10 @@ class Reference final : public host::Plan {
       });
     }
     prior_.fit();
-    for (int y = 0; y < size_.height; ++y)
-      for (int x = 0; x < size_.width; ++x)
-        for (int label = 0; label < model_.labels; ++label)
-          costs_.at(x, y)[label] += prior_.cost(prior_.expected(x, y), label / disparities);
+    for_each_pixel(size_, [&](int x, int y) {
+      for (int label = 0; label < model_.labels; ++label)
+        windows_.at(x, y)[label] += prior_.cost(prior_.expected(x, y), label / disparities);
+    });
   }
 
   int min_of_group(int x, int y, int row) const {
@@ -166,7 +131,7 @@ class Reference final : public host::Plan {
     for (int label = 0; label < model_.labels; ++label) {
       int cost = transition(before, label);
       if (uses_pixels_beside()) cost = (cost + transition(beside, label) + 1) / 2;
-      path_.at(x, y)[label] = costs_.at(x, y)[label] + cost;
+      path_.at(x, y)[label] = windows_.at(x, y)[label] + cost;
     }
   }
 
@@ -197,66 +162,58 @@ class Reference final : public host::Plan {
   }
 
   int large_jump(int x, int y, int before_x, int before_y) const {
-    const View<const std::uint16_t> gray = data_costs_.gray();
+    const View<const std::uint16_t> gray = costs_.gray();
     const int edge = data_cost::edge_index(std::abs(gray.at(x, y) - gray.at(before_x, before_y)));
-    return model_.large_jumps[static_cast<std::size_t>(edge)];
+    return model_.large_jumps[to_size(edge)];
   }
 
-  Beliefs sums_at(int x, int y) const {
+  float data_cost(int x, int y, int label) const override {
+    return static_cast<float>(windows_.at(x, y)[label]);
+  }
+  float belief(int x, int y, int label) const override { return static_cast<float>(sums_.at(x, y)[label]); }
+  Beliefs beliefs(int x, int y) const override {
     return refine::find_beliefs(
-        model_.labels, [&](int label) { return static_cast<float>(sums_.at(x, y)[label]); },
-        model_.row_offsets);
+        model_.labels, [&](int label) { return belief(x, y, label); }, model_.row_offsets);
   }
-
-  bool is_undecided(int x, int y) const { return data_costs_.masked(x, y) || !data_costs_.reachable(x, y); }
-  float disparity_of(int label) const { return model_.decision().integer_disparity(label); }
-
-  void decide(int x, int y, const DisparityMap& map) const {
-    if (is_undecided(x, y))
-      return refine::write_none(data_costs_.masked(x, y) ? Status::input_masked : Status::out_of_range, x, y,
-                                map);
-    const Beliefs sums = sums_at(x, y);
-    labels_.at(x, y) = static_cast<std::uint16_t>(sums.label);
-    refine::write_decision(sums, model_.decision(), x, y, map);
-    if (!is_ambiguous(sums, parameters_.uniqueness)) return;
-    refine::reject(Status::ambiguous, x, y, map);
-  }
+  bool ambiguous(const Beliefs& sums) const override { return is_ambiguous(sums, parameters_.uniqueness); }
+  bool matches_right() const override { return parameters_.right_map == RightMap::match; }
 
   // A right pixel takes the label with the lowest sum of those that left pixels have for it, or of those that
   // left pixels have taken; ties go to the lowest.
-  void decide_right_from_sums(const StereoPair& pair) {
-    for (int y = 0; y < size_.height; ++y) {
-      for (int right_x = 0; right_x < size_.width; ++right_x) {
-        int best = -1, lowest = 0;
-        for (int label = 0; label < model_.labels; ++label) {
-          const Offset offset = model_.space().offset(label);
-          const int x = right_x + offset.x, left_y = y - offset.y;
-          if (!sums_.contains(x, left_y) || is_undecided(x, left_y)) continue;
-          if (parameters_.right_map == RightMap::winners && labels_.at(x, left_y) != label) continue;
-          const int sum = sums_.at(x, left_y)[label];
-          if (best >= 0 && sum >= lowest) continue;
-          best = label;
-          lowest = sum;
-        }
-        const bool is_masked = !pair.right_mask.empty() && pair.right_mask.at(right_x, y) == 0;
-        right_disparity_.at(right_x, y) = best < 0 || is_masked ? no_value : disparity_of(best);
+  void find_right(const StereoPair& pair) override {
+    const bool only_winners = parameters_.right_map == RightMap::winners;
+    if (only_winners)
+      for_each_pixel(
+          size_, [&](int x, int y) { labels_.at(x, y) = static_cast<std::uint16_t>(beliefs(x, y).label); });
+    for_each_pixel(size_, [&](int right_x, int y) {
+      int best = -1, lowest = 0;
+      for (int label = 0; label < model_.labels; ++label) {
+        const Offset offset = model_.space().offset(label);
+        const int x = right_x + offset.x, left_y = y - offset.y;
+        if (!sums_.contains(x, left_y) || undecided(x, left_y)) continue;
+        if (only_winners && labels_.at(x, left_y) != label) continue;
+        const int sum = sums_.at(x, left_y)[label];
+        if (best >= 0 && sum >= lowest) continue;
+        best = label;
+        lowest = sum;
       }
-    }
+      const bool is_masked = !pair.right_mask.empty() && pair.right_mask.at(right_x, y) == 0;
+      right_disparity_.at(right_x, y) =
+          best < 0 || is_masked ? refine::no_value : model_.decision().integer_disparity(best);
+    });
   }
 
-  Model model_;
   SemiGlobalParameters parameters_;
-  data_cost::DataCosts data_costs_;
   RowPrior prior_;
-  Volume costs_, path_, sums_;
-  View<std::uint16_t> labels_;  // of the left pixels that have been decided
+  Volume windows_, path_, sums_;
+  View<std::uint16_t> labels_;  // of the left pixels
 };
 
 }  // namespace
 
 std::unique_ptr<detail::Plan> make_reference(const SemiGlobalParameters& parameters, const Device&,
                                              const ImageFormat& format) {
-  return std::make_unique<Reference>(parameters, format);
+  return std::make_unique<Reference>(parameters, format.size);
 }
 
 }  // namespace parallax::semi_global

@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matchers/semi_global/semi_global.h"
 
-#include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "core/checks.h"
 #include "core/floating_point.h"
-#include "data_cost/edge_weight.h"
+#include "data_cost/data_cost.h"
 #include "data_cost/scene.h"
 
 namespace parallax {
-namespace {
-
-// Validates the parameters, then makes their model.
-semi_global::Model checked_model(const SemiGlobalParameters& parameters) {
-  parameters.validate();
-  return semi_global::make_model(parameters);
-}
-
-}  // namespace
 
 std::vector<float> semi_global_costs(const SemiGlobalParameters& parameters, const StereoPair& pair) {
   const DefaultFloatingPoint environment;
-  return data_cost::Scene(checked_model(parameters), pair).volume();
+  return data_cost::Scene(semi_global::make_model(data_cost::validated(parameters)), pair).volume();
 }
 
 namespace semi_global {
@@ -33,7 +22,7 @@ std::span<const Step> steps_of(int paths) {
   static constexpr Step eight[] = {{1, 0}, {-1, 0}, {1, 1}, {0, 1}, {-1, 1}, {1, -1}, {0, -1}, {-1, -1}};
   static constexpr Step four[] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
   if (paths == 4) return four;
-  return std::span(eight).first(static_cast<std::size_t>(paths));
+  return std::span(eight).first(to_size(paths));
 }
 
 namespace {
@@ -95,7 +84,7 @@ Margins margins(const SemiGlobalParameters& parameters, Size size, int padding) 
 }
 
 double energy(const SemiGlobalParameters& parameters, const StereoPair& pair, View<const float> disparity) {
-  const Model model = checked_model(parameters);
+  const Model model = make_model(data_cost::validated(parameters));
   data_cost::check_without_rows(model);
   const data_cost::Scene scene(model, pair);
   const View<const std::uint16_t> gray = scene.costs().gray();
@@ -103,7 +92,7 @@ double energy(const SemiGlobalParameters& parameters, const StereoPair& pair, Vi
     if (std::abs(label - label2) <= 1)
       return static_cast<float>(std::abs(label - label2) * parameters.small_jump);
     const int edge = data_cost::edge_index(std::abs(gray.at(x, y) - gray.at(x2, y2)));
-    return static_cast<float>(model.large_jumps[static_cast<std::size_t>(edge)]);
+    return static_cast<float>(model.large_jumps[to_size(edge)]);
   };
   return scene.energy(disparity, discontinuity);
 }

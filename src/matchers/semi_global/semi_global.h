@@ -34,6 +34,7 @@
 #include "parallax/semi_global.h"
 
 #include "core/plan.h"
+#include "core/round_up.h"
 #include "core/tuning.h"
 #include "data_cost/data_cost.h"
 #include "decision/decision.h"
@@ -41,10 +42,8 @@
 
 namespace parallax::semi_global {
 
-// The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
-// As parallax::energy().
 double energy(const SemiGlobalParameters& parameters, const StereoPair& pair, View<const float> disparity);
 
 std::unique_ptr<detail::Plan> make_reference(const SemiGlobalParameters&, const Device&, const ImageFormat&);
@@ -106,6 +105,23 @@ Model make_model(const SemiGlobalParameters& parameters);
 
 // \throws Error (argument) as make_model() and data_cost::margins() do
 Margins margins(const SemiGlobalParameters& parameters, Size size, int padding);
+
+// How the labels of a pixel are distributed over the threads of a GPU that share it, its lanes.
+
+struct Dealing {
+  int lanes = 1, per_lane = 0;
+  int labels() const { return lanes * per_lane; }
+};
+
+// Few labels per lane mean more threads, many mean that lanes exchange less. `wanted_per_lane`: 0 = default.
+inline Dealing deal(int labels, int wanted_per_lane = 0) {
+  constexpr int most_lanes = 32;
+  const int wanted = wanted_per_lane > 0 ? wanted_per_lane : labels <= 32 ? 8 : 16;
+  Dealing dealing;
+  while (dealing.lanes < most_lanes && dealing.lanes * wanted < labels) dealing.lanes *= 2;
+  dealing.per_lane = round_up(divide_round_up(labels, dealing.lanes), 4);
+  return dealing;
+}
 
 // Whether the lowest sum of another label, more than one away, is too near to the lowest of all.
 inline bool is_ambiguous(const refine::Beliefs& sums, int uniqueness) {

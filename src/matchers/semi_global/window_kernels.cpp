@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
 
 #include "data_cost/row_costs.h"
 #include "matchers/semi_global/cpu_kernels.h"
@@ -10,6 +9,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "devices/cpu/dispatch.h"
 #include "matchers/semi_global/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -217,21 +217,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::semi_global {
 
-HWY_EXPORT(transpose_costs_here);
-HWY_EXPORT(add_row_costs_here);
-HWY_EXPORT(sum_windows_here);
-
-void transpose_costs(const Transposition& t) {
-  HWY_DYNAMIC_DISPATCH(transpose_costs_here)(t);
-}
-
-void add_row_costs(const AddedRowCosts& added) {
-  HWY_DYNAMIC_DISPATCH(add_row_costs_here)(added);
-}
-
-void sum_windows(const WindowRow& row) {
-  HWY_DYNAMIC_DISPATCH(sum_windows_here)(row);
-}
+PARALLAX_DISPATCH(void, transpose_costs, (const Transposition& t), (t))
+PARALLAX_DISPATCH(void, add_row_costs, (const AddedRowCosts& added), (added))
+PARALLAX_DISPATCH(void, sum_windows, (const WindowRow& row), (row))
 
 }  // namespace parallax::semi_global
 #endif

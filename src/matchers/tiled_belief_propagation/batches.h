@@ -29,7 +29,7 @@ class Batches {
     }
   }
   int count() const { return static_cast<int>(batches_.size()); }
-  const Batch& operator[](int index) const { return batches_[static_cast<std::size_t>(index)]; }
+  const Batch& operator[](int index) const { return batches_[to_size(index)]; }
 
   // The position of a tile.
   struct Place {
@@ -37,7 +37,7 @@ class Batches {
   };
   Place place(int column, int row) const {
     const int d = column + row, index = row - first_row(d);
-    return {first_of_diagonal_[static_cast<std::size_t>(d)] + index / most_, index % most_};
+    return {first_of_diagonal_[to_size(d)] + index / most_, index % most_};
   }
 
   // Batches [first, last), of the previous or the next diagonal, whose messages a batch reads.
@@ -51,7 +51,7 @@ class Batches {
     // Neighbours to the left or right are in the same rows, those above or below in the next.
     const int low = std::max(batch.row - (reverse ? 0 : 1), first_row(other));
     const int high = std::min(batch.row + batch.tiles - (reverse ? 0 : 1), last_row(other));
-    const int begin = first_of_diagonal_[static_cast<std::size_t>(other)];
+    const int begin = first_of_diagonal_[to_size(other)];
     return {begin + (low - first_row(other)) / most_, begin + (high - first_row(other)) / most_ + 1};
   }
 

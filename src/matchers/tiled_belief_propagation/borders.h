@@ -16,9 +16,8 @@ class Borders {
   Borders(const Model& model, const Tiling& tiling)
       : tiling_(tiling),
         bytes_(model.message_bytes),
-        block_bytes_(static_cast<std::size_t>(tiling.shape().labels * tiling.shape().group * bytes_)) {}
+        block_bytes_(to_size(tiling.shape().labels * tiling.shape().group * bytes_)) {}
 
-  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena) {
     between_columns_ = arena.reserve<std::byte>(between_columns_bytes());
     between_rows_ = arena.reserve<std::byte>(between_rows_bytes());
@@ -31,15 +30,14 @@ class Borders {
 
   // Copies a batch's messages from one side into steps, one for each block; returns whether there are any.
   bool receive(const Batch& batch, Side side, int blocks, std::byte* steps) const {
-    std::memset(steps, 0, static_cast<std::size_t>(blocks) * tiling_.step_bytes());
+    std::memset(steps, 0, to_size(blocks) * tiling_.step_bytes());
     bool any = false;
     for (int i = 0; i < batch.tiles; ++i) {
       std::byte* border = border_of(batch, i, side);
       if (border == nullptr) continue;
       any = true;
       for (int block = 0; block < blocks; ++block)
-        copy(messages(border, block),
-             tiling_.lanes_of(steps + static_cast<std::size_t>(block) * tiling_.step_bytes(), i));
+        copy(messages(border, block), tiling_.lanes_of(steps + to_size(block) * tiling_.step_bytes(), i));
     }
     return any;
   }
@@ -52,26 +50,20 @@ class Borders {
 
  private:
   const TileGrid& grid() const { return tiling_.grid(); }
-  std::size_t row_border_bytes() const {
-    return static_cast<std::size_t>(tiling_.row_blocks()) * block_bytes_;
-  }
-  std::size_t column_border_bytes() const {
-    return static_cast<std::size_t>(tiling_.column_blocks()) * block_bytes_;
-  }
+  std::size_t row_border_bytes() const { return to_size(tiling_.row_blocks()) * block_bytes_; }
+  std::size_t column_border_bytes() const { return to_size(tiling_.column_blocks()) * block_bytes_; }
   std::size_t between_columns_bytes() const {
-    return static_cast<std::size_t>((grid().columns - 1) * grid().rows) * row_border_bytes();
+    return to_size((grid().columns - 1) * grid().rows) * row_border_bytes();
   }
   std::size_t between_rows_bytes() const {
-    return static_cast<std::size_t>(grid().columns * (grid().rows - 1)) * column_border_bytes();
+    return to_size(grid().columns * (grid().rows - 1)) * column_border_bytes();
   }
 
   std::byte* between_columns(int left_column, int row) const {
-    return between_columns_ +
-           static_cast<std::size_t>(row * (grid().columns - 1) + left_column) * row_border_bytes();
+    return between_columns_ + to_size(row * (grid().columns - 1) + left_column) * row_border_bytes();
   }
   std::byte* between_rows(int column, int upper_row) const {
-    return between_rows_ +
-           static_cast<std::size_t>(upper_row * grid().columns + column) * column_border_bytes();
+    return between_rows_ + to_size(upper_row * grid().columns + column) * column_border_bytes();
   }
 
   // The border of a tile of a batch; null at the border of the image.
@@ -91,7 +83,7 @@ class Borders {
   }
 
   Lanes messages(std::byte* border, int block) const {
-    return {border + static_cast<std::size_t>(block) * block_bytes_, bytes_, tiling_.shape().group};
+    return {border + to_size(block) * block_bytes_, bytes_, tiling_.shape().group};
   }
   void copy(Lanes from, Lanes to) const {
     copy_lanes(tiling_.shape().labels, from, to, tiling_.shape().group);

@@ -4,12 +4,10 @@
 // between two visits only the messages that cross the borders of tiles are kept (borders.h). Threads share
 // the blocks of large tiles, and of an image that is a single tile.
 
-#include "decision/decision.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/host_plan.h"
 #include "matchers/tiled_belief_propagation/batches.h"
 #include "matchers/tiled_belief_propagation/borders.h"
-#include "matchers/tiled_belief_propagation/map_writer.h"
 #include "matchers/tiled_belief_propagation/tile_costs.h"
 #include "matchers/tiled_belief_propagation/tile_visits.h"
 #include "matchers/tiled_belief_propagation/tiling.h"
@@ -51,9 +49,9 @@ class Cpu final : public host::Plan {
   }
 
   detail::Footprint footprint() const {
-    return cpu::footprint(shares_blocks_ ? most_blocks() : tiling_.batches().count(), workers_,
-                          2 * tiling_.batch_bytes() +
-                              static_cast<std::size_t>(tiling_.row_blocks()) * tiling_.row_block_bytes());
+    return cpu::footprint(
+        shares_blocks_ ? most_blocks() : tiling_.batches().count(), workers_,
+        2 * tiling_.batch_bytes() + to_size(tiling_.row_blocks()) * tiling_.row_block_bytes());
   }
 
  private:
@@ -61,7 +59,7 @@ class Cpu final : public host::Plan {
     costs_.reserve(arena);
     visits_.reserve(arena);
     borders_.reserve(arena);
-    done_ = arena.reserve<int>(static_cast<std::size_t>(tiling_.batches().count()) + 1);
+    done_ = arena.reserve<int>(to_size(tiling_.batches().count()) + 1);
   }
   void fill_memory() override { costs_.fill_memory(); }
 

@@ -57,7 +57,7 @@ const std::vector<std::string> names_of_messages{"registers", "shared-memory", "
 // The name of a choice that is not automatic.
 template <class Choice>
 const std::string& name_of(const std::vector<std::string>& names, Choice choice) {
-  return names[static_cast<std::size_t>(choice) - 1];
+  return names[to_size(choice) - 1];
 }
 
 // The configured value of a choice.
@@ -111,11 +111,9 @@ class Cuda final : public cuda::Plan {
     const std::size_t pixels = format.size.pixels();
     data_ = layout_.reserve<std::uint32_t>(pixels * pixel_words(sum_bits_));
     if (!in_shared_memory())
-      sums_ = layout_.reserve<std::uint32_t>(2 * plane_words() * static_cast<std::size_t>(most_blocks()));
-    const std::size_t between_columns = static_cast<std::size_t>(grid_.columns - 1) *
-                                        static_cast<std::size_t>(format.size.height),
-                      between_rows = static_cast<std::size_t>(grid_.rows - 1) *
-                                     static_cast<std::size_t>(format.size.width);
+      sums_ = layout_.reserve<std::uint32_t>(2 * plane_words() * to_size(most_blocks()));
+    const std::size_t between_columns = to_size(grid_.columns - 1) * to_size(format.size.height),
+                      between_rows = to_size(grid_.rows - 1) * to_size(format.size.width);
     const auto message_words = pixel_words(bits_between());
     for (auto& messages : across_columns_)
       messages = layout_.reserve<std::uint32_t>(between_columns * message_words);
@@ -135,8 +133,7 @@ class Cuda final : public cuda::Plan {
         (static_cast<int>(shared_bytes()) + cuda::multiprocessor::reserved_bytes_a_block);
     const int blocks =
         std::max(1, std::min(by_shared_memory, cuda::multiprocessor::registers / (registers * threads)));
-    return cuda::footprint(blocks, threads,
-                           shared_bytes() + static_cast<std::size_t>(threads * registers) * 4);
+    return cuda::footprint(blocks, threads, shared_bytes() + to_size(threads * registers) * 4);
   }
 
  private:
@@ -145,7 +142,7 @@ class Cuda final : public cuda::Plan {
   int longest_diagonal() const { return std::min(grid_.columns, grid_.rows); }
   int diagonals() const { return grid_.columns + grid_.rows - 1; }
   std::size_t counters() const {
-    return scheduler_ == TileScheduler::tile_flags ? static_cast<std::size_t>(grid_.count()) : 1;
+    return scheduler_ == TileScheduler::tile_flags ? to_size(grid_.count()) : 1;
   }
   // Bits of messages between tiles. If tiles wait for messages, the highest bits mark their arrival.
   int bits_between() const {
@@ -159,9 +156,7 @@ class Cuda final : public cuda::Plan {
     return std::min(grid_.count(), ahead ? 2 * longest_diagonal() : longest_diagonal());
   }
 
-  std::size_t pixel_words(int bits) const {
-    return static_cast<std::size_t>(dealing_.lanes * dealing_.per_lane * bits / 32);
-  }
+  std::size_t pixel_words(int bits) const { return to_size(dealing_.lanes * dealing_.per_lane * bits / 32); }
   // Words of the sums of a tile in global memory.
   std::size_t plane_words() const { return tile_.pixels() * pixel_words(sum_bits_); }
 
@@ -170,16 +165,14 @@ class Cuda final : public cuda::Plan {
   // The layout of cuda_tiles.cu.
   std::size_t shared_bytes() const {
     if (!in_shared_memory()) return 0;
-    const std::size_t row_units =
-        (static_cast<std::size_t>(tile_.width) * pixel_words(sum_bits_) + 3) / 4 | 1;
-    return 3 * 4 * sizeof(std::uint32_t) * row_units * static_cast<std::size_t>(tile_.height);
+    const std::size_t row_units = (to_size(tile_.width) * pixel_words(sum_bits_) + 3) / 4 | 1;
+    return 3 * 4 * sizeof(std::uint32_t) * row_units * to_size(tile_.height);
   }
 
   // \throws Error (device) for a choice that does not fit
   void choose_memory(TileMessages wanted) {
     messages_ = is_untiled() ? TileMessages::global_memory : TileMessages::shared_memory;
-    const std::size_t needed = shared_bytes(),
-                      most = static_cast<std::size_t>(context()->shared_bytes_per_block());
+    const std::size_t needed = shared_bytes(), most = to_size(context()->shared_bytes_per_block());
     if (needed > most) messages_ = TileMessages::global_memory;
     const bool fits = messages_ == TileMessages::shared_memory;
     if (wanted == TileMessages::global_memory) messages_ = wanted;
@@ -349,8 +342,7 @@ class Cuda final : public cuda::Plan {
 
   void match_pair(CudaImages::Which pair, const CudaDecision& to, StreamHandle stream) {
     images_.find_features(pair, stream);
-    const auto threads =
-        static_cast<std::size_t>(format().size.width) * static_cast<std::size_t>(dealing_.lanes);
+    const auto threads = to_size(format().size.width) * to_size(dealing_.lanes);
     find_costs_.launch(
         stream, {static_cast<unsigned>(format().size.height), cuda::blocks(threads, cost_threads)},
         {cost_threads}, 0, images_.costs(pair, volume()), at(data_), at(progress_),
@@ -377,18 +369,14 @@ class Cuda final : public cuda::Plan {
 
   void sweep_image(const CudaDecision& to, StreamHandle stream) const {
     const Size size = format().size;
-    const auto blocks_of = [&](int all) {
-      return cuda::Shape{
-          cuda::blocks(static_cast<std::size_t>(all), static_cast<std::size_t>(block_lines()))};
-    };
+    const auto blocks_of = [&](int all) { return cuda::Shape{cuda::blocks(all, block_lines())}; };
     const int iterations = 2 * model_.parameters.outer * model_.parameters.inner;
     for (int iteration = 0; iteration < iterations; ++iteration) {
       sweep_rows_.launch(stream, blocks_of(size.height), {tile_threads()}, 0, tiles(),
                          static_cast<int>(iteration == 0));
       sweep_columns_.launch(stream, blocks_of(size.width), {tile_threads()}, 0, tiles());
     }
-    decide_.launch(stream,
-                   {cuda::blocks(size.pixels() * static_cast<std::size_t>(dealing_.lanes), tile_threads())},
+    decide_.launch(stream, {cuda::blocks(size.pixels() * to_size(dealing_.lanes), tile_threads())},
                    {tile_threads()}, 0, tiles(), to);
   }
 

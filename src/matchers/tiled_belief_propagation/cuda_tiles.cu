@@ -428,7 +428,7 @@ __device__ __forceinline__ void decide_pixels(const Region& region, int left, in
     if (index >= end || lane_of_pixel() != 0) continue;
     const int u = left + x, v = top + y;
     const uint8 status = to.from_start[static_cast<int64>(v) * to.from_start_stride + u];
-    refine::write_decision<true, SUB_PIXEL>(to, u, v, image_width, LABELS, status, found);
+    refine::write_decision<SUB_PIXEL>(to, u, v, image_width, LABELS, status, found);
   }
 }
 

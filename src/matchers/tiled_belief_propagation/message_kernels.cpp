@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 
 #include "core/round_up.h"
 #include "matchers/tiled_belief_propagation/cpu_kernels.h"
@@ -11,6 +10,8 @@
 #define HWY_TARGET_INCLUDE "matchers/tiled_belief_propagation/message_kernels.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+
+#include "devices/cpu/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace parallax::tiled_belief_propagation::HWY_NAMESPACE {
@@ -473,39 +474,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::tiled_belief_propagation {
 
-HWY_EXPORT(sweep_and_turn_here);
-HWY_EXPORT(sweep_and_decide_here);
-HWY_EXPORT(sweep_out_here);
-HWY_EXPORT(turn_block_here);
-HWY_EXPORT(add_step_here);
-HWY_EXPORT(cell_here);
-HWY_EXPORT(choose_lanes_here);
-HWY_EXPORT(lanes_in_here);
-
-void sweep_and_turn(const Sweeps& sweeps, const Turn& turn) {
-  HWY_DYNAMIC_DISPATCH(sweep_and_turn_here)(sweeps, turn);
-}
-void sweep_and_decide(const Sweeps& sweeps, const Decision& decision) {
-  HWY_DYNAMIC_DISPATCH(sweep_and_decide_here)(sweeps, decision);
-}
-void sweep_out(const Sweeps& sweeps) {
-  HWY_DYNAMIC_DISPATCH(sweep_out_here)(sweeps);
-}
-void turn_block(const BlockShape& shape, const void* from, int block, int steps, const Turn& turn) {
-  HWY_DYNAMIC_DISPATCH(turn_block_here)(shape, from, block, steps, turn);
-}
-void add_step(const BlockShape& shape, const void* others, void* row) {
-  HWY_DYNAMIC_DISPATCH(add_step_here)(shape, others, row);
-}
-int cell(int element_bytes) {
-  return HWY_DYNAMIC_DISPATCH(cell_here)(element_bytes);
-}
-int lanes_in(int vector_bytes, int element_bytes) {
-  return HWY_DYNAMIC_DISPATCH(lanes_in_here)(vector_bytes, element_bytes);
-}
-int choose_lanes(int element_bytes, int side) {
-  return HWY_DYNAMIC_DISPATCH(choose_lanes_here)(element_bytes, side);
-}
+PARALLAX_DISPATCH(void, sweep_and_turn, (const Sweeps& sweeps, const Turn& turn), (sweeps, turn))
+PARALLAX_DISPATCH(void, sweep_and_decide, (const Sweeps& sweeps, const Decision& decision),
+                  (sweeps, decision))
+PARALLAX_DISPATCH(void, sweep_out, (const Sweeps& sweeps), (sweeps))
+PARALLAX_DISPATCH(void, turn_block,
+                  (const BlockShape& shape, const void* from, int block, int steps, const Turn& turn),
+                  (shape, from, block, steps, turn))
+PARALLAX_DISPATCH(void, add_step, (const BlockShape& shape, const void* others, void* row),
+                  (shape, others, row))
+PARALLAX_DISPATCH(int, cell, (int element_bytes), (element_bytes))
+PARALLAX_DISPATCH(int, lanes_in, (int vector_bytes, int element_bytes), (vector_bytes, element_bytes))
+PARALLAX_DISPATCH(int, choose_lanes, (int element_bytes, int side), (element_bytes, side))
 
 }  // namespace parallax::tiled_belief_propagation
 #endif

@@ -21,7 +21,6 @@ class TileCosts {
               format, slots),
         pieces_(cut_rows()) {}
 
-  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena) {
     rows_.reserve(arena);
     blocks_ = arena.reserve<std::byte>(bytes());
@@ -40,9 +39,7 @@ class TileCosts {
 
   const View<std::uint8_t>& status() const { return rows_.status(); }
   // The blocks of columns of a batch: [step][label][lane] each.
-  std::byte* of_batch(int batch) const {
-    return blocks_ + static_cast<std::size_t>(batch) * tiling_.batch_bytes();
-  }
+  std::byte* of_batch(int batch) const { return blocks_ + to_size(batch) * tiling_.batch_bytes(); }
 
  private:
   // Columns [first, last) of the image: those of a tile that are in the same block.
@@ -52,9 +49,7 @@ class TileCosts {
   };
 
   const TileGrid& grid() const { return tiling_.grid(); }
-  std::size_t bytes() const {
-    return static_cast<std::size_t>(tiling_.batches().count()) * tiling_.batch_bytes();
-  }
+  std::size_t bytes() const { return to_size(tiling_.batches().count()) * tiling_.batch_bytes(); }
 
   std::vector<Piece> cut_rows() const {
     const int lanes = tiling_.shape().lanes;
@@ -83,9 +78,8 @@ class TileCosts {
   void put_piece(const Piece& piece, int y, const std::byte* costs) const {
     const int row = y / grid().side;
     const Batches::Place place = tiling_.batches().place(piece.tile_column, row);
-    std::byte* step = of_batch(place.batch) +
-                      static_cast<std::size_t>(piece.block) * tiling_.column_block_bytes() +
-                      static_cast<std::size_t>(y - row * grid().side) * tiling_.step_bytes();
+    std::byte* step = of_batch(place.batch) + to_size(piece.block) * tiling_.column_block_bytes() +
+                      to_size(y - row * grid().side) * tiling_.step_bytes();
     const Lanes from{const_cast<std::byte*>(costs), rows_.cost_bytes(), data_cost::CostRows::stride()},
         to = tiling_.lanes_of(step, place.tile);
     const int pixels = piece.last - piece.first;

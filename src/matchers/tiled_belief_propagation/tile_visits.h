@@ -5,14 +5,85 @@
 // and up, so both run at once.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
+#include "decision/decision.h"
 #include "matchers/tiled_belief_propagation/borders.h"
-#include "matchers/tiled_belief_propagation/map_writer.h"
+#include "matchers/tiled_belief_propagation/cpu_kernels.h"
 #include "matchers/tiled_belief_propagation/tile_costs.h"
+#include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 
 namespace parallax::tiled_belief_propagation {
+
+// Writes what the tiles of a block decide on the CPU into a map.
+
+class MapWriter {
+ public:
+  // `known`: for each pixel, matched or the status that is known before matching. The map of a mirrored pair
+  // is mirrored back, and takes only the disparities of labels.
+  MapWriter(const Model& model, const View<std::uint8_t>& known, const BlockShape& shape, bool wants_beliefs,
+            const DisparityMap& map, bool mirrored)
+      : model_(model),
+        known_(known),
+        shape_(shape),
+        wants_beliefs_(wants_beliefs),
+        map_(map),
+        mirrored_(mirrored) {}
+
+  bool wants_beliefs() const { return wants_beliefs_; }
+  bool mirrored() const { return mirrored_; }
+
+  // Writes a tile's part of a block; the tile is the number `index` of its batch.
+  void write(const Tile& tile, int block, int index, const Decision& found) const {
+    const int column = tile.left + block * shape_.lanes, count = std::min(tile.right - column, shape_.group);
+    for (int y = tile.top; y < tile.bottom; ++y) {
+      const int element = (y - tile.top) * shape_.lanes + index * shape_.group;
+      if (wants_beliefs_)
+        write_beliefs(column, y, count, found, element);
+      else
+        write_labels(column, y, count, found.labels + element);
+    }
+  }
+
+ private:
+  void write_labels(int column, int y, int count, const std::uint16_t* labels) const {
+    const std::uint8_t* known = known_.row(y) + column;
+    float* disparities = map_.disparity.row(y) + (mirrored_ ? known_.size.width - column - count : column);
+    const int lowest = model_.min_disparity;
+    for (int i = 0; i < count; ++i)
+      disparities[i] = known[i] == refine::code(Status::matched) ? static_cast<float>(lowest + labels[i])
+                                                                 : refine::no_value;
+    if (mirrored_)
+      std::reverse(disparities, disparities + count);
+    else
+      std::copy_n(known, count, map_.status.row(y) + column);
+  }
+
+  void write_beliefs(int column, int y, int count, const Decision& found, int element) const {
+    const refine::DecisionRule rule = model_.decision();
+    for (int x = column, i = element; x < column + count; ++x, ++i) {
+      const auto known = static_cast<Status>(known_.at(x, y));
+      if (known == Status::matched)
+        refine::write_decision({.label = found.labels[i],
+                                .before = found.before[i],
+                                .best = found.best[i],
+                                .after = found.after[i],
+                                .rival = found.rival[i]},
+                               rule, x, y, map_);
+      else
+        refine::write_none(known, x, y, map_);
+    }
+  }
+
+  const Model& model_;
+  const View<std::uint8_t>& known_;
+  const BlockShape& shape_;
+  bool wants_beliefs_;
+  const DisparityMap& map_;
+  bool mirrored_;
+};
 
 struct Visit {
   bool reverse;  // the pass goes from the last tile to the first
@@ -32,14 +103,12 @@ class TileVisits {
         borders_(borders),
         workers_(workers),
         shares_blocks_(shares_blocks),
-        work_(static_cast<std::size_t>(shares_blocks ? 1 : workers.slots())),
-        scratch_(static_cast<std::size_t>(workers.slots())) {}
+        work_(to_size(shares_blocks ? 1 : workers.slots())),
+        scratch_(to_size(workers.slots())) {}
 
-  // Called twice, as Arena says, before any other function.
   void reserve(Arena& arena) {
     const auto bytes = [&](std::size_t count) { return arena.reserve<std::byte>(count); };
-    const auto rows = static_cast<std::size_t>(tiling_.row_blocks()),
-               columns = static_cast<std::size_t>(tiling_.column_blocks());
+    const auto rows = to_size(tiling_.row_blocks()), columns = to_size(tiling_.column_blocks());
     for (Work& work : work_) {
       work.rows = bytes(rows * tiling_.row_block_bytes());
       work.columns = bytes(tiling_.batch_bytes());
@@ -47,9 +116,9 @@ class TileVisits {
       for (const Side side : {above, below}) work.from[side] = bytes(columns * tiling_.step_bytes());
     }
     const int steps = std::max(tiling_.row_steps(), tiling_.column_steps());
-    const auto pixels = static_cast<std::size_t>(steps * tiling_.shape().lanes);
+    const auto pixels = to_size(steps * tiling_.shape().lanes);
     for (Scratch& scratch : scratch_) {
-      scratch.messages = bytes(static_cast<std::size_t>(steps) * tiling_.step_bytes());
+      scratch.messages = bytes(to_size(steps) * tiling_.step_bytes());
       scratch.forward = bytes(tiling_.step_bytes());
       scratch.backward = bytes(tiling_.step_bytes());
       Decision& decision = scratch.decision;
@@ -65,7 +134,7 @@ class TileVisits {
     const Batch& batch = tiling_.batches()[index];
     const Stay stay{.visit = visit,
                     .batch = batch,
-                    .work = work_[shares_blocks_ ? 0 : static_cast<std::size_t>(slot)],
+                    .work = work_[shares_blocks_ ? 0 : to_size(slot)],
                     .data = costs_.of_batch(index),
                     .across = steps_of(batch, true),
                     .along = steps_of(batch, false)};
@@ -95,7 +164,6 @@ class TileVisits {
     std::byte *rows, *columns;  // data costs and the messages from the other two sides
     std::byte* from[4];         // messages from each Side: one step per block
   };
-  // Memory of one thread.
   struct Scratch {
     std::byte *messages, *forward, *backward;
     Decision decision;
@@ -119,7 +187,7 @@ class TileVisits {
     for (int block = 0; block < count; ++block) body(block, slot);
   }
 
-  const Scratch& scratch(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
+  const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
 
   Steps steps_of(const Batch& batch, bool across) const {
     Steps steps{0, no_tile, 0};
@@ -136,10 +204,10 @@ class TileVisits {
   // The start of a visit: the only messages are those from above, to the first step, and from below, to the
   // last.
   void turn_data(const Stay& stay, int block, int slot, bool comes_down, bool comes_up) const {
-    const auto index = static_cast<std::size_t>(block);
+    const auto index = to_size(block);
     const std::size_t step = tiling_.step_bytes();
     std::byte* first = stay.data + index * tiling_.column_block_bytes();
-    std::byte* last = first + static_cast<std::size_t>(stay.along.count - 1) * step;
+    std::byte* last = first + to_size(stay.along.count - 1) * step;
     std::byte *first_data = scratch(slot).forward, *last_data = scratch(slot).backward;
     const auto add = [&](Side side, std::byte* data, std::byte* kept) {
       std::memcpy(kept, data, step);
@@ -168,7 +236,7 @@ class TileVisits {
   bool sweep_along(const Stay& stay, int block, int slot) const {
     bool changed = false;
     Sweeps sweeps = sweeps_of(stay, block, false, slot);
-    sweeps.data = stay.data + static_cast<std::size_t>(block) * tiling_.column_block_bytes();
+    sweeps.data = stay.data + to_size(block) * tiling_.column_block_bytes();
     Turn turn = into_rows(stay);
     turn.compares = model_.parameters.early_out;
     turn.changed = &changed;
@@ -196,7 +264,7 @@ class TileVisits {
   Sweeps sweeps_of(const Stay& stay, int block, bool across, int slot) const {
     const Work& work = stay.work;
     const Steps& steps = across ? stay.across : stay.along;
-    const auto index = static_cast<std::size_t>(block);
+    const auto index = to_size(block);
     const std::size_t step = tiling_.step_bytes();
     const Sweeps sweeps{.shape = tiling_.shape(),
                         .slope = model_.slope,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -11,23 +10,12 @@
 #include "data_cost/scene.h"
 
 namespace parallax {
-namespace {
-
-using tiled_belief_propagation::make_model;
-using tiled_belief_propagation::Model;
-
-// Validates the parameters, then makes their model.
-Model checked_model(const TiledBeliefPropagationParameters& parameters) {
-  parameters.validate();
-  return make_model(parameters);
-}
-
-}  // namespace
 
 std::vector<float> tiled_belief_propagation_costs(const TiledBeliefPropagationParameters& parameters,
                                                   const StereoPair& pair) {
   const DefaultFloatingPoint environment;
-  return data_cost::Scene(checked_model(parameters), pair).volume();
+  return data_cost::Scene(tiled_belief_propagation::make_model(data_cost::validated(parameters)), pair)
+      .volume();
 }
 
 namespace tiled_belief_propagation {
@@ -100,7 +88,7 @@ std::string variant(const Model& model) {
 
 double energy(const TiledBeliefPropagationParameters& parameters, const StereoPair& pair,
               View<const float> disparity) {
-  const Model model = checked_model(parameters);
+  const Model model = make_model(data_cost::validated(parameters));
   const auto discontinuity = [&](int, int, int, int, int label, int label2) {
     return static_cast<float>(std::min(std::abs(label - label2) * model.slope, model.truncation));
   };

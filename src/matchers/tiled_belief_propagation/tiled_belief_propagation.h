@@ -49,10 +49,8 @@ namespace parallax::tiled_belief_propagation {
 // The highest T with which a belief, up to 8·T + 1, fits in 16 bits.
 inline constexpr int highest_truncation = 8191;
 
-// The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
-// Implements parallax::energy().
 double energy(const TiledBeliefPropagationParameters& parameters, const StereoPair& pair,
               View<const float> disparity);
 

@@ -47,11 +47,11 @@ class Tiling {
   int row_steps() const { return round_up(tile_.width, cell()); }
   int column_steps() const { return round_up(tile_.height, cell()); }
 
-  std::size_t step_elements() const { return static_cast<std::size_t>(shape_.step()); }
-  std::size_t step_bytes() const { return step_elements() * static_cast<std::size_t>(shape_.element_bytes); }
-  std::size_t row_block_bytes() const { return static_cast<std::size_t>(row_steps()) * step_bytes(); }
-  std::size_t column_block_bytes() const { return static_cast<std::size_t>(column_steps()) * step_bytes(); }
-  std::size_t batch_bytes() const { return static_cast<std::size_t>(column_blocks()) * column_block_bytes(); }
+  std::size_t step_elements() const { return to_size(shape_.step()); }
+  std::size_t step_bytes() const { return step_elements() * to_size(shape_.element_bytes); }
+  std::size_t row_block_bytes() const { return to_size(row_steps()) * step_bytes(); }
+  std::size_t column_block_bytes() const { return to_size(column_steps()) * step_bytes(); }
+  std::size_t batch_bytes() const { return to_size(column_blocks()) * column_block_bytes(); }
 
  private:
   BlockShape choose_shape(const Model& model, int vector_bytes, int threads) const {
@@ -94,7 +94,7 @@ void copy_lanes(int labels, Lanes from, Lanes to, int count) {
                   reinterpret_cast<const From*>(from.first) + label * from.step, bytes);
   };
   if constexpr (std::is_same_v<From, To>) {
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(To);
+    const std::size_t bytes = to_size(count) * sizeof(To);
     // With a constant size, a copy is a single move.
     if (bytes == 16) return copy(std::integral_constant<std::size_t, 16>());
     if (bytes == 32) return copy(std::integral_constant<std::size_t, 32>());
