@@ -83,9 +83,8 @@ void check_input(const StereoPair& pair) {
   check_image("right image", pair.right);
   check_format(pair.left.format);
   if (pair.left.format != pair.right.format)
-    throw Error(ErrorCategory::argument, "left image is " + text(pair.left.format.size) +
-                                             ", right image is " + text(pair.right.format.size) +
-                                             ", or their depths differ: give two of one format");
+    refuse("left image is " + text(pair.left.format.size) + ", right image is " +
+           text(pair.right.format.size) + ", or their depths differ: give two of one format");
   check_mask("left mask", pair.left_mask, pair.left.format.size);
   check_mask("right mask", pair.right_mask, pair.right.format.size);
 }
