@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/workers.h"
-#include "remap/cpu_kernels.h"
+#include "remap/remap.h"
 
 namespace parallax::remap {
 namespace {

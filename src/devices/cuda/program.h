@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "parallax/image.h"
+
 #include "core/round_up.h"
 #include "devices/cuda/context.h"
 
@@ -138,6 +140,17 @@ class Program {
 
 inline unsigned blocks(std::size_t work, std::size_t per_block) {
   return static_cast<unsigned>(divide_round_up(work, per_block));
+}
+
+// The stride in elements, as kernels take it.
+template <class T>
+long long stride_of(const View<T>& view) {
+  return view.stride();
+}
+
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row.
+inline Shape pixel_grid(Size size, unsigned block) {
+  return {static_cast<unsigned>(size.height), blocks(static_cast<std::size_t>(size.width), block)};
 }
 
 }  // namespace parallax::cuda
