@@ -13,9 +13,7 @@ class Cpu final : public Plan {
 
   void run(const Images& images) override {
     const int height = problem_->maps[0].size.height;
-    for_row_ranges(workers_, sides * height, [&](int first, int last, int) {
-      for (int row = first; row < last; ++row) remap(images, row / height, row % height);
-    });
+    for_rows(workers_, sides * height, [&](int row, int) { remap(images, row / height, row % height); });
   }
 
  private:
