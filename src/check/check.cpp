@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/checks.h"
+#include "core/copy_rows.h"
 #include "core/floating_point.h"
 #include "rows/corner_rows.h"
 #include "rows/least_squares.h"
@@ -83,19 +84,16 @@ void check_input(const StereoPair& pair) {
   check_image("right image", pair.right);
   check_format(pair.left.format);
   if (pair.left.format != pair.right.format)
-    throw Error(ErrorCategory::argument, "left image is " + text(pair.left.format.size) +
-                                             ", right image is " + text(pair.right.format.size) +
-                                             ", or their depths differ: give two of one format");
+    refuse("left image is " + text(pair.left.format.size) + ", right image is " +
+           text(pair.right.format.size) + ", or their depths differ: give two of one format");
   check_mask("left mask", pair.left_mask, pair.left.format.size);
   check_mask("right mask", pair.right_mask, pair.right.format.size);
 }
 
 bool same_bytes(const ImageView& left, const ImageView& right) {
   if (left.channels != right.channels) return false;
-  const std::size_t bytes = static_cast<std::size_t>(left.format.size.width) *
-                            static_cast<std::size_t>(left.channels * static_cast<int>(left.format.depth) / 8);
   for (int y = 0; y < left.format.size.height; ++y)
-    if (std::memcmp(left.row(y), right.row(y), bytes) != 0) return false;
+    if (std::memcmp(left.row(y), right.row(y), row_bytes(left)) != 0) return false;
   return true;
 }
 

@@ -12,12 +12,17 @@
 
 namespace parallax {
 
+// \throws Error (argument)
+[[noreturn]] inline void refuse(const std::string& message) {
+  throw Error(ErrorCategory::argument, message);
+}
+
 // The message for a value out of range: "window is 8: choose an odd number from 1 to 31".
 template <class T>
 [[noreturn]] void refuse(std::string_view field, T value, std::string_view choose) {
   std::ostringstream message;
   message << field << " is " << value << ": choose " << choose;
-  throw Error(ErrorCategory::argument, message.str());
+  refuse(message.str());
 }
 
 // "none, row"; with " or " as the last separator: "0, 3 or 5".
@@ -46,6 +51,10 @@ void check_choice(std::string_view field, Choice value, Choice last) {
   if (number < 0 || number > static_cast<int>(last)) refuse(field, number, "a value of its enumeration");
 }
 
+inline void check_finite(std::string_view field, double value) {
+  if (!std::isfinite(value)) refuse(field, value, "a finite number");
+}
+
 template <class T>
 void check_not_negative(std::string_view field, T value) {
   if (!(value >= T{0}) || !std::isfinite(static_cast<double>(value)))
@@ -58,16 +67,11 @@ inline std::string text(Size size) {
 
 template <class T>
 void check_view(std::string_view what, const View<T>& view, Size size) {
-  if (view.size != size)
-    throw Error(ErrorCategory::argument,
-                std::string(what) + " is " + text(view.size) + ": give one of " + text(size));
+  if (view.size != size) refuse(std::string(what) + " is " + text(view.size) + ": give one of " + text(size));
   // Functions without a size to compare with pass the view's own size.
   if (size.width < 0 || size.height < 0)
-    throw Error(ErrorCategory::argument,
-                std::string(what) + " is " + text(size) + ": give one whose sides are not negative");
-  if (view.empty())
-    throw Error(ErrorCategory::argument,
-                std::string(what) + " points to no memory: give a view of allocated memory");
+    refuse(std::string(what) + " is " + text(size) + ": give one whose sides are not negative");
+  if (view.empty()) refuse(std::string(what) + " points to no memory: give a view of allocated memory");
   if (view.stride_bytes % static_cast<std::ptrdiff_t>(sizeof(T)) != 0)
     refuse(std::string(what) + " stride_bytes", view.stride_bytes,
            "a multiple of " + std::to_string(sizeof(T)));
@@ -94,8 +98,7 @@ inline void check_depth(std::string_view what, BitDepth depth) {
 
 inline void check_image(std::string_view what, const ImageView& image) {
   if (image.data == nullptr)
-    throw Error(ErrorCategory::argument,
-                std::string(what) + " points to no memory: give a view of allocated memory");
+    refuse(std::string(what) + " points to no memory: give a view of allocated memory");
   if (image.channels != 1 && image.channels != 3)
     refuse(std::string(what) + " channels", image.channels, "1 (gray) or 3 (R, G, B)");
   check_depth(what, image.format.depth);
@@ -105,18 +108,17 @@ inline void check_image(std::string_view what, const ImageView& image) {
 inline void check_reachable(int lowest, int disparities, int width) {
   const int highest = lowest + disparities - 1;
   if (lowest < width && highest > -width) return;
-  throw Error(ErrorCategory::argument,
-              "disparities " + std::to_string(lowest) + " to " + std::to_string(highest) +
-                  " lie outside an image " + std::to_string(width) +
-                  " pixels wide at every pixel: choose min_disparity and disparities within its width");
+  refuse("disparities " + std::to_string(lowest) + " to " + std::to_string(highest) +
+         " lie outside an image " + std::to_string(width) +
+         " pixels wide at every pixel: choose min_disparity and disparities within its width");
 }
 
 // Images have at least one pixel, and few enough columns that adding a disparity does not overflow an int.
 inline void check_size(Size size, const std::string& what = "image") {
   constexpr int most = 1'000'000;
   if (size.width < 1 || size.height < 1 || size.width > most || size.height > most)
-    throw Error(ErrorCategory::argument, what + " is " + text(size) + ": each side must have from 1 to " +
-                                             std::to_string(most) + " pixels");
+    refuse(what + " is " + text(size) + ": each side must have from 1 to " + std::to_string(most) +
+           " pixels");
 }
 
 inline void check_format(const ImageFormat& format) {

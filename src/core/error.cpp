@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallax/error.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <iterator>
 #include <string_view>
 
 namespace parallax {
 namespace {
 
 std::string escaped(unsigned char control) {
-  switch (control) {
-    case '\t':
-      return "\\t";
-    case '\n':
-      return "\\n";
-    case '\r':
-      return "\\r";
-    default:
-      break;
-  }
+  if (control == '\t') return "\\t";
+  if (control == '\n') return "\\n";
+  if (control == '\r') return "\\r";
   std::array<char, 8> text;
   std::snprintf(text.data(), text.size(), "\\x%02x", static_cast<unsigned>(control));
   return text.data();
@@ -57,32 +52,11 @@ Error::Error(ErrorCategory category, const std::string& message, bool is_transie
     : std::runtime_error(one_line(message)), category_(category), is_transient_(is_transient) {}
 
 bool is_transient(int system_error) noexcept {
-  switch (system_error) {
-    case ENOSPC:
-    case EDQUOT:
-    case EIO:
-    case EREMOTEIO:
-    case ENOMEM:
-    case EAGAIN:
-    case EINTR:
-    case EBUSY:
-    case EMFILE:
-    case ENFILE:
-    case ENOLCK:
-    case ESTALE:
-    case ETIMEDOUT:
-    case ENOTCONN:
-    case ECONNRESET:
-    case ECONNABORTED:
-    case ECONNREFUSED:
-    case EHOSTDOWN:
-    case EHOSTUNREACH:
-    case ENETDOWN:
-    case ENETUNREACH:
-      return true;
-    default:
-      return false;
-  }
+  constexpr int transient[] = {ENOSPC,       EDQUOT,   EIO,        EREMOTEIO,    ENOMEM,       EAGAIN,
+                               EINTR,        EBUSY,    EMFILE,     ENFILE,       ENOLCK,       ESTALE,
+                               ETIMEDOUT,    ENOTCONN, ECONNRESET, ECONNABORTED, ECONNREFUSED, EHOSTDOWN,
+                               EHOSTUNREACH, ENETDOWN, ENETUNREACH};
+  return std::ranges::find(transient, system_error) != std::end(transient);
 }
 
 }  // namespace parallax

@@ -187,18 +187,6 @@ Fields& Fields::group(std::string heading) {
 Fields& Fields::add(std::string name, bool& value, About about) {
   return add_field(std::move(name), &value, std::nullopt, about);
 }
-Fields& Fields::add(std::string name, int& value, Allowed allowed, About about) {
-  return add_field(std::move(name), &value, std::move(allowed), about);
-}
-Fields& Fields::add(std::string name, float& value, Allowed allowed, About about) {
-  return add_field(std::move(name), &value, std::move(allowed), about);
-}
-Fields& Fields::add(std::string name, std::optional<int>& value, Allowed allowed, About about) {
-  return add_field(std::move(name), &value, std::move(allowed), about);
-}
-Fields& Fields::add(std::string name, std::optional<float>& value, Allowed allowed, About about) {
-  return add_field(std::move(name), &value, std::move(allowed), about);
-}
 
 Fields& Fields::add_field(std::string name, decltype(Field::value) value, std::optional<Allowed> allowed,
                           About about) {

@@ -74,10 +74,11 @@ class Fields {
   Fields& group(std::string heading);
 
   Fields& add(std::string name, bool& value, About about);
-  Fields& add(std::string name, int& value, Allowed allowed, About about);
-  Fields& add(std::string name, float& value, Allowed allowed, About about);
-  Fields& add(std::string name, std::optional<int>& value, Allowed allowed, About about);
-  Fields& add(std::string name, std::optional<float>& value, Allowed allowed, About about);
+  // `value`: an int or a float, which may be optional.
+  template <class Number>
+  Fields& add(std::string name, Number& value, Allowed allowed, About about) {
+    return add_field(std::move(name), &value, std::move(allowed), about);
+  }
   template <class Value>
   Fields& add(std::string name, Value& value, Names<Value> names, About about) {
     Choice choice{{}, {}, {}, static_cast<int>(value)};

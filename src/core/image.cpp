@@ -1,28 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallax/image.h"
 
+#include <iterator>
+
 namespace parallax {
 
 const char* name(Status status) {
-  switch (status) {
-    case Status::matched:
-      return "matched";
-    case Status::filled:
-      return "filled";
-    case Status::out_of_range:
-      return "out_of_range";
-    case Status::inconsistent:
-      return "inconsistent";
-    case Status::ambiguous:
-      return "ambiguous";
-    case Status::textureless:
-      return "textureless";
-    case Status::speckle:
-      return "speckle";
-    case Status::input_masked:
-      return "input_masked";
-  }
-  return "unknown";
+  constexpr const char* names[] = {"matched",   "filled",      "out_of_range", "inconsistent",
+                                   "ambiguous", "textureless", "speckle",      "input_masked"};
+  const auto index = static_cast<std::size_t>(status);
+  return index < std::size(names) ? names[index] : "unknown";
 }
 
 }  // namespace parallax

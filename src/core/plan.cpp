@@ -33,29 +33,22 @@ void check_memory(const Plan& plan, const PlanOptions& limits) {
 void check_planned(const std::string& which, const ImageView& image, const ImageFormat& format) {
   check_image(which, image);
   if (image.format.size != format.size)
-    throw Error(ErrorCategory::argument, which + " is " + text(image.format.size) +
-                                             ", the matcher was planned for " + text(format.size) +
-                                             ": give images of that size, or plan again");
+    refuse(which + " is " + text(image.format.size) + ", the matcher was planned for " + text(format.size) +
+           ": give images of that size, or plan again");
   if (image.format.depth != format.depth)
-    throw Error(ErrorCategory::argument, which + " has " +
-                                             std::to_string(static_cast<int>(image.format.depth)) +
-                                             " bits per channel, the matcher was planned for " +
-                                             std::to_string(static_cast<int>(format.depth)) +
-                                             ": give images of that depth, or plan again");
+    refuse(which + " has " + std::to_string(static_cast<int>(image.format.depth)) +
+           " bits per channel, the matcher was planned for " +
+           std::to_string(static_cast<int>(format.depth)) + ": give images of that depth, or plan again");
 }
 
 void check_costs(const CostVolume& costs, int labels, Size size) {
   if (labels == 0 && costs.data == nullptr) return;
-  if (labels == 0)
-    throw Error(ErrorCategory::argument,
-                "the pair has data costs, and this matcher computes its own: leave them out");
+  if (labels == 0) refuse("the pair has data costs, and this matcher computes its own: leave them out");
   if (costs.data == nullptr)
-    throw Error(ErrorCategory::argument,
-                "the pair has no data costs: give the cost volume that this matcher needs");
+    refuse("the pair has no data costs: give the cost volume that this matcher needs");
   if (costs.size != size || costs.labels != labels)
-    throw Error(ErrorCategory::argument, "data costs are " + text(costs.size) + " with " +
-                                             std::to_string(costs.labels) + " labels: give " + text(size) +
-                                             " with " + std::to_string(labels));
+    refuse("data costs are " + text(costs.size) + " with " + std::to_string(costs.labels) + " labels: give " +
+           text(size) + " with " + std::to_string(labels));
 }
 
 void check_pair(const Plan& plan, const ImageFormat& format, const StereoPair& pair) {
@@ -66,18 +59,10 @@ void check_pair(const Plan& plan, const ImageFormat& format, const StereoPair& p
   check_costs(pair.costs, plan.cost_labels(), format.size);
 }
 
-void check_confidence(View<float> confidence, bool told, Size size) {
-  if (confidence.size == Size{} && confidence.empty()) return;
-  if (!told)
-    throw Error(ErrorCategory::argument, "this matcher does not report confidence: leave out that map");
-  check_view("confidence map", confidence, size);
-}
-
-void check_row_offsets(View<float> row_offset, bool told, Size size) {
-  if (row_offset.size == Size{} && row_offset.empty()) return;
-  if (!told)
-    throw Error(ErrorCategory::argument, "this matcher searches no rows: leave out the map of row offsets");
-  check_view("map of row offsets", row_offset, size);
+void check_optional(std::string_view what, View<float> map, Size size, bool told, const char* refusal) {
+  if (map.size == Size{} && map.empty()) return;
+  if (!told) refuse(refusal);
+  check_view(what, map, size);
 }
 
 }  // namespace
@@ -97,14 +82,15 @@ void allocate(Plan& plan, const PlanOptions& limits) {
 void check_map(const Plan& plan, Size size, const DisparityMap& map) {
   check_view("disparity map", map.disparity, size);
   check_view("status map", map.status, size);
-  check_confidence(map.confidence, plan.tells_confidence(), size);
-  check_row_offsets(map.row_offset, plan.tells_row_offsets(), size);
+  check_optional("confidence map", map.confidence, size, plan.tells_confidence(),
+                 "this matcher does not report confidence: leave out that map");
+  check_optional("map of row offsets", map.row_offset, size, plan.tells_row_offsets(),
+                 "this matcher searches no rows: leave out the map of row offsets");
 }
 
 void check_map(const Plan&, Size size, const FiniteMap& map) {
   if (map.fixed.empty() == map.disparity.empty())
-    throw Error(ErrorCategory::argument,
-                "the finite map has two views, or none: give one of fixed and disparity");
+    refuse("the finite map has two views, or none: give one of fixed and disparity");
   if (map.fixed.empty()) return check_view("disparity map", map.disparity, size);
   check_view("disparity map", map.fixed, size);
   check_range("none", map.none, -2048, 2047);

@@ -42,10 +42,9 @@ const Tunable& find_tunable(const TuningSpace& space, const std::string& name, c
     if (tunable.name == name) return tunable;
     names.push_back(tunable.name);
   }
-  throw Error(ErrorCategory::argument, name + " is not tunable for " + owner +
-                                           (names.empty() ? " with these parameters: leave it out"
-                                                          : ": choose " + join(names, " or ")) +
-                                           space.elsewhere);
+  refuse(name + " is not tunable for " + owner +
+         (names.empty() ? " with these parameters: leave it out" : ": choose " + join(names, " or ")) +
+         space.elsewhere);
 }
 
 [[noreturn]] void refuse_value(const Tunable& tunable, const std::string& text, Named named) {
@@ -53,8 +52,7 @@ const Tunable& find_tunable(const TuningSpace& space, const std::string& name, c
   if (named == Named::all) choices.push_back(selectable_values(tunable));
   std::erase(choices, "");
   if (!choices.empty()) refuse("the configured " + tunable.name, text, join(choices));
-  throw Error(ErrorCategory::argument,
-              tunable.name + " has no values to search here: leave it out of the configuration");
+  refuse(tunable.name + " has no values to search here: leave it out of the configuration");
 }
 
 }  // namespace
@@ -89,8 +87,7 @@ Configuration read_configuration(const TunedValues& values, const TuningSpace& s
   if (configuration.empty() || space.allowed(configuration)) return configuration;
   std::vector<std::string> texts;
   for (const auto& [name, text] : values) texts.push_back(name + " " + text);
-  throw Error(ErrorCategory::argument,
-              "the configured " + join(texts) + " cannot be combined: leave out some of them");
+  refuse("the configured " + join(texts) + " cannot be combined: leave out some of them");
 }
 
 TunedValues text_of(const Configuration& configuration, const TuningSpace& space) {

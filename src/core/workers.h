@@ -60,4 +60,12 @@ void for_row_ranges(const Workers& workers, int rows, Body&& body) {
   });
 }
 
+// Calls body(y, slot) for each row y in [0, rows), in those ranges.
+template <class Body>
+void for_rows(const Workers& workers, int rows, const Body& body) {
+  for_row_ranges(workers, rows, [&](int first, int last, int slot) {
+    for (int y = first; y < last; ++y) body(y, slot);
+  });
+}
+
 }  // namespace parallax

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 
 #include "devices/devices.h"
@@ -61,17 +62,9 @@ std::vector<Device> all_gpus() {
 }  // namespace
 
 const char* name(DeviceKind kind) {
-  switch (kind) {
-    case DeviceKind::reference:
-      return "reference";
-    case DeviceKind::cpu:
-      return "cpu";
-    case DeviceKind::cuda:
-      return "cuda";
-    case DeviceKind::opencl:
-      return "opencl";
-  }
-  return "unknown";
+  constexpr const char* names[] = {"reference", "cpu", "cuda", "opencl"};
+  const auto index = static_cast<std::size_t>(kind);
+  return index < std::size(names) ? names[index] : "unknown";
 }
 
 Device Device::parse(std::string_view text) {
@@ -108,6 +101,34 @@ std::string Device::text() const {
   if (kind == DeviceKind::opencl)
     return kind_name + ":" + std::to_string(platform) + "." + std::to_string(index);
   return kind_name;
+}
+
+std::vector<DeviceDescription> list_devices() {
+  std::vector<DeviceDescription> devices = describe_cpu();
+#ifdef PARALLAX_HAS_CUDA
+  for (const DeviceDescription& gpu : describe_gpus()) devices.push_back(gpu);
+#endif
+#ifdef PARALLAX_HAS_OPENCL
+  for (const DeviceDescription& device : describe_opencl_devices()) devices.push_back(device);
+#endif
+  return devices;
+}
+
+DeviceIdentity identify(const Device& device) {
+  switch (device.kind) {
+    case DeviceKind::cpu:
+      return identify_cpu(device.threads);
+#ifdef PARALLAX_HAS_CUDA
+    case DeviceKind::cuda:
+      return identify_gpu(device.index);
+#endif
+#ifdef PARALLAX_HAS_OPENCL
+    case DeviceKind::opencl:
+      return identify_opencl_device(device.platform, device.index);
+#endif
+    default:
+      return {};
+  }
 }
 
 }  // namespace parallax

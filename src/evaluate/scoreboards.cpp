@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "parallax/error.h"
 #include "parallax/evaluate.h"
 
 #include "core/checks.h"
@@ -50,8 +49,7 @@ Plane<float> enlarge(View<const float> disparity, int factor) {
   check_view("disparity map", disparity, disparity.size);
   const int longest = std::max(disparity.size.width, disparity.size.height);
   if (factor < 1 || factor > std::numeric_limits<int>::max() / std::max(longest, 1))
-    throw Error(ErrorCategory::argument,
-                "factor is " + std::to_string(factor) + ": give one from 1 on, with sizes that fit 31 bits");
+    refuse("factor is " + std::to_string(factor) + ": give one from 1 on, with sizes that fit 31 bits");
   Plane<float> large({disparity.size.width * factor, disparity.size.height * factor});
   for (int y = 0; y < large.height(); ++y)
     for (int x = 0; x < large.width(); ++x)

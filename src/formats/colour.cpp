@@ -48,8 +48,8 @@ void colour(View<const float> disparity, double low, double high, View<std::uint
   const DefaultFloatingPoint environment;
   check_view("disparity map", disparity, disparity.size);
   check_view("coloured map", rgb, {3 * disparity.size.width, disparity.size.height});
-  if (!std::isfinite(low)) refuse("low", low, "a finite number");
-  if (!std::isfinite(high)) refuse("high", high, "a finite number");
+  check_finite("low", low);
+  check_finite("high", high);
   const auto scale = static_cast<float>(high > low ? 255 / (high - low) : 0);
   const auto offset = static_cast<float>(-low * scale);
   for (int y = 0; y < disparity.size.height; ++y) {

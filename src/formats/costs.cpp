@@ -23,11 +23,8 @@ std::size_t count_words(std::string_view text) {
 Size parse_size(std::string_view& text, const std::string& name) {
   const auto width = parse_number<long long>(next_word(text));
   const auto height = parse_number<long long>(next_word(text));
-  constexpr long long most = 1'000'000;
-  if (!width || !height || *width < 1 || *height < 1 || *width > most || *height > most)
-    fail(name, "begins with a width or height that is not an integer from 1 to " + std::to_string(most) +
-                   ": give a file of data costs, whose first line is its width and height");
-  return {static_cast<int>(*width), static_cast<int>(*height)};
+  return checked_size(width, height, name, "begins with",
+                      ": give a file of data costs, whose first line is its width and height");
 }
 
 [[noreturn]] void fail_for_count(const std::string& name, Size size, int labels, std::size_t count) {

@@ -73,14 +73,8 @@ Flow parse_flo(std::span<const std::byte> bytes, const std::string& name) {
   if (bytes.size() < sizeof(FloHeader) || load<float>(bytes, 0) != tag)
     fail(name, "is not a .flo file, which begins with PIEH: give a map of motions in that format");
   const auto header = load<FloHeader>(bytes, 0);
-  constexpr int most = 1'000'000;
-  if (header.width < 1 || header.height < 1 || header.width > most || header.height > most)
-    fail(name, "has a width or height that is not an integer from 1 to " + std::to_string(most));
-  const Size size{header.width, header.height};
-  const std::size_t needed = sizeof header + size.pixels() * 2 * sizeof(float);
-  if (bytes.size() < needed)
-    fail(name, "is cut short: its header promises " + std::to_string(needed) + " bytes, there are " +
-                   std::to_string(bytes.size()) + ": copy it again");
+  const Size size = checked_size(header.width, header.height, name);
+  check_length(bytes.size(), sizeof header + size.pixels() * 2 * sizeof(float), name);
   Flow flow(size);
   std::size_t at = sizeof header;
   for (int y = 0; y < size.height; ++y)
@@ -124,7 +118,7 @@ Plane<std::uint16_t> encode_kitti_flow(const FlowView& flow) {
       std::ostringstream message;
       message << "the motion at column " << x << " and row " << y << " is " << component
               << " pixels, a PNG holds those from -512 to 511.98: write .flo instead";
-      throw Error(ErrorCategory::argument, message.str());
+      refuse(message.str());
     }
     return static_cast<std::uint16_t>(value);
   };

@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 
-#include "parallax/error.h"
 #include "parallax/formats.h"
 
 #include "core/checks.h"
@@ -27,13 +26,11 @@ Header parse_header(std::string_view text, const std::string& name) {
   const auto width = parse_number<long long>(next_word(text));
   const auto height = parse_number<long long>(next_word(text));
   const auto scale = parse_number<double>(next_word(text));
-  constexpr long long most = 1'000'000;
-  if (!width || !height || *width < 1 || *height < 1 || *width > most || *height > most)
-    fail(name, "has a width or height that is not an integer from 1 to " + std::to_string(most));
+  const Size size = checked_size(width, height, name);
   if (!scale || !std::isfinite(*scale) || *scale == 0) fail(name, "has a scale that is 0 or not a number");
   if (text.empty()) fail(name, "ends within its header: copy it again");
   text.remove_prefix(text.starts_with("\r\n") ? 2 : 1);
-  return {{static_cast<int>(*width), static_cast<int>(*height)}, *scale < 0, length - text.size()};
+  return {size, *scale < 0, length - text.size()};
 }
 
 float load(const std::byte* bytes, bool little_endian) {
@@ -50,10 +47,7 @@ Plane<float> parse_pfm(std::span<const std::byte> bytes, const std::string& name
   const std::string_view start(reinterpret_cast<const char*>(bytes.data()),
                                std::min<std::size_t>(bytes.size(), 1024));
   const Header header = parse_header(start, name);
-  const std::size_t needed = header.bytes + header.size.pixels() * sizeof(float);
-  if (bytes.size() < needed)
-    fail(name, "is cut short: its header promises " + std::to_string(needed) + " bytes, there are " +
-                   std::to_string(bytes.size()) + ": copy it again");
+  check_length(bytes.size(), header.bytes + header.size.pixels() * sizeof(float), name);
   Plane<float> image(header.size);
   const std::byte* pixel = bytes.data() + header.bytes;
   for (int y = header.size.height - 1; y >= 0; --y)

@@ -21,15 +21,12 @@ std::array<std::uint8_t, 3> colour_at(const ImageView& image, int x, int y) {
 }
 
 // Finite values give finite results, unless they overflow.
-void check_finite(const Calibration& calibration) {
-  const auto check = [](const char* field, double value) {
-    if (!std::isfinite(value)) refuse(field, value, "a finite number");
-  };
-  check("focal", calibration.focal);
-  check("centre_x", calibration.centre_x);
-  check("centre_y", calibration.centre_y);
-  check("doffs", calibration.doffs);
-  check("baseline", calibration.baseline);
+void check_calibration(const Calibration& calibration) {
+  check_finite("focal", calibration.focal);
+  check_finite("centre_x", calibration.centre_x);
+  check_finite("centre_y", calibration.centre_y);
+  check_finite("doffs", calibration.doffs);
+  check_finite("baseline", calibration.baseline);
 }
 
 bool is_finite(const Point& point) {
@@ -53,7 +50,7 @@ double depth_uncertainty(const Calibration& calibration, float disparity, double
 void depth_uncertainty_map(const Calibration& calibration, View<const float> disparity,
                            double disparity_uncertainty, View<float> uncertainty) {
   const DefaultFloatingPoint environment;
-  check_finite(calibration);
+  check_calibration(calibration);
   check_not_negative("disparity_uncertainty", disparity_uncertainty);
   check_view("disparity map", disparity, disparity.size);
   check_view("uncertainty map", uncertainty, disparity.size);
@@ -93,7 +90,7 @@ double limited_depth(const Calibration& calibration, float disparity, const Dept
 void depth_map(const Calibration& calibration, View<const float> disparity, View<float> result,
                const DepthLimits& limits) {
   const DefaultFloatingPoint environment;
-  check_finite(calibration);
+  check_calibration(calibration);
   limits.validate();
   check_view("disparity map", disparity, disparity.size);
   check_view("depth map", result, disparity.size);
@@ -105,14 +102,13 @@ void depth_map(const Calibration& calibration, View<const float> disparity, View
 PixelPoints::PixelPoints(const Calibration& calibration, View<const float> disparity, const ImageView& left,
                          const DepthLimits& limits)
     : calibration_(calibration), disparity_(disparity), left_(left), limits_(limits) {
-  check_finite(calibration);
+  check_calibration(calibration);
   limits.validate();
   check_view("disparity map", disparity, disparity.size);
   check_image("left image", left);
   if (left.format.size != disparity.size)
-    throw Error(ErrorCategory::argument, "left image is " + text(left.format.size) +
-                                             ", the disparity map is " + text(disparity.size) +
-                                             ": give those of one match");
+    refuse("left image is " + text(left.format.size) + ", the disparity map is " + text(disparity.size) +
+           ": give those of one match");
 }
 
 std::optional<Point> PixelPoints::at(int x, int y) const {

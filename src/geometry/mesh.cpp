@@ -101,8 +101,8 @@ Mesh mesh(const Calibration& calibration, View<const float> disparity, const Ima
   parameters.validate();
   // PLY counts vertices in ints.
   if (disparity.size.pixels() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-    throw Error(ErrorCategory::argument, "the disparity map is " + text(disparity.size) +
-                                             ": a mesh has at most 2147483647 pixels, give a part");
+    refuse("the disparity map is " + text(disparity.size) +
+           ": a mesh has at most 2147483647 pixels, give a part");
   const PixelPoints points(calibration, disparity, left, parameters.limits);
   return Triangulation(disparity, points, parameters.greatest_step).mesh(points);
 }

@@ -16,30 +16,8 @@ namespace parallax {
 namespace {
 
 [[noreturn]] void refuse_rig(const std::string& what, const std::string& remedy) {
-  throw Error(ErrorCategory::argument, "the rig cannot be rectified: " + what + ": " + remedy);
+  refuse("the rig cannot be rectified: " + what + ": " + remedy);
 }
-
-}  // namespace
-
-Rotations turn(const Rig& rig) {
-  const Matrix3 half = rotation_about(scaled(axis_of(rig.rotation), -0.5));
-  const Vector3 between = half * rig.translation;
-  const double baseline = length(between);
-  if (std::abs(between[0]) <= std::abs(between[1]))
-    refuse_rig("the cameras are above each other", "turn both images by 90° before calibration");
-  if (between[0] > 0) refuse_rig("the right camera is left of the left one", "exchange the cameras");
-  // Rotates about the axis perpendicular to the baseline and the x axis, by the angle between them.
-  const Vector3 axis = {0, -between[2], between[1]};
-  const double sine = length(axis);
-  const double angle = std::acos(std::min(1.0, std::abs(between[0]) / baseline));
-  const Matrix3 level = sine > 0 ? rotation_about(scaled(axis, angle / sine)) : rotation_about({});
-  const Rotations turned = {level * transposed(half), level * half, baseline};
-  if (!(turned.left[8] > 0 && turned.right[8] > 0))
-    refuse_rig("a camera looks along the baseline or backwards", "check the rotation and its direction");
-  return turned;
-}
-
-namespace {
 
 // A rectangle in the plane at distance 1 in front of the rectified cameras.
 struct Rectangle {
@@ -185,6 +163,24 @@ Window choose_window(const Rig& rig, const Rotations& turned, Size size,
 }
 
 }  // namespace
+
+Rotations turn(const Rig& rig) {
+  const Matrix3 half = rotation_about(scaled(axis_of(rig.rotation), -0.5));
+  const Vector3 between = half * rig.translation;
+  const double baseline = length(between);
+  if (std::abs(between[0]) <= std::abs(between[1]))
+    refuse_rig("the cameras are above each other", "turn both images by 90° before calibration");
+  if (between[0] > 0) refuse_rig("the right camera is left of the left one", "exchange the cameras");
+  // Rotates about the axis perpendicular to the baseline and the x axis, by the angle between them.
+  const Vector3 axis = {0, -between[2], between[1]};
+  const double sine = length(axis);
+  const double angle = std::acos(std::min(1.0, std::abs(between[0]) / baseline));
+  const Matrix3 level = sine > 0 ? rotation_about(scaled(axis, angle / sine)) : rotation_about({});
+  const Rotations turned = {level * transposed(half), level * half, baseline};
+  if (!(turned.left[8] > 0 && turned.right[8] > 0))
+    refuse_rig("a camera looks along the baseline or backwards", "check the rotation and its direction");
+  return turned;
+}
 
 Calibration Rectification::calibration() const {
   return {.focal = focal,

@@ -3,20 +3,14 @@
 
 #include <cmath>
 
-#include "parallax/error.h"
-
 #include "core/checks.h"
 #include "core/floating_point.h"
 
 namespace parallax {
 namespace {
 
-void check_finite_value(const std::string& what, double value) {
-  if (!std::isfinite(value)) refuse(what, value, "a finite number");
-}
-
 void check_focal(const std::string& what, double focal) {
-  check_finite_value(what, focal);
+  check_finite(what, focal);
   if (!(focal > 0)) refuse(what, focal, "a focal length above 0");
 }
 
@@ -24,10 +18,10 @@ void check_camera(const std::string& which, const Camera& camera) {
   check_size(camera.size, which + ".size");
   check_focal(which + ".focal_x", camera.focal_x);
   check_focal(which + ".focal_y", camera.focal_y);
-  check_finite_value(which + ".centre_x", camera.centre_x);
-  check_finite_value(which + ".centre_y", camera.centre_y);
+  check_finite(which + ".centre_x", camera.centre_x);
+  check_finite(which + ".centre_y", camera.centre_y);
   check_choice(which + ".model", camera.model, LensModel::equidistant);
-  for (const double coefficient : camera.distortion) check_finite_value(which + ".distortion", coefficient);
+  for (const double coefficient : camera.distortion) check_finite(which + ".distortion", coefficient);
 }
 
 double dot_of_rows(const Matrix3& m, std::size_t a, std::size_t b) {
@@ -41,25 +35,22 @@ double determinant(const Matrix3& m) {
 
 void check_rotation(const Matrix3& rotation) {
   constexpr double tolerance = 1e-4;
-  for (const double element : rotation) check_finite_value("rotation", element);
+  for (const double element : rotation) check_finite("rotation", element);
   for (std::size_t a = 0; a < 3; ++a)
     for (std::size_t b = a; b < 3; ++b)
       if (!(std::abs(dot_of_rows(rotation, a, b) - (a == b ? 1 : 0)) <= tolerance))
-        throw Error(ErrorCategory::argument,
-                    "rotation has rows that are not orthonormal: give a rotation matrix");
-  if (determinant(rotation) < 0)
-    throw Error(ErrorCategory::argument, "rotation mirrors, its determinant is -1: give a rotation matrix");
+        refuse("rotation has rows that are not orthonormal: give a rotation matrix");
+  if (determinant(rotation) < 0) refuse("rotation mirrors, its determinant is -1: give a rotation matrix");
 }
 
 void check_translation(const Vector3& translation) {
-  for (const double element : translation) check_finite_value("translation", element);
+  for (const double element : translation) check_finite("translation", element);
   const auto [x, y, z] = translation;
-  if (std::hypot(x, y, z) == 0)
-    throw Error(ErrorCategory::argument, "translation is 0, so the rig has no baseline: calibrate it again");
+  if (std::hypot(x, y, z) == 0) refuse("translation is 0, so the rig has no baseline: calibrate it again");
   if (x > std::hypot(y, z))
-    throw Error(ErrorCategory::argument,
-                "translation is above 0 in x, so the second camera is left of the first: exchange the two "
-                "pictures, and the cameras of the rig");
+    refuse(
+        "translation is above 0 in x, so the second camera is left of the first: exchange the two "
+        "pictures, and the cameras of the rig");
 }
 
 }  // namespace

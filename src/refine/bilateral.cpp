@@ -75,8 +75,8 @@ void bilateral(View<float> disparity, const ImageView& guide, int window, int ra
                int threads) {
   const DefaultFloatingPoint environment;
   refine::check_guided_window("bilateral", window);
-  refine::check_gray_range("bilateral_range", range);
-  refine::check_bilateral_step("bilateral_step", step);
+  check_range("bilateral_range", range, 1, 255);
+  check_range("bilateral_step", step, 0.0f, 128.0f);
   refine::check_bordered(disparity);
   refine::check_guide(guide, disparity.size);
   const Workers workers = refine::checked_workers(threads);

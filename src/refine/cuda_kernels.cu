@@ -2,12 +2,65 @@
 // Steps of parallax/refine.h on CUDA, compiled together because most plans take several of them.
 //
 // Specialised by WARPS per block.
-#include "refine/cuda_check.h"
+#include "devices/cuda/pair.h"
 #include "refine/cuda_directions.h"
 #include "refine/cuda_fill.h"
-#include "refine/cuda_guide.h"
 #include "refine/cuda_median.h"
 #include "refine/cuda_speckle.h"
+
+using parallax::cuda::Image;
+
+// The left-right check: the same result as left_right_check.cpp. One thread per pixel: grid.x = rows,
+// grid.y = blocks of a row.
+PARALLAX_KERNEL check_left_right(float* disparity, int64 stride, uint8* status, int64 status_stride,
+                                 const float* right, int64 right_stride, int width, float tolerance) {
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x;
+  const int64 y = blockIdx.x;
+  if (x >= width) return;
+  const float here = disparity[y * stride + x];
+  if (!has_value(here)) return;
+  const float column = static_cast<float>(x) - ceilf(here - 0.5f);
+  if (column >= 0.0f && column < static_cast<float>(width) &&
+      fabsf(right[y * right_stride + static_cast<int>(column)] - here) <= tolerance)
+    return;
+  disparity[y * stride + x] = no_value;
+  status[y * status_stride + x] = inconsistent;
+}
+
+namespace {
+
+template <class Value>
+__device__ __forceinline__ void take_pixel(const Image& image, int x, int y, uint8& gray, uint32& colour) {
+  const Value* row =
+      reinterpret_cast<const Value*>(static_cast<const char*>(image.data) + y * image.stride_bytes);
+  const Value* pixel = row + static_cast<int64>(x) * image.channels;
+  constexpr int dropped_bits = 8 * sizeof(Value) - 8;
+  const bool is_gray = image.channels == 1;
+  const uint32 red = pixel[0], green = is_gray ? red : pixel[1], blue = is_gray ? red : pixel[2];
+  gray = (is_gray ? red : (9797u * red + 19234u * green + 3737u * blue) >> 15) >> dropped_bits;
+  colour = red >> dropped_bits | green >> dropped_bits << 8 | blue >> dropped_bits << 16;
+}
+
+}  // namespace
+
+// The guide, as guide.h, and the colours for superpixels, which may be null. One thread per pixel: grid.x =
+// rows, grid.y = blocks of a row.
+PARALLAX_KERNEL take_guide(Image image, int width, uint8* guide, int stride, uint32* colours,
+                           int colour_stride) {
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x;
+  const int64 y = blockIdx.x;
+  if (x >= width) return;
+  uint8 gray;
+  uint32 colour;
+  if (image.bits == 16)
+    take_pixel<uint16>(image, x, y, gray, colour);
+  else
+    take_pixel<uint8>(image, x, y, gray, colour);
+  guide[y * stride + x] = gray;
+  if (colours != nullptr) colours[y * colour_stride + x] = colour;
+}
 
 // One thread per pixel: grid.x = rows, grid.y = blocks of a row.
 PARALLAX_KERNEL copy_disparity(const float* from, int64 stride, float* to, int64 to_stride, int width) {

@@ -2,57 +2,35 @@
 #include "refine/cuda_pipeline.h"
 
 #include <algorithm>
-#include <string>
 
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/plan.h"
 #include "refine/refine.h"
+#include "refine/refit_vectors.h"
 
 namespace parallax::refine {
 namespace {
 
 using cuda::Shape;
 using cuda::StreamHandle;
+using cuda::stride_of;
 
 constexpr unsigned lanes = 32;
 constexpr unsigned warps = 8;
 constexpr unsigned threads = lanes * warps;
 constexpr unsigned tile_size = lanes;
 constexpr unsigned median_rows = 2 * warps;
-
-// One thread per pixel.
-Shape rows_of(Size size) {
-  return {static_cast<unsigned>(size.height), cuda::blocks(width_of(size), threads)};
-}
+constexpr unsigned vector_threads = 128;  // of the steps for vectors
 
 // A block has `rows` rows of a warp's pixels.
 Shape tiles_of(Size size, unsigned rows) {
   return {cuda::blocks(height_of(size), rows), cuda::blocks(width_of(size), lanes)};
 }
 
-// The stride in elements, as kernels take it.
-template <class T>
-long long stride_of(const View<T>& view) {
-  return view.stride();
+CudaVectors vectors(const DisparityMap& map) {
+  return {map.disparity.data, map.row_offset.data, map.status.data, map.disparity.stride(),
+          map.status.stride()};
 }
-
-}  // namespace
-
-CudaPipeline::CudaPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout)
-    : parameters_(parameters), size_(format.size) {
-  const Size size = format.size;
-  if (removes_speckles()) {
-    check_speckle_size(size);
-    links_ = layout.reserve<std::int32_t>(size.pixels());
-    sizes_ = layout.reserve<std::int32_t>(size.pixels());
-  }
-  if (refits()) refit_.emplace(format, layout);
-  if (fills_planes()) planes_ = Planes(size, layout);
-  if (fills_directions() || takes_median() || filters_guided()) before_ = layout.reserve_plane<float>(size);
-  if (parameters.is_guided()) guide_ = layout.reserve_plane<std::uint8_t>(size);
-}
-
-namespace {
 
 // A cost model that needs only the inputs of census costs.
 data_cost::CostModel census_inputs() {
@@ -63,6 +41,29 @@ data_cost::CostModel census_inputs() {
 }
 
 }  // namespace
+
+CudaPipeline::CudaPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout,
+                           Maps maps)
+    : parameters_(parameters), size_(format.size), vectors_(maps == Maps::vectors) {
+  const Size size = format.size;
+  if (removes_speckles()) {
+    check_speckle_size(size);
+    links_ = layout.reserve<std::int32_t>(size.pixels());
+    sizes_ = layout.reserve<std::int32_t>(size.pixels());
+  }
+  if (refits() && vectors_) {
+    for (auto& plane : of_vectors_.gray) plane = layout.reserve_plane<std::uint8_t>(size);
+    of_vectors_.shifts = layout.reserve_plane<CudaShift>(size);
+  } else if (refits()) {
+    refit_.emplace(format, layout);
+  }
+  if (fills_planes()) planes_ = Planes(size, layout);
+  if (fills() && vectors_)
+    for (auto& plane : of_vectors_.candidates) plane = layout.reserve_plane<float>(size);
+  if ((fills_directions() && !vectors_) || takes_median() || filters_guided())
+    before_ = layout.reserve_plane<float>(size);
+  if (takes_guide()) guide_ = layout.reserve_plane<std::uint8_t>(size);
+}
 
 CudaPipeline::Refit::Refit(const ImageFormat& format, ArenaLayout& layout)
     : images(census_inputs(), format, false, layout) {}
@@ -102,10 +103,6 @@ void CudaPipeline::Planes::prepare(const cuda::SharedContext& context) {
   branch.prepare(context);
 }
 
-cuda::Options CudaPipeline::options() {
-  return {cuda::define("WARPS", static_cast<int>(warps))};
-}
-
 void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory, StreamHandle stream) {
   memory_ = memory;
   const RefineParameters& p = parameters_;
@@ -113,10 +110,24 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
     weighted_median_ = Guided(context, false, p.weighted_median, p.weighted_median_range);
   if (p.bilateral > 0) bilateral_ = Guided(context, true, p.bilateral, p.bilateral_range);
   bilateral_.step.step = p.bilateral_step;
-  if (refits()) refit_->prepare(context, p.refit, memory, stream);
+  if (refit_) refit_->prepare(context, p.refit, memory, stream);
   if (fills_planes()) planes_.prepare(context);
-  if (!filters_guided() && !p.left_right_check && !removes_speckles() && !fills() && !takes_median()) return;
-  program_ = cuda::Program(context, cuda::refine_kernels_cu, options());
+  if (vectors_ && (p.left_right_check || refits() || fills())) {
+    Vectors& v = of_vectors_;
+    v.program = cuda::Program(
+        context, cuda::refine_vectors_cu,
+        {cuda::define("WINDOW", p.refit), cuda::define("STIFFNESS", static_cast<int>(refit_stiffness)),
+         cuda::define("UNUSABLE", Shifts::unusable), cuda::define("REACH", fill_reach)});
+    v.check = v.program.kernel("check_vectors");
+    v.find_shifts = v.program.kernel("find_shifts");
+    v.refit = v.program.kernel("refit_vectors");
+    v.fill = v.program.kernel("fill_vectors");
+    v.copy = v.program.kernel("copy_vectors");
+  }
+  const bool needs_kernels = vectors_ ? refits() : p.left_right_check || removes_speckles() || fills();
+  if (!needs_kernels && !takes_median() && !filters_guided()) return;
+  program_ =
+      cuda::Program(context, cuda::refine_kernels_cu, {cuda::define("WARPS", static_cast<int>(warps))});
   check_left_right_ = program_.kernel("check_left_right");
   label_tiles_ = program_.kernel("label_tiles");
   join_tiles_ = program_.kernel("join_tiles");
@@ -130,18 +141,27 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
 }
 
 void CudaPipeline::take(const StereoPair& pair, cuda::ChangingLaunches& launches) const {
-  if (refits()) refit_->images.take(pair, launches);
-  if (!parameters_.is_guided()) return;
+  if (refit_) refit_->images.take(pair, launches);
+  if (refits() && vectors_) {
+    take_gray(pair.left, of_vectors_.gray[0], {}, launches);
+    take_gray(pair.right, of_vectors_.gray[1], {}, launches);
+  }
+  if (!takes_guide()) return;
   // Planes are prepared concurrently with the match.
   const StreamHandle stream = launches.stream();
   const bool forks = fills_planes() && stream != nullptr;
   if (forks) launches.continue_on(planes_.branch.fork(stream));
-  const View<std::uint8_t> guide = guide_.in(memory_);
-  const View<std::uint32_t> colours = fills_planes() ? planes_.colours.in(memory_) : View<std::uint32_t>();
-  take_guide_.launch(launches, rows_of(size_), {threads}, 0, cuda::kernel_image(pair.left), size_.width,
-                     guide.data, static_cast<int>(guide.stride()), colours.data,
-                     static_cast<int>(colours.stride()));
+  take_gray(pair.left, guide_, fills_planes() ? planes_.colours.in(memory_) : View<std::uint32_t>(),
+            launches);
   if (forks) launches.continue_on(stream);
+}
+
+void CudaPipeline::take_gray(const ImageView& image, const PlaneBuffer<std::uint8_t>& gray,
+                             View<std::uint32_t> colours, cuda::ChangingLaunches& launches) const {
+  const View<std::uint8_t> to = gray.in(memory_);
+  take_guide_.launch(launches, cuda::pixel_grid(size_, threads), {threads}, 0, cuda::kernel_image(image),
+                     size_.width, to.data, static_cast<int>(to.stride()), colours.data,
+                     static_cast<int>(colours.stride()));
 }
 
 void CudaPipeline::begin() const {
@@ -162,8 +182,22 @@ void CudaPipeline::begin_after(StreamHandle stream) const {
 
 void CudaPipeline::enqueue(const DisparityMap& map, View<const float> right, StreamHandle stream) const {
   refine(map, right, stream);
-  if (parameters_.weighted_median > 0) run(weighted_median_, map.disparity, stream);
-  if (parameters_.bilateral > 0) run(bilateral_, map.disparity, stream);
+  filter_guided(map.disparity, stream);
+}
+
+void CudaPipeline::enqueue_vectors(const DisparityMap& map, const RightMap& right,
+                                   StreamHandle stream) const {
+  if (parameters_.left_right_check) check_vectors(map, right, stream);
+  if (refits()) refit_vectors(map, stream);
+  if (fills()) fill_vectors(map, stream);
+  for (const View<float>& component : {map.disparity, map.row_offset}) {
+    if (takes_median()) {
+      const View<float> before_median = before_.in(memory_);
+      copy(component, before_median, stream);
+      median(before_median, component, stream);
+    }
+    filter_guided(component, stream);
+  }
 }
 
 void CudaPipeline::refine(const DisparityMap& map, View<const float> right, StreamHandle stream) const {
@@ -184,9 +218,9 @@ void CudaPipeline::refine(const DisparityMap& map, View<const float> right, Stre
 
 void CudaPipeline::check_left_right(const DisparityMap& map, View<const float> right,
                                     StreamHandle stream) const {
-  check_left_right_.launch(stream, rows_of(size_), {threads}, 0, map.disparity.data, stride_of(map.disparity),
-                           map.status.data, stride_of(map.status), right.data, stride_of(right), size_.width,
-                           parameters_.left_right_tolerance);
+  check_left_right_.launch(stream, cuda::pixel_grid(size_, threads), {threads}, 0, map.disparity.data,
+                           stride_of(map.disparity), map.status.data, stride_of(map.status), right.data,
+                           stride_of(right), size_.width, parameters_.left_right_tolerance);
 }
 
 void CudaPipeline::remove_speckles(const DisparityMap& map, StreamHandle stream) const {
@@ -198,15 +232,15 @@ void CudaPipeline::remove_speckles(const DisparityMap& map, StreamHandle stream)
   join_tiles_.launch(stream, tiles_of(size_, tile_size), {lanes, 2}, 0, map.disparity.data,
                      stride_of(map.disparity), size_.width, size_.height, parameters_.speckle_range, links);
   add_sizes_.launch(stream, {cuda::blocks(pixels, threads)}, {threads}, 0, links, sizes, pixels);
-  remove_speckles_.launch(stream, rows_of(size_), {threads}, 0, map.disparity.data, stride_of(map.disparity),
-                          map.status.data, stride_of(map.status), links, sizes, size_.width,
-                          parameters_.speckle_size);
+  remove_speckles_.launch(stream, cuda::pixel_grid(size_, threads), {threads}, 0, map.disparity.data,
+                          stride_of(map.disparity), map.status.data, stride_of(map.status), links, sizes,
+                          size_.width, parameters_.speckle_size);
 }
 
 void CudaPipeline::refit(View<float> disparity, StreamHandle stream) const {
   const data_cost::CudaImages& images = refit_->images;
   images.find_features(data_cost::CudaImages::as_it_is, stream);
-  refit_->refit.launch(stream, rows_of(size_), {threads}, 0,
+  refit_->refit.launch(stream, cuda::pixel_grid(size_, threads), {threads}, 0,
                        images.costs(data_cost::CudaImages::as_it_is, nullptr), disparity.data,
                        stride_of(disparity));
 }
@@ -247,7 +281,7 @@ void CudaPipeline::fill_planes(const DisparityMap& map, StreamHandle stream) con
   fill.status_stride = stride_of(map.status);
   planes_.branch.join(stream);
   planes_.fit_planes.launch(stream, planes_.all_cells(), {threads}, 0, fill);
-  planes_.fill_planes.launch(stream, rows_of(size_), {threads}, 0, fill);
+  planes_.fill_planes.launch(stream, cuda::pixel_grid(size_, threads), {threads}, 0, fill);
 }
 
 void CudaPipeline::fill_directions(const DisparityMap& map, View<float> to, StreamHandle stream) const {
@@ -268,17 +302,22 @@ void CudaPipeline::fill_directions(const DisparityMap& map, View<float> to, Stre
                       .width = size_.width,
                       .height = size_.height,
                       .reach = fill_reach};
-  fill_directions_.launch(stream, rows_of(size_), {threads}, 0, fill);
+  fill_directions_.launch(stream, cuda::pixel_grid(size_, threads), {threads}, 0, fill);
 }
 
 void CudaPipeline::copy(View<const float> from, View<float> to, StreamHandle stream) const {
-  copy_.launch(stream, rows_of(size_), {threads}, 0, from.data, stride_of(from), to.data, stride_of(to),
-               size_.width);
+  copy_.launch(stream, cuda::pixel_grid(size_, threads), {threads}, 0, from.data, stride_of(from), to.data,
+               stride_of(to), size_.width);
 }
 
 void CudaPipeline::median(View<const float> from, View<float> to, StreamHandle stream) const {
   median_.launch(stream, tiles_of(size_, median_rows), {lanes, warps}, 0, from.data, stride_of(from), to.data,
                  stride_of(to), size_.width, size_.height);
+}
+
+void CudaPipeline::filter_guided(View<float> disparity, StreamHandle stream) const {
+  if (parameters_.weighted_median > 0) run(weighted_median_, disparity, stream);
+  if (parameters_.bilateral > 0) run(bilateral_, disparity, stream);
 }
 
 void CudaPipeline::run(const Guided& guided, View<float> disparity, StreamHandle stream) const {
@@ -295,6 +334,37 @@ void CudaPipeline::run(const Guided& guided, View<float> disparity, StreamHandle
   step.width = size_.width;
   step.height = size_.height;
   guided.filter.launch(stream, tiles_of(size_, warps), {lanes, warps}, 0, step);
+}
+
+void CudaPipeline::check_vectors(const DisparityMap& map, const RightMap& right, StreamHandle stream) const {
+  of_vectors_.check.launch(stream, cuda::pixel_grid(size_, vector_threads), {vector_threads}, 0, vectors(map),
+                           right.disparity.data, right.row_offset.data, stride_of(right.disparity),
+                           size_.width, size_.height, parameters_.left_right_tolerance);
+}
+
+void CudaPipeline::refit_vectors(const DisparityMap& map, StreamHandle stream) const {
+  const View<std::uint8_t> left = of_vectors_.gray[0].in(memory_), right = of_vectors_.gray[1].in(memory_);
+  const View<CudaShift> shifts = of_vectors_.shifts.in(memory_);
+  const CudaVectorRefit refit{.map = vectors(map),
+                              .left = left.data,
+                              .right = right.data,
+                              .shifts = shifts.data,
+                              .gray_stride = static_cast<int>(left.stride()),
+                              .shift_stride = static_cast<int>(shifts.stride()),
+                              .width = size_.width,
+                              .height = size_.height};
+  of_vectors_.find_shifts.launch(stream, cuda::pixel_grid(size_, vector_threads), {vector_threads}, 0, refit);
+  of_vectors_.refit.launch(stream, cuda::pixel_grid(size_, vector_threads), {vector_threads}, 0, refit);
+}
+
+void CudaPipeline::fill_vectors(const DisparityMap& map, StreamHandle stream) const {
+  const View<float> disparity = of_vectors_.candidates[0].in(memory_),
+                    row_offset = of_vectors_.candidates[1].in(memory_);
+  const CudaVectors before{disparity.data, row_offset.data, nullptr, disparity.stride(), 0};
+  of_vectors_.copy.launch(stream, cuda::pixel_grid(size_, vector_threads), {vector_threads}, 0, vectors(map),
+                          before, size_.width);
+  of_vectors_.fill.launch(stream, cuda::pixel_grid(size_, vector_threads), {vector_threads}, 0, before,
+                          vectors(map), size_.width, size_.height);
 }
 
 }  // namespace parallax::refine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of parallax/refine.h on a GPU, in the memory and on the stream of a plan.
+// The steps of parallax/refine.h and of vectors.h on a GPU, in the memory and on the stream of a plan.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,15 @@
 #include "devices/cuda/branch.h"
 #include "devices/cuda/program.h"
 #include "refine/cuda_types.h"
+#include "refine/vectors.h"
 
 namespace parallax::refine {
 
 class CudaPipeline {
  public:
   // `format`: format of the pair.
-  CudaPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout);
-
-  // Options of cuda_kernels.cu.
-  static cuda::Options options();
+  CudaPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout,
+               Maps maps = Maps::disparities);
 
   // Loads the kernels; `memory` is the arena with the reserved layout.
   void prepare(const cuda::SharedContext& context, std::byte* memory, cuda::StreamHandle stream);
@@ -36,6 +35,8 @@ class CudaPipeline {
   // After begin(): enqueues all requested steps, in their order, on a map on the device; `right` is empty
   // unless maps are checked against each other.
   void enqueue(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
+  // The same for a map of vectors, which needs no begin().
+  void enqueue_vectors(const DisparityMap& map, const RightMap& right, cuda::StreamHandle stream) const;
 
  private:
   bool removes_speckles() const { return parameters_.speckle_size > 1; }
@@ -46,6 +47,8 @@ class CudaPipeline {
   bool refits() const { return parameters_.refit > 0; }
   bool takes_median() const { return parameters_.median > 0; }
   bool filters_guided() const { return parameters_.weighted_median > 0 || parameters_.bilateral > 0; }
+  // Vectors are filled without a guide.
+  bool takes_guide() const { return vectors_ ? filters_guided() : parameters_.is_guided(); }
 
   // The inputs of refit(): signatures of both images.
   struct Refit {
@@ -87,6 +90,17 @@ class CudaPipeline {
     cuda::Kernel begin_superpixels, join_nearest, move_centres, fit_planes, fill_planes;
   };
 
+  // Memory and kernels of the steps for vectors alone.
+  struct Vectors {
+    PlaneBuffer<std::uint8_t> gray[2];
+    PlaneBuffer<CudaShift> shifts;
+    PlaneBuffer<float> candidates[2];
+    cuda::Program program;
+    cuda::Kernel check, find_shifts, refit, fill, copy;
+  };
+
+  void take_gray(const ImageView& image, const PlaneBuffer<std::uint8_t>& gray, View<std::uint32_t> colours,
+                 cuda::ChangingLaunches& launches) const;
   void refine(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
 
   void check_left_right(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
@@ -100,10 +114,15 @@ class CudaPipeline {
   void fill_directions(const DisparityMap& map, View<float> to, cuda::StreamHandle stream) const;
   void copy(View<const float> from, View<float> to, cuda::StreamHandle stream) const;
   void median(View<const float> from, View<float> to, cuda::StreamHandle stream) const;
+  void filter_guided(View<float> disparity, cuda::StreamHandle stream) const;
   void run(const Guided& guided, View<float> disparity, cuda::StreamHandle stream) const;
+  void check_vectors(const DisparityMap& map, const RightMap& right, cuda::StreamHandle stream) const;
+  void refit_vectors(const DisparityMap& map, cuda::StreamHandle stream) const;
+  void fill_vectors(const DisparityMap& map, cuda::StreamHandle stream) const;
 
   RefineParameters parameters_;
   Size size_;
+  bool vectors_;
   Buffer<std::int32_t> links_, sizes_;
   PlaneBuffer<float> before_;  // the map before a step that reads neighbouring pixels
   PlaneBuffer<std::uint8_t> guide_;
@@ -111,7 +130,8 @@ class CudaPipeline {
   cuda::Program program_;
   cuda::Kernel check_left_right_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_, fill_row_,
       take_guide_, fill_directions_, copy_, median_;
-  std::optional<Refit> refit_;
+  std::optional<Refit> refit_;  // of disparities
+  Vectors of_vectors_;
   Planes planes_;
   Guided weighted_median_, bilateral_;
 };

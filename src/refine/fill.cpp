@@ -30,24 +30,14 @@ void fill_run(float* disparity, std::uint8_t* status, int first, int last, int w
   }
 }
 
-void fill_one_row(float* disparity, std::uint8_t* status, int width) {
-  for (int x = 0; x < width;) {
-    if (has_value(disparity[x])) {
-      ++x;
-      continue;
-    }
-    const int first = x;
-    while (x < width && !has_value(disparity[x])) ++x;
-    fill_run(disparity, status, first, x, width);
-  }
-}
-
 }  // namespace
 
 void fill_row(const DisparityMap& map, const Workers& workers) {
   const Size size = map.disparity.size;
-  for_row_ranges(workers, size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) fill_one_row(map.disparity.row(y), map.status.row(y), size.width);
+  for_rows(workers, size.height, [&](int y, int) {
+    float* row = map.disparity.row(y);
+    for_empty_runs(row, size.width,
+                   [&](int first, int last) { fill_run(row, map.status.row(y), first, last, size.width); });
   });
 }
 

@@ -134,15 +134,6 @@ struct FillRow {
       fill(x);
     }
   }
-
-  void fill_all() const {
-    for (int x = 0; x < width; ++x) {
-      if (has_value(disparity[x])) continue;
-      const int first = x;
-      while (x < width && !has_value(disparity[x])) ++x;
-      fill_run(first, x);
-    }
-  }
 };
 
 HWY_EXPORT(find_in_columns);
@@ -155,11 +146,10 @@ void fill_directions(const DisparityMap& map, View<const std::uint8_t> guide, co
   workers.for_each(divide_round_up(size.width, fill_strip), [&](int strip, int) {
     HWY_DYNAMIC_DISPATCH(find_in_columns)(map.disparity, guide, candidates, strip * fill_strip);
   });
-  for_row_ranges(workers, size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y)
-      FillRow{map.disparity.row(y),     map.status.row(y),       guide.row(y),
-              candidates.weight.row(y), candidates.value.row(y), size.width}
-          .fill_all();
+  for_rows(workers, size.height, [&](int y, int) {
+    const FillRow row{map.disparity.row(y),     map.status.row(y),       guide.row(y),
+                      candidates.weight.row(y), candidates.value.row(y), size.width};
+    for_empty_runs(row.disparity, size.width, [&](int first, int last) { row.fill_run(first, last); });
   });
 }
 

@@ -39,7 +39,7 @@ Candidate first_value(View<const float> disparity, View<const std::uint8_t> guid
 
 void fill_directions_reference(const DisparityMap& map, View<const std::uint8_t> guide, View<float> scratch) {
   const Size size = map.disparity.size;
-  for (int y = 0; y < size.height; ++y) std::copy_n(map.disparity.row(y), size.width, scratch.row(y));
+  copy_map(map.disparity, scratch);
   for (int y = 0; y < size.height; ++y) {
     for (int x = 0; x < size.width; ++x) {
       if (has_value(scratch.at(x, y)) || map.status.at(x, y) == code(Status::input_masked)) continue;

@@ -325,9 +325,7 @@ void for_cells(const PlaneFill& memory, const Workers& workers, const Each& each
 
 void fill_planes(const DisparityMap& map, const ImageView& left, const PlaneFill& memory,
                  const Workers& workers) {
-  for_row_ranges(workers, memory.samples.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) take_samples(map.disparity, left, memory, y);
-  });
+  for_rows(workers, memory.samples.height, [&](int y, int) { take_samples(map.disparity, left, memory, y); });
   const auto move_centres = [&] {
     for_cells(memory, workers, [&](int x, int y) { HWY_DYNAMIC_DISPATCH(move_centre)(memory, x, y); });
   };

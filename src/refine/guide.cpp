@@ -58,32 +58,18 @@ GuidedWindow bilateral_window(int window, int range) {
 }
 
 void take_guide(const ImageView& image, View<std::uint8_t> guide, const Workers& workers) {
-  for_row_ranges(workers, guide.size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) gray_byte_row(image, y, guide.row(y));
-  });
+  for_rows(workers, guide.size.height, [&](int y, int) { gray_byte_row(image, y, guide.row(y)); });
 }
 
 void check_guide(const ImageView& guide, Size map) {
   check_image("guide", guide);
   if (guide.format.size != map)
-    throw Error(ErrorCategory::argument, "guide is " + text(guide.format.size) + ", the map " + text(map) +
-                                             ": give the map's own image");
+    refuse("guide is " + text(guide.format.size) + ", the map " + text(map) + ": give the map's own image");
 }
-
-namespace {
-
-bool is_guided_window(int window) {
-  return window >= 3 && window <= max_guided_window && window % 2 == 1;
-}
-
-}  // namespace
 
 void check_guided_window(const char* field, int window) {
-  if (!is_guided_window(window)) refuse(field, window, "an odd number from 3 to 15");
-}
-
-void check_gray_range(const char* field, int range) {
-  check_range(field, range, 1, 255);
+  if (window < 3 || window > max_guided_window || window % 2 == 0)
+    refuse(field, window, "an odd number from 3 to 15");
 }
 
 }  // namespace parallax::refine

@@ -67,6 +67,5 @@ class Guide {
 // \throws Error (argument)
 void check_guide(const ImageView& guide, Size map);
 void check_guided_window(const char* field, int window);
-void check_gray_range(const char* field, int range);
 
 }  // namespace parallax::refine

@@ -16,13 +16,6 @@ HWY_BEFORE_NAMESPACE();
 namespace parallax::refine::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-inline bool consistent(float disparity, int x, const float* right, int width, float tolerance) {
-  const float column = static_cast<float>(x) - std::ceil(disparity - 0.5f);
-  if (!(column >= 0.0f && column < static_cast<float>(width))) return false;
-  // Without a value, `right` is infinite, and so is the difference.
-  return std::abs(right[static_cast<int>(column)] - disparity) <= tolerance;
-}
-
 template <class D>
 HWY_INLINE void check_lanes(D d, float* disparity, std::uint8_t* status, int x, const float* right, int width,
                             float tolerance) {
@@ -34,6 +27,7 @@ HWY_INLINE void check_lanes(D d, float* disparity, std::uint8_t* status, int x, 
   const auto inside =
       hn::And(hn::Ge(column, hn::Zero(d)), hn::Lt(column, hn::Set(d, static_cast<float>(width))));
   const auto match = hn::GatherIndex(d, right, hn::ConvertTo(d_int, hn::IfThenElseZero(inside, column)));
+  // Without a value, `right` is infinite, and so is the difference.
   const auto near = hn::Le(hn::Abs(hn::Sub(match, value)), hn::Set(d, tolerance));
   const auto has_value = hn::Lt(value, hn::Set(d, no_value));
   const auto rejected = hn::AndNot(hn::And(inside, near), has_value);
@@ -50,11 +44,11 @@ void check_row(float* disparity, std::uint8_t* status, const float* right, int w
   const int lanes = static_cast<int>(hn::Lanes(d));
   int x = 0;
   for (; x + lanes <= width; x += lanes) check_lanes(d, disparity, status, x, right, width, tolerance);
-  for (; x < width; ++x) {
-    if (!has_value(disparity[x]) || consistent(disparity[x], x, right, width, tolerance)) continue;
-    disparity[x] = no_value;
-    status[x] = code(Status::inconsistent);
-  }
+  if (x == width) return;
+  // Checking some pixels again changes nothing.
+  if (width >= lanes) return check_lanes(d, disparity, status, width - lanes, right, width, tolerance);
+  for (; x < width; ++x)
+    check_lanes(hn::CappedTag<float, 1>(), disparity, status, x, right, width, tolerance);
 }
 
 }  // namespace parallax::refine::HWY_NAMESPACE
@@ -81,13 +75,11 @@ bool consistent(const DisparityMap& left, View<const float> right, float toleran
 
 void check_across_rows(const DisparityMap& left, View<const float> right, float tolerance,
                        const Workers& workers) {
-  for_row_ranges(workers, right.size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) {
-      for (int x = 0; x < right.size.width; ++x) {
-        if (!has_value(left.disparity.at(x, y)) || consistent(left, right, tolerance, x, y)) continue;
-        left.disparity.at(x, y) = no_value;
-        left.status.at(x, y) = code(Status::inconsistent);
-      }
+  for_rows(workers, right.size.height, [&](int y, int) {
+    for (int x = 0; x < right.size.width; ++x) {
+      if (!has_value(left.disparity.at(x, y)) || consistent(left, right, tolerance, x, y)) continue;
+      left.disparity.at(x, y) = no_value;
+      left.status.at(x, y) = code(Status::inconsistent);
     }
   });
 }
@@ -98,8 +90,8 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
                       const Workers& workers) {
   if (!left.row_offset.empty()) return check_across_rows(left, right, tolerance, workers);
   const int width = left.disparity.size.width;
-  for_row_ranges(workers, left.disparity.size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) HWY_DYNAMIC_DISPATCH(check_row)
+  for_rows(workers, left.disparity.size.height, [&](int y, int) {
+    HWY_DYNAMIC_DISPATCH(check_row)
     (left.disparity.row(y), left.status.row(y), right.row(y), width, tolerance);
   });
 }

@@ -2,7 +2,6 @@
 #include "refine/opencl_pipeline.h"
 
 #include <algorithm>
-#include <string>
 
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"

@@ -9,10 +9,6 @@
 
 namespace parallax::refine {
 
-// What the maps of a matcher hold: disparities, which may have row offsets beside them, or vectors of two
-// components.
-enum class Maps { disparities, vectors };
-
 class Pipeline {
  public:
   // `reference`: uses the readable filters.

@@ -45,6 +45,17 @@ void left_right_check(const DisparityMap& left, View<const float> right, float t
 int reach_of(Fill fill);
 void fill_row(const DisparityMap& map, const Workers& workers);
 
+// Calls each(first, last) for every run [first, last) of a row's pixels without a value.
+template <class Each>
+void for_empty_runs(const float* disparity, int width, const Each& each) {
+  for (int x = 0; x < width; ++x) {
+    if (has_value(disparity[x])) continue;
+    const int first = x;
+    while (x < width && !has_value(disparity[x])) ++x;
+    each(first, x);
+  }
+}
+
 // The values that fill_directions() has met on its way along a row or a column.
 struct Nearest {
   float value = no_value;   // the last value; infinite if there was none
@@ -63,6 +74,11 @@ struct Nearest {
     return value + 0.5f * static_cast<float>(difference + distance);
   }
 };
+
+// Copies a map into memory of the same size, for references.
+inline void copy_map(View<const float> from, View<float> to) {
+  for (int y = 0; y < from.size.height; ++y) std::copy_n(from.row(y), from.size.width, to.row(y));
+}
 
 // The number of rows that the fill searches up and down, so that maps refined in strips get the same bytes.
 inline constexpr int fill_reach = 128;
@@ -96,7 +112,17 @@ inline void check_bordered(View<const float> disparity) {
   check_range("height of the disparity map", disparity.size.height, 0, longest);
 }
 // `scratch` has at least bordered_size(), here and below.
-void copy_bordered(View<const float> disparity, int window, View<float> scratch, const Workers& workers);
+inline void copy_bordered(View<const float> disparity, int window, View<float> scratch,
+                          const Workers& workers) {
+  const Size size = bordered_size(disparity.size, window);
+  const int border = window / 2;
+  for_rows(workers, size.height, [&](int y, int) {
+    float* out = scratch.row(y);
+    std::fill_n(out, size.width, no_value);
+    if (y >= border && y < border + disparity.size.height)
+      std::copy_n(disparity.row(y - border), disparity.size.width, out + border);
+  });
+}
 void median(View<float> disparity, int window, View<float> scratch, const Workers& workers);
 // The same by sorting, for readers.
 void median_reference(View<float> disparity, int window, View<float> scratch);
@@ -106,9 +132,6 @@ void weighted_median(View<float> disparity, View<const std::uint8_t> guide, cons
                      View<float> scratch, const Workers& workers);
 void bilateral(View<float> disparity, View<const std::uint8_t> guide, const GuidedWindow& filter, float step,
                View<float> scratch, const Workers& workers);
-inline void check_bilateral_step(const char* field, float step) {
-  check_range(field, step, 0.0f, 128.0f);
-}
 
 // The bilateral filter moves pixels in units of 1/shift_unit pixel.
 inline constexpr float shift_unit = 256;

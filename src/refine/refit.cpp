@@ -210,20 +210,15 @@ WindowRows window_rows(const RefitMemory& memory, int y, int height, int radius)
 void refit(View<float> disparity, const StereoPair& pair, int window, const RefitMemory& memory,
            const Workers& workers) {
   const Size size = disparity.size;
-  const auto for_rows = [&](auto&& each) {
-    for_row_ranges(workers, size.height, [&](int first, int last, int) {
-      for (int y = first; y < last; ++y) each(y);
-    });
-  };
-  for_rows([&](int y) {
+  for_rows(workers, size.height, [&](int y, int) {
     take_gray(pair.left, memory.gray[0], y);
     take_gray(pair.right, memory.gray[1], y);
   });
-  for_rows([&](int y) {
+  for_rows(workers, size.height, [&](int y, int) {
     write_signatures(pair.left.format, pair.left_mask, memory.gray[0], y, memory.signatures[0].row(y));
     write_signatures(pair.right.format, pair.right_mask, memory.gray[1], y, memory.signatures[1].row(y));
   });
-  for_rows([&](int y) {
+  for_rows(workers, size.height, [&](int y, int) {
     const WindowRows rows = window_rows(memory, y, size.height, window / 2);
     HWY_DYNAMIC_DISPATCH(refit_row)(rows, disparity.row(y), size.width);
   });
@@ -237,8 +232,8 @@ void check_pair_of_map(const StereoPair& pair, Size map) {
   for (const auto& [name, image] : {std::pair{"left image", pair.left}, {"right image", pair.right}}) {
     check_image(name, image);
     if (image.format.size != map)
-      throw Error(ErrorCategory::argument, std::string(name) + " is " + text(image.format.size) +
-                                               ", the map " + text(map) + ": give the map's own pair");
+      refuse(std::string(name) + " is " + text(image.format.size) + ", the map " + text(map) +
+             ": give the map's own pair");
   }
   if (pair.right.format.depth != pair.left.format.depth)
     refuse("right image depth", static_cast<int>(pair.right.format.depth), "that of the left image");

@@ -4,7 +4,6 @@
 #include "refine/refit_vectors.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "refine/guide.h"
 
@@ -145,15 +144,13 @@ void refit_vectors(const DisparityMap& map, const StereoPair& pair, int window, 
   take_guide(pair.left, shifts.gray[0], workers);
   take_guide(pair.right, shifts.gray[1], workers);
   const Size size = map.disparity.size;
-  for_row_ranges(workers, size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) prepare_row(map, shifts, y);
-  });
+  for_rows(workers, size.height, [&](int y, int) { prepare_row(map, shifts, y); });
   // The rows above and below the image have no usable pixels.
   for (int i = 0; i < Shifts::border; ++i)
     for (const int row : {i, size.height + Shifts::border + i})
       std::fill_n(shifts.x.row(row), shifts.x.size.width, Shifts::unusable);
-  for_row_ranges(workers, size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) HWY_DYNAMIC_DISPATCH(refit_row)
+  for_rows(workers, size.height, [&](int y, int) {
+    HWY_DYNAMIC_DISPATCH(refit_row)
     (shifts, y, window, map.disparity.row(y), map.row_offset.row(y), size.width);
   });
 }

@@ -116,8 +116,8 @@ class SpeckleFilter {
 
 void check_speckle_size(Size size) {
   if (size.pixels() <= std::numeric_limits<std::int32_t>::max()) return;
-  throw Error(ErrorCategory::argument, "the speckle filter takes up to 2^31 − 1 pixels, the map is " +
-                                           text(size) + ": set speckle_size to 0, or match in parts");
+  refuse("the speckle filter takes up to 2^31 − 1 pixels, the map is " + text(size) +
+         ": set speckle_size to 0, or match in parts");
 }
 
 void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t* links,
@@ -133,9 +133,7 @@ void speckle_filter(const DisparityMap& map, int size, float range, std::int32_t
     }
   });
   for (int y = band_rows; y < height; y += band_rows) filter.join_row(y);
-  for_row_ranges(workers, height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) filter.reject(y, size);
-  });
+  for_rows(workers, height, [&](int y, int) { filter.reject(y, size); });
 }
 
 }  // namespace refine

@@ -48,13 +48,12 @@ void check_vectors(const DisparityMap& map, const RightMap& right, float toleran
     return std::abs(right.disparity.at(u, w) - d) <= tolerance &&
            std::abs(right.row_offset.at(u, w) - v) <= tolerance;
   };
-  for_row_ranges(workers, size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y)
-      for (int x = 0; x < size.width; ++x) {
-        if (!has_value(map.disparity.at(x, y)) || consistent(x, y)) continue;
-        map.disparity.at(x, y) = map.row_offset.at(x, y) = no_value;
-        map.status.at(x, y) = code(Status::inconsistent);
-      }
+  for_rows(workers, size.height, [&](int y, int) {
+    for (int x = 0; x < size.width; ++x) {
+      if (!has_value(map.disparity.at(x, y)) || consistent(x, y)) continue;
+      map.disparity.at(x, y) = map.row_offset.at(x, y) = no_value;
+      map.status.at(x, y) = code(Status::inconsistent);
+    }
   });
 }
 
@@ -136,9 +135,7 @@ FillSteps::FillSteps(Size size, Arena& arena) : vectors(arena.reserve_plane<std:
 
 void fill_vectors(const DisparityMap& map, const FillSteps& steps, const Workers& workers) {
   const Size size = map.disparity.size;
-  for_row_ranges(workers, size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) find_vectors(map.disparity, steps.vectors, y);
-  });
+  for_rows(workers, size.height, [&](int y, int) { find_vectors(map.disparity, steps.vectors, y); });
   workers.for_each(directions_met, [&](int direction, int) {
     const int step = fill_step_y[direction];
     for (int i = 0; i < size.height; ++i) {
@@ -150,17 +147,16 @@ void fill_vectors(const DisparityMap& map, const FillSteps& steps, const Workers
                           steps.planes[direction].row(y));
     }
   });
-  for_row_ranges(workers, size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y)
-      for (int x = 0; x < size.width; ++x) {
-        if (steps.vectors.at(x, y) == 0 || map.status.at(x, y) == code(Status::input_masked)) continue;
-        const Met met(map, steps, x, y);
-        if (met.count == 0) continue;
-        const int median = met.median();
-        map.disparity.at(x, y) = met.d[median];
-        map.row_offset.at(x, y) = met.v[median];
-        map.status.at(x, y) = code(Status::filled);
-      }
+  for_rows(workers, size.height, [&](int y, int) {
+    for (int x = 0; x < size.width; ++x) {
+      if (steps.vectors.at(x, y) == 0 || map.status.at(x, y) == code(Status::input_masked)) continue;
+      const Met met(map, steps, x, y);
+      if (met.count == 0) continue;
+      const int median = met.median();
+      map.disparity.at(x, y) = met.d[median];
+      map.row_offset.at(x, y) = met.v[median];
+      map.status.at(x, y) = code(Status::filled);
+    }
   });
 }
 

@@ -9,6 +9,10 @@
 
 namespace parallax::refine {
 
+// What the maps of a matcher hold: disparities, which may have row offsets beside them, or vectors of two
+// components.
+enum class Maps { disparities, vectors };
+
 // \throws Error (argument) naming the first field that has no meaning for vectors
 void check_vector_parameters(const RefineParameters& parameters);
 
@@ -39,12 +43,11 @@ struct FillSteps {
 
 // Gives every pixel without a vector one of the up to eight that it meets first above, below, left, right and
 // in the four diagonal directions, each within fill_reach steps, and the status `filled`: the one whose
-// distances from all of them,
-// |Δd| + |Δv|, have the least sum (their vector median: Astola, Haavisto & Neuvo 1990). An occluded pixel
-// lies outside of what hides it, which takes up less than half of the directions where its outline is convex.
-// Ties go to the first, in the order above, below, left, right, then above left, above right, below left,
-// below right; sums are in that order, too. Vectors that the fill itself gives do not count. Pixels of status
-// `input_masked`, and those that meet none, are unchanged.
+// distances from all of them, |Δd| + |Δv|, have the least sum (their vector median: Astola, Haavisto & Neuvo
+// 1990). An occluded pixel lies outside of what hides it, which takes up less than half of the directions
+// where its outline is convex. Sums are in the order above, below, left, right, above left, above right,
+// below left, below right; ties go to the first. Vectors that the fill itself gives do not count. Pixels of
+// status `input_masked`, and those that meet none, are unchanged.
 void fill_vectors(const DisparityMap& map, const FillSteps& steps, const Workers& workers);
 // The same, written directly from the definition. `scratch` has the size of the map.
 void fill_vectors_reference(const DisparityMap& map, const RightMap& scratch);

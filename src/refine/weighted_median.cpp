@@ -109,7 +109,7 @@ void weighted_median(View<float> disparity, View<const std::uint8_t> guide, cons
 void weighted_median(View<float> disparity, const ImageView& guide, int window, int range, int threads) {
   const DefaultFloatingPoint environment;
   refine::check_guided_window("weighted_median", window);
-  refine::check_gray_range("weighted_median_range", range);
+  check_range("weighted_median_range", range, 1, 255);
   refine::check_bordered(disparity);
   refine::check_guide(guide, disparity.size);
   const Workers workers = refine::checked_workers(threads);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/workers.h"
-#include "remap/cpu_kernels.h"
+#include "remap/remap.h"
 
 namespace parallax::remap {
 namespace {
@@ -13,9 +13,7 @@ class Cpu final : public Plan {
 
   void run(const Images& images) override {
     const int height = problem_->maps[0].size.height;
-    for_row_ranges(workers_, sides * height, [&](int first, int last, int) {
-      for (int row = first; row < last; ++row) remap(images, row / height, row % height);
-    });
+    for_rows(workers_, sides * height, [&](int row, int) { remap(images, row / height, row % height); });
   }
 
  private:

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 
-#include "core/checks.h"
 #include "core/copy_rows.h"
 #include "core/memory.h"
 #include "devices/cuda/kernel_sources.h"
@@ -9,15 +7,6 @@
 #include "remap/cuda_stage.h"
 
 namespace parallax::remap {
-
-CudaStage::CudaStage(const Problem& problem, ArenaLayout& layout) : size_(problem.maps[0].size) {
-  for (int side = 0; side < sides; ++side) {
-    const Map& map = problem.maps[side];
-    buffers_[side] = {layout.reserve<std::uint16_t>(2 * map.x.size().pixels()),
-                      layout.reserve<Block>(map.blocks.size().pixels())};
-  }
-  taps_ = layout.reserve<std::int16_t>(std::size_t{steps} * tap_stride);
-}
 
 namespace {
 
@@ -31,66 +20,6 @@ std::vector<std::uint16_t> positions_of(const Map& map) {
       positions.push_back(map.y.at(column, row));
     }
   return positions;
-}
-
-std::vector<Block> blocks_of(const Map& map) {
-  std::vector<Block> blocks;
-  blocks.reserve(map.blocks.size().pixels());
-  for (int row = 0; row < map.blocks.height(); ++row)
-    blocks.insert(blocks.end(), map.blocks.row(row), map.blocks.row(row) + map.blocks.width());
-  return blocks;
-}
-
-}  // namespace
-
-void CudaStage::prepare(const Problem& problem, const cuda::SharedContext& context, std::byte* memory,
-                        cuda::StreamHandle stream) {
-  static_assert(sizeof(CudaBlock) == sizeof(Block) &&
-                sizeof(Taps) == sizeof(std::int16_t) * steps * tap_stride);
-  program_ = cuda::Program(context, cuda::remap_remap_cu,
-                           {cuda::define("BITS", static_cast<int>(problem.depth)),
-                            cuda::define("LANCZOS", problem.interpolation == Interpolation::lanczos3)});
-  kernel_ = program_.kernel("remap");
-  for (int side = 0; side < sides; ++side) {
-    const Map& map = problem.maps[side];
-    const Buffers& buffers = buffers_[side];
-    cuda::upload(positions_of(map), buffers.positions.in(memory), stream);
-    cuda::upload(blocks_of(map), buffers.blocks.in(memory), stream);
-    arguments_.maps[side] = {.positions = buffers.positions.in(memory),
-                             .blocks = reinterpret_cast<const CudaBlock*>(buffers.blocks.in(memory)),
-                             .stride = map.x.width(),
-                             .block_stride = map.blocks.width(),
-                             .camera_width = map.camera.width,
-                             .camera_height = map.camera.height};
-  }
-  cuda::upload(problem.taps.data(), sizeof(Taps), reinterpret_cast<cuda::DeviceAddress>(taps_.in(memory)),
-               stream);
-  arguments_.taps = taps_.in(memory);
-  arguments_.width = size_.width;
-  arguments_.height = size_.height;
-}
-
-CudaRemap CudaStage::arguments(const Images& images) const {
-  CudaRemap result = arguments_;
-  for (int side = 0; side < sides; ++side) {
-    result.from[side] = cuda::kernel_image(images.from[side]);
-    result.to[side] = {images.to[side].data, images.to[side].stride_bytes, images.masks[side].data,
-                       images.masks[side].stride()};
-  }
-  return result;
-}
-
-namespace {
-
-void check_even(const char* which, const ImageView& image) {
-  if (image.format.depth == BitDepth::bits8 ||
-      (reinterpret_cast<std::uintptr_t>(image.data) | static_cast<std::uintptr_t>(image.stride_bytes)) % 2 ==
-          0)
-    return;
-  throw Error(ErrorCategory::argument,
-              std::string(which) +
-                  " has 16 bits per channel, but rows at odd addresses: give it an even "
-                  "address and an even stride");
 }
 
 // Images on the host are copied packed, through page-locked memory.
@@ -139,10 +68,10 @@ class Cuda final : public Plan {
   }
 
   void enqueue(const Images& images, void* stream) override {
-    check_even("left image", images.from[0]);
-    check_even("right image", images.from[1]);
-    check_even("rectified left image", images.to[0]);
-    check_even("rectified right image", images.to[1]);
+    cuda::check_aligned("left image", images.from[0]);
+    cuda::check_aligned("right image", images.from[1]);
+    cuda::check_aligned("rectified left image", images.to[0]);
+    cuda::check_aligned("rectified right image", images.to[1]);
     const cuda::Current current(*context_);
     stage_.enqueue(images, static_cast<cuda::StreamHandle>(stream));
   }
@@ -228,6 +157,52 @@ class Cuda final : public Plan {
 };
 
 }  // namespace
+
+CudaStage::CudaStage(const Problem& problem, ArenaLayout& layout) : size_(problem.maps[0].size) {
+  for (int side = 0; side < sides; ++side) {
+    const Map& map = problem.maps[side];
+    buffers_[side] = {layout.reserve<std::uint16_t>(2 * map.x.size().pixels()),
+                      layout.reserve<Block>(map.blocks.size().pixels())};
+  }
+  taps_ = layout.reserve<std::int16_t>(std::size_t{steps} * tap_stride);
+}
+
+void CudaStage::prepare(const Problem& problem, const cuda::SharedContext& context, std::byte* memory,
+                        cuda::StreamHandle stream) {
+  static_assert(sizeof(CudaBlock) == sizeof(Block) &&
+                sizeof(Taps) == sizeof(std::int16_t) * steps * tap_stride);
+  program_ = cuda::Program(context, cuda::remap_remap_cu,
+                           {cuda::define("BITS", static_cast<int>(problem.depth)),
+                            cuda::define("LANCZOS", problem.interpolation == Interpolation::lanczos3)});
+  kernel_ = program_.kernel("remap");
+  for (int side = 0; side < sides; ++side) {
+    const Map& map = problem.maps[side];
+    const Buffers& buffers = buffers_[side];
+    cuda::upload(positions_of(map), buffers.positions.in(memory), stream);
+    cuda::upload(packed(map.blocks), buffers.blocks.in(memory), stream);
+    arguments_.maps[side] = {.positions = buffers.positions.in(memory),
+                             .blocks = reinterpret_cast<const CudaBlock*>(buffers.blocks.in(memory)),
+                             .stride = map.x.width(),
+                             .block_stride = map.blocks.width(),
+                             .camera_width = map.camera.width,
+                             .camera_height = map.camera.height};
+  }
+  cuda::upload(problem.taps.data(), sizeof(Taps), reinterpret_cast<cuda::DeviceAddress>(taps_.in(memory)),
+               stream);
+  arguments_.taps = taps_.in(memory);
+  arguments_.width = size_.width;
+  arguments_.height = size_.height;
+}
+
+CudaRemap CudaStage::arguments(const Images& images) const {
+  CudaRemap result = arguments_;
+  for (int side = 0; side < sides; ++side) {
+    result.from[side] = cuda::kernel_image(images.from[side]);
+    result.to[side] = {images.to[side].data, images.to[side].stride_bytes, images.masks[side].data,
+                       images.masks[side].stride()};
+  }
+  return result;
+}
 
 std::unique_ptr<Plan> make_cuda(const Problem& problem, const Device& device) {
   return std::make_unique<Cuda>(problem, device);

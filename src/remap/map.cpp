@@ -110,9 +110,8 @@ class MapMaker {
       const Point& point = group[static_cast<std::size_t>(i)];
       const int x = point.x - block.x * steps, row = point.y - block.y * steps;
       if (point.seen && std::max(x, row) >> fraction_bits > most_pixels)
-        throw Error(ErrorCategory::argument, "the rectified image shows more than " +
-                                                 std::to_string(most_pixels / block_columns) +
-                                                 " camera pixels in one: give a larger size or zoom");
+        refuse("the rectified image shows more than " + std::to_string(most_pixels / block_columns) +
+               " camera pixels in one: give a larger size or zoom");
       map_.x.at(first + i, y) = point.seen ? static_cast<std::uint16_t>(x) : unseen;
       map_.y.at(first + i, y) = point.seen ? static_cast<std::uint16_t>(row) : 0;
       inside = inside && (!point.seen || x <= (window_columns - 1) * steps);

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "parallax/rectify.h"
 
@@ -46,6 +47,16 @@ struct Map {
 
   std::size_t bytes() const;
 };
+
+// The elements of a plane, rows without gaps.
+template <class T>
+std::vector<T> packed(const Plane<T>& plane) {
+  std::vector<T> elements;
+  elements.reserve(plane.size().pixels());
+  for (int y = 0; y < plane.height(); ++y)
+    elements.insert(elements.end(), plane.row(y), plane.row(y) + plane.width());
+  return elements;
+}
 
 // The number of columns left of a position, and of rows above it, that interpolation reads besides the pixel
 // itself. On the other side there is one more.

@@ -10,70 +10,12 @@
 
 namespace parallax::remap {
 
-OpenclStage::OpenclStage(const Problem& problem, ArenaLayout& layout) {
-  for (int side = 0; side < sides; ++side) {
-    const Map& map = problem.maps[side];
-    arguments_.x[side] = opencl::offset(layout.reserve<std::uint16_t>(map.x.size().pixels()));
-    arguments_.y[side] = opencl::offset(layout.reserve<std::uint16_t>(map.y.size().pixels()));
-    arguments_.blocks[side] = opencl::offset(layout.reserve<Block>(map.blocks.size().pixels()));
-    arguments_.camera_width[side] = map.camera.width;
-    arguments_.camera_height[side] = map.camera.height;
-  }
-  arguments_.taps = opencl::offset(layout.reserve<std::int16_t>(std::size_t{steps} * tap_stride));
-  arguments_.stride = problem.maps[0].x.width();
-  arguments_.width = problem.maps[0].size.width;
-  arguments_.height = problem.maps[0].size.height;
-}
-
 namespace {
 
-// The bytes of rows without gaps.
 template <class T>
-void write_rows(const opencl::Queue& queue, cl_mem memory, cl_long to, const Plane<T>& from) {
-  std::vector<T> packed;
-  packed.reserve(from.size().pixels());
-  for (int y = 0; y < from.height(); ++y)
-    packed.insert(packed.end(), from.row(y), from.row(y) + from.width());
-  opencl::write(queue, memory, to, packed.size() * sizeof(T), packed.data());
+void write(const opencl::Queue& queue, cl_mem memory, cl_long to, const Plane<T>& from) {
+  opencl::write(queue, memory, to, from.size().pixels() * sizeof(T), packed(from).data());
 }
-
-}  // namespace
-
-void OpenclStage::prepare(const Problem& problem, const opencl::Context& context, const opencl::Queue& queue,
-                          cl_mem memory) {
-  memory_ = memory;
-  pixels_an_item_ = context.info().is_processor ? 64 : 4;
-  const bool bits16 = problem.depth == BitDepth::bits16;
-  program_ = opencl::Program(
-      context, {opencl::remap_types_cl, opencl::remap_remap_cl},
-      {std::string("-DSAMPLE=") + (bits16 ? "ushort" : "uchar"),
-       opencl::define("KEPT_BITS", kept_bits(problem.depth)), opencl::define("LARGEST", bits16 ? 65535 : 255),
-       opencl::define("LANCZOS", problem.interpolation == Interpolation::lanczos3 ? 1 : 0),
-       opencl::define("PIXELS", pixels_an_item_)});
-  kernel_ = program_.kernel("remap");
-  for (int side = 0; side < sides; ++side) {
-    write_rows(queue, memory, arguments_.x[side], problem.maps[side].x);
-    write_rows(queue, memory, arguments_.y[side], problem.maps[side].y);
-    write_rows(queue, memory, arguments_.blocks[side], problem.maps[side].blocks);
-  }
-  opencl::write(queue, memory, arguments_.taps, sizeof(Taps), problem.taps.data());
-}
-
-void OpenclStage::enqueue(const Places& places, const opencl::Queue& queue, cl_mem target) const {
-  OpenclRemap arguments = arguments_;
-  std::copy_n(places.from, sides, arguments.from);
-  std::copy_n(places.to, sides, arguments.to);
-  std::copy_n(places.mask, sides, arguments.mask);
-  std::copy_n(places.channels, sides, arguments.channels);
-  constexpr std::size_t items = 32;
-  const auto width = static_cast<std::size_t>(arguments.width);
-  kernel_.launch(
-      queue,
-      {opencl::groups_for(width, pixels_an_item_ * items), static_cast<std::size_t>(arguments.height), sides},
-      {items}, memory_, target, arguments);
-}
-
-namespace {
 
 class Opencl final : public Plan {
  public:
@@ -161,6 +103,55 @@ class Opencl final : public Plan {
 };
 
 }  // namespace
+
+OpenclStage::OpenclStage(const Problem& problem, ArenaLayout& layout) {
+  for (int side = 0; side < sides; ++side) {
+    const Map& map = problem.maps[side];
+    arguments_.x[side] = opencl::offset(layout.reserve<std::uint16_t>(map.x.size().pixels()));
+    arguments_.y[side] = opencl::offset(layout.reserve<std::uint16_t>(map.y.size().pixels()));
+    arguments_.blocks[side] = opencl::offset(layout.reserve<Block>(map.blocks.size().pixels()));
+    arguments_.camera_width[side] = map.camera.width;
+    arguments_.camera_height[side] = map.camera.height;
+  }
+  arguments_.taps = opencl::offset(layout.reserve<std::int16_t>(std::size_t{steps} * tap_stride));
+  arguments_.stride = problem.maps[0].x.width();
+  arguments_.width = problem.maps[0].size.width;
+  arguments_.height = problem.maps[0].size.height;
+}
+
+void OpenclStage::prepare(const Problem& problem, const opencl::Context& context, const opencl::Queue& queue,
+                          cl_mem memory) {
+  memory_ = memory;
+  pixels_an_item_ = context.info().is_processor ? 64 : 4;
+  const bool bits16 = problem.depth == BitDepth::bits16;
+  program_ = opencl::Program(
+      context, {opencl::remap_types_cl, opencl::remap_remap_cl},
+      {std::string("-DSAMPLE=") + (bits16 ? "ushort" : "uchar"),
+       opencl::define("KEPT_BITS", kept_bits(problem.depth)), opencl::define("LARGEST", bits16 ? 65535 : 255),
+       opencl::define("LANCZOS", problem.interpolation == Interpolation::lanczos3 ? 1 : 0),
+       opencl::define("PIXELS", pixels_an_item_)});
+  kernel_ = program_.kernel("remap");
+  for (int side = 0; side < sides; ++side) {
+    write(queue, memory, arguments_.x[side], problem.maps[side].x);
+    write(queue, memory, arguments_.y[side], problem.maps[side].y);
+    write(queue, memory, arguments_.blocks[side], problem.maps[side].blocks);
+  }
+  opencl::write(queue, memory, arguments_.taps, sizeof(Taps), problem.taps.data());
+}
+
+void OpenclStage::enqueue(const Places& places, const opencl::Queue& queue, cl_mem target) const {
+  OpenclRemap arguments = arguments_;
+  std::copy_n(places.from, sides, arguments.from);
+  std::copy_n(places.to, sides, arguments.to);
+  std::copy_n(places.mask, sides, arguments.mask);
+  std::copy_n(places.channels, sides, arguments.channels);
+  constexpr std::size_t items = 32;
+  const auto width = static_cast<std::size_t>(arguments.width);
+  kernel_.launch(
+      queue,
+      {opencl::groups_for(width, pixels_an_item_ * items), static_cast<std::size_t>(arguments.height), sides},
+      {items}, memory_, target, arguments);
+}
 
 std::unique_ptr<Plan> make_opencl(const Problem& problem, const Device& device) {
   return std::make_unique<Opencl>(problem, device);

@@ -13,19 +13,13 @@
 namespace parallax {
 namespace remap {
 
-void Plan::enqueue(const Images&, void*) {
-  throw Error(ErrorCategory::device,
-              "only a rectifier planned for device cuda takes images in GPU memory: use run()");
-}
-
 namespace {
 
 void check_sides(const char* which, const Camera& camera) {
   constexpr int most = 32767;
   if (camera.size.width <= most && camera.size.height <= most) return;
-  throw Error(ErrorCategory::argument, std::string(which) + " camera has images of " + text(camera.size) +
-                                           ": each side may have at most " + std::to_string(most) +
-                                           " pixels");
+  refuse(std::string(which) + " camera has images of " + text(camera.size) + ": each side may have at most " +
+         std::to_string(most) + " pixels");
 }
 
 void check_rectification(const Rectification& rectification) {
@@ -33,29 +27,6 @@ void check_rectification(const Rectification& rectification) {
   if (!(rectification.focal > 0) || !std::isfinite(rectification.focal))
     refuse("rectification's focal", rectification.focal, "a finite number above 0");
 }
-
-}  // namespace
-
-Problem make_problem(const Rig& rig, const Rectification& rectification, Interpolation interpolation,
-                     const Device& device, BitDepth depth) {
-  validate(rig);
-  check_sides("left", rig.left);
-  check_sides("right", rig.right);
-  check_rectification(rectification);
-  check_choice("interpolation", interpolation, Interpolation::lanczos3);
-  check_depth("image", depth);
-  check_threads(device.threads);
-  const Workers workers(device.threads);
-  return {.maps = {make_map(rig.left, rectification.rotation_left, rectification.centre_left_x, rectification,
-                            interpolation, workers),
-                   make_map(rig.right, rectification.rotation_right, rectification.centre_right_x,
-                            rectification, interpolation, workers)},
-          .interpolation = interpolation,
-          .depth = depth,
-          .taps = lanczos_taps()};
-}
-
-namespace {
 
 std::unique_ptr<Plan> make_plan(Problem problem, const Device& device) {
   switch (device.kind) {
@@ -81,33 +52,50 @@ std::unique_ptr<Plan> make_plan(Problem problem, const Device& device) {
 void check_image(std::string_view which, const ImageView& image, Size size, BitDepth depth) {
   parallax::check_image(which, image);
   if (image.format.size != size)
-    throw Error(ErrorCategory::argument,
-                std::string(which) + " is " + text(image.format.size) + ": give one of " + text(size));
+    refuse(std::string(which) + " is " + text(image.format.size) + ": give one of " + text(size));
   if (image.format.depth != depth)
-    throw Error(ErrorCategory::argument, std::string(which) + " has " +
-                                             std::to_string(static_cast<int>(image.format.depth)) +
-                                             " bits per channel, the rectifier was planned for " +
-                                             std::to_string(static_cast<int>(depth)));
+    refuse(std::string(which) + " has " + std::to_string(static_cast<int>(image.format.depth)) +
+           " bits per channel, the rectifier was planned for " + std::to_string(static_cast<int>(depth)));
+}
+
+void check_output(std::string_view which, const ImageOutput& to, const ImageView& from, Size size) {
+  check_image(which, to, size, from.format.depth);
+  if (to.channels != from.channels)
+    refuse(std::string(which) + " has " + std::to_string(to.channels) + " channels, the camera's image " +
+           std::to_string(from.channels) + ": give as many");
 }
 
 }  // namespace
+
+void Plan::enqueue(const Images&, void*) {
+  throw Error(ErrorCategory::device,
+              "only a rectifier planned for device cuda takes images in GPU memory: use run()");
+}
+
+Problem make_problem(const Rig& rig, const Rectification& rectification, Interpolation interpolation,
+                     const Device& device, BitDepth depth) {
+  validate(rig);
+  check_sides("left", rig.left);
+  check_sides("right", rig.right);
+  check_rectification(rectification);
+  check_choice("interpolation", interpolation, Interpolation::lanczos3);
+  check_depth("image", depth);
+  check_threads(device.threads);
+  const Workers workers(device.threads);
+  return {.maps = {make_map(rig.left, rectification.rotation_left, rectification.centre_left_x, rectification,
+                            interpolation, workers),
+                   make_map(rig.right, rectification.rotation_right, rectification.centre_right_x,
+                            rectification, interpolation, workers)},
+          .interpolation = interpolation,
+          .depth = depth,
+          .taps = lanczos_taps()};
+}
 
 void check_cameras(const ImageView& left, const ImageView& right, const Size (&cameras)[2], BitDepth depth) {
   check_image("left image", left, cameras[0], depth);
   check_image("right image", right, cameras[1], depth);
 }
 
-namespace {
-
-void check_output(std::string_view which, const ImageOutput& to, const ImageView& from, Size size) {
-  check_image(which, to, size, from.format.depth);
-  if (to.channels != from.channels)
-    throw Error(ErrorCategory::argument, std::string(which) + " has " + std::to_string(to.channels) +
-                                             " channels, the camera's image " +
-                                             std::to_string(from.channels) + ": give as many");
-}
-
-}  // namespace
 }  // namespace remap
 
 Rectifier::Rectifier(const Rig& rig, const Rectification& rectification, Interpolation interpolation,
@@ -133,8 +121,7 @@ Rectifier::Rectifier(Rectifier&&) noexcept = default;
 Rectifier& Rectifier::operator=(Rectifier&&) noexcept = default;
 
 remap::Plan& Rectifier::plan() const {
-  if (plan_ == nullptr)
-    throw Error(ErrorCategory::argument, "the rectifier was moved from: use the one that it was moved to");
+  if (plan_ == nullptr) refuse("the rectifier was moved from: use the one that it was moved to");
   return *plan_;
 }
 

@@ -55,6 +55,16 @@ class Plan {
   virtual void enqueue(const Images& images, void* stream);
 };
 
+// Writes row y of one rectified image, for the cpu device.
+struct RowTask {
+  const Map& map;
+  const Taps& taps;
+  Interpolation interpolation;
+  const ImageView& from;
+  const ImageOutput& to;
+};
+void remap_row(const RowTask& task, int y);
+
 using SharedProblem = std::shared_ptr<const Problem>;
 std::unique_ptr<Plan> make_reference(SharedProblem problem);
 std::unique_ptr<Plan> make_cpu(SharedProblem problem, const Device& device);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "remap/cpu_kernels.h"
 #include "remap/pixel.h"
 
 #undef HWY_TARGET_INCLUDE

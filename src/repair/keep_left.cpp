@@ -31,14 +31,12 @@ KeptLeft keep_left(const Rig& rig) {
   constexpr double tolerance = 1e-6;
   if (left.distortion != Camera{}.distortion || left.model != LensModel::radial_tangential ||
       left.focal_x != left.focal_y)
-    throw Error(ErrorCategory::argument,
-                "the left picture cannot be kept, because its camera is no pinhole of equal focal lengths: "
-                "rectify both");
+    refuse(
+        "the left picture cannot be kept, because its camera is no pinhole of equal focal lengths: "
+        "rectify both");
   const Vector3 centre = exchanged(rig).translation;
   if (std::hypot(centre[1], centre[2]) > tolerance * centre[0])
-    throw Error(
-        ErrorCategory::argument,
-        "the left picture cannot be kept, because the baseline is not parallel to its rows: rectify both");
+    refuse("the left picture cannot be kept, because the baseline is not parallel to its rows: rectify both");
   KeptLeft kept{rig, {}};
   kept.rectification = {.rotation_right = transposed(rig.rotation),
                         .focal = left.focal_x,

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstddef>
 
 #include "remap/map.h"
 #include "repair/repair.h"
@@ -7,24 +6,10 @@
 namespace parallax::repair {
 namespace {
 
-// An image of any format that owns its memory.
-class OwnedImage {
- public:
-  OwnedImage(ImageFormat format, int channels)
-      : format_(format),
-        channels_(channels),
-        row_bytes_(static_cast<std::ptrdiff_t>(format.size.width) * channels *
-                   static_cast<int>(format.depth) / 8) {
-    bytes_.resize(static_cast<std::size_t>(row_bytes_) * static_cast<std::size_t>(format.size.height));
-  }
-  ImageOutput output() { return {bytes_.data(), format_, channels_, row_bytes_}; }
-
- private:
-  ImageFormat format_;
-  int channels_;
-  std::ptrdiff_t row_bytes_;
-  std::vector<std::byte> bytes_;
-};
+// An image in `rows`, which must have its bytes.
+ImageOutput image_in(Plane<std::uint8_t>& rows, ImageFormat format, int channels) {
+  return {rows.row(0), format, channels, rows.view().stride_bytes};
+}
 
 }  // namespace
 
@@ -32,13 +17,17 @@ Sight look(const Rig& rig, const Rectification& rectification, const StereoPair&
            const CheckParameters& parameters) {
   const BitDepth depth = pictures.left.format.depth;
   const ImageFormat format{rectification.size, depth};
-  OwnedImage left(format, pictures.left.channels), right(format, pictures.right.channels);
+  const auto bytes_of = [&](const ImageView& picture) {
+    return Size{format.size.width * picture.channels * static_cast<int>(depth) / 8, format.size.height};
+  };
+  Plane<std::uint8_t> left_rows(bytes_of(pictures.left)), right_rows(bytes_of(pictures.right));
+  const ImageOutput left = image_in(left_rows, format, pictures.left.channels),
+                    right = image_in(right_rows, format, pictures.right.channels);
   Plane<std::uint8_t> left_mask(format.size), right_mask(format.size);
   Rectifier rectifier(rig, rectification, Interpolation::lanczos3,
                       Device{.kind = DeviceKind::cpu, .threads = parameters.threads}, depth);
-  rectifier.run(pictures.left, pictures.right,
-                {left.output(), right.output(), left_mask.view(), right_mask.view()});
-  StereoPair pair{left.output(), right.output()};
+  rectifier.run(pictures.left, pictures.right, {left, right, left_mask.view(), right_mask.view()});
+  StereoPair pair{left, right};
   pair.left_mask = left_mask.view();
   pair.right_mask = right_mask.view();
   Sight sight{check_pair(pair, parameters), {}};

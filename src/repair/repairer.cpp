@@ -72,9 +72,8 @@ bool shows_points(const PairReport& report) {
 
 void check_points(std::span<const PointPair> points) {
   for (const PointPair& point : points) {
-    const double values[] = {point.left[0], point.left[1], point.right[0], point.right[1]};
-    for (const double value : values)
-      if (!std::isfinite(value)) refuse("a position of a point", value, "a finite number");
+    for (const double value : {point.left[0], point.left[1], point.right[0], point.right[1]})
+      check_finite("a position of a point", value);
     check_not_negative("uncertainty of a point", point.uncertainty);
   }
 }
@@ -197,14 +196,13 @@ class RigRepairer::Estimator {
     check_image("right image", pictures.right);
     const auto check_size_of = [](const char* which, const ImageView& image, const Camera& camera) {
       if (image.format.size != camera.size)
-        throw Error(ErrorCategory::argument, std::string(which) + " is " + text(image.format.size) +
-                                                 ", its camera takes " + text(camera.size) +
-                                                 ": give pictures and rig of one size");
+        refuse(std::string(which) + " is " + text(image.format.size) + ", its camera takes " +
+               text(camera.size) + ": give pictures and rig of one size");
     };
     check_size_of("left image", pictures.left, rig_.left);
     check_size_of("right image", pictures.right, rig_.right);
     if (pictures.left.format.depth != pictures.right.format.depth)
-      throw Error(ErrorCategory::argument, "left and right image differ in depth: give two of one depth");
+      refuse("left and right image differ in depth: give two of one depth");
   }
 
   // Measures the nearest disparity of the scene, and how its points are spread.

@@ -30,6 +30,24 @@ Vector3 moved_centre(const Vector3& centre, double lower, double farther) {
   return scaled(unit(plus(plus(along, downwards, lower), forwards, farther)), length(centre));
 }
 
+double product(const Values& a, const Values& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < unknowns; ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+Values without(Values values, const std::array<bool, unknowns>& kept) {
+  for (std::size_t k = 0; k < unknowns; ++k)
+    if (kept[k]) values[k] = 0;
+  return values;
+}
+
+Values minus(const Values& a, const Values& b) {
+  Values difference;
+  for (std::size_t k = 0; k < unknowns; ++k) difference[k] = a[k] - b[k];
+  return difference;
+}
+
 }  // namespace
 
 Rig changed(const Rig& rig, const Values& values) {
@@ -121,25 +139,8 @@ Grid::Grid(const Rig& rig, const Values& values, double near) {
     if (std::isfinite(derivative[turn_x])) derivatives_.push_back(derivative);
 }
 
-namespace {
-
-double product(const Values& a, const Values& b) {
-  double sum = 0;
-  for (std::size_t k = 0; k < unknowns; ++k) sum += a[k] * b[k];
-  return sum;
-}
-
-Values without(Values values, const std::array<bool, unknowns>& kept) {
-  for (std::size_t k = 0; k < unknowns; ++k)
-    if (kept[k]) values[k] = 0;
-  return values;
-}
-
-}  // namespace
-
 double Grid::difference(const Values& a, const Values& b) const {
-  Values between;
-  for (std::size_t k = 0; k < unknowns; ++k) between[k] = a[k] - b[k];
+  const Values between = minus(a, b);
   double most = 0;
   for (const Values& derivative : derivatives_) most = std::max(most, std::abs(product(derivative, between)));
   return most;
@@ -149,8 +150,7 @@ double Grid::difference(const Belief& a, const Belief& b) const {
   constexpr double certain = 4;  // standard deviations
   const auto of_a = Factor::of(a.information, least_pivot), of_b = Factor::of(b.information, least_pivot);
   if (!of_a || !of_b) return 0;
-  Values between;
-  for (std::size_t k = 0; k < unknowns; ++k) between[k] = a.mean[k] - b.mean[k];
+  const Values between = minus(a.mean, b.mean);
   double most = 0;
   for (const Values& derivative : derivatives_) {
     const Values d = without(derivative, a.kept);

@@ -202,7 +202,7 @@ void check_messages(Arithmetic arithmetic, Size labels, std::mt19937& random) {
     row.slopes[d] = slopes[d].data();
     row.truncations[d] = truncations[d].data();
   }
-  send_row(arithmetic, row);
+  label_kernels(arithmetic).send_row(row);
   for (int d = 0; d < side::count; ++d)
     for (int i = 0; i < line; ++i) {
       std::vector<double> h;

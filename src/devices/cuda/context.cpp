@@ -97,20 +97,16 @@ Gpus find_gpus() {
 
 namespace parallax {
 
-static std::string version_text(const cuda::Gpus& gpus) {
-  return std::to_string(gpus.driver_version / 1000) + "." + std::to_string(gpus.driver_version % 1000 / 10);
-}
-
 std::vector<DeviceDescription> describe_gpus() {
   const cuda::Gpus gpus = cuda::find_gpus();
   std::vector<DeviceDescription> descriptions;
   for (std::size_t index = 0; index < gpus.list.size(); ++index) {
     const cuda::Gpu& gpu = gpus.list[index];
     if (gpu.architecture < cuda::oldest_architecture) continue;
-    descriptions.push_back(
-        {"cuda:" + std::to_string(index), gpu.name + ", " + std::to_string(gpu.memory_bytes >> 20) +
-                                              " MiB, sm_" + std::to_string(gpu.architecture) +
-                                              ", driver for CUDA " + version_text(gpus)});
+    descriptions.push_back({"cuda:" + std::to_string(index),
+                            gpu.name + ", " + std::to_string(gpu.memory_bytes >> 20) + " MiB, sm_" +
+                                std::to_string(gpu.architecture) + ", driver for CUDA " +
+                                cuda::version_text(gpus.driver_version)});
   }
   return descriptions;
 }
@@ -123,7 +119,8 @@ DeviceIdentity identify_gpu(int index) {
   if (const auto found = known.find(index); found != known.end()) return found->second;
   const cuda::Gpus gpus = cuda::find_gpus();
   if (index < 0 || index >= static_cast<int>(gpus.list.size())) return {};
-  return known[index] = {gpus.list[static_cast<std::size_t>(index)].name, version_text(gpus)};
+  return known[index] = {gpus.list[static_cast<std::size_t>(index)].name,
+                         cuda::version_text(gpus.driver_version)};
 }
 
 }  // namespace parallax

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies a finished map to the caller's memory.
+// Copy a finished map to the caller's memory.
 #include "devices/cuda/kernel.h"
 
 // One thread per pixel: grid.x = rows, grid.y = blocks of a row. Confidence and row offset are null if the
@@ -16,4 +16,19 @@ PARALLAX_KERNEL copy_map(const float* disparity, const uint8* status, const floa
   to_status[y * to_status_stride + x] = status[y * status_stride + x];
   if (to_confidence != nullptr) to_confidence[y * to_confidence_stride + x] = confidence[from];
   if (to_row_offset != nullptr) to_row_offset[y * to_row_offset_stride + x] = row_offset[from];
+}
+
+// The same without infinities, in pixels or in 16ths of a pixel. One of the targets is null.
+PARALLAX_KERNEL copy_finite_map(const float* disparity, int64 stride, int width, int none, short* to_fixed,
+                                int64 to_fixed_stride, float* to_disparity, int64 to_disparity_stride) {
+  wait_for_previous();
+  const int x = blockIdx.y * blockDim.x + threadIdx.x;
+  const int64 y = blockIdx.x;
+  if (x >= width) return;
+  const float found = disparity[y * stride + x];
+  const float finite = found <= 3.0e38f ? found : static_cast<float>(none);
+  if (to_disparity != nullptr) to_disparity[y * to_disparity_stride + x] = finite;
+  if (to_fixed == nullptr) return;
+  const float fixed = floorf(finite * 16.0f + 0.5f);
+  to_fixed[y * to_fixed_stride + x] = static_cast<short>(fminf(fmaxf(fixed, -32768.0f), 32767.0f));
 }

@@ -19,10 +19,6 @@ constexpr int oldest_compiler = 12, newest_compiler = 13;
   throw Error(ErrorCategory::device, message);
 }
 
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
 struct Close {
   void operator()(void* library) const { dlclose(library); }
 };
@@ -103,6 +99,10 @@ Compiler load_compiler(int driver_version) {
 }
 
 }  // namespace
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
 
 const Driver& driver() {
   static const Driver loaded = load_driver();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "parallax/error.h"
@@ -160,6 +161,9 @@ struct Compiler {
 };
 
 #undef PARALLAX_DECLARE
+
+// "13.0" for 13000.
+std::string version_text(int version);
 
 // The driver, initialised.
 // \throws Error (device) when there is none, or it is too old

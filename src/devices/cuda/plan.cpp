@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "devices/cuda/plan.h"
 
+#include "core/checks.h"
 #include "core/copy_rows.h"
 #include "devices/cuda/kernel_sources.h"
 
@@ -8,6 +9,7 @@ namespace parallax::cuda {
 namespace {
 
 constexpr int most_channels = 3;
+constexpr unsigned copy_block = 128;  // threads of a block of the kernels that copy maps
 
 DeviceAddress address_of(const void* memory) {
   return reinterpret_cast<DeviceAddress>(memory);
@@ -19,21 +21,21 @@ bool has_aligned_rows(const ImageView& image) {
   return image.format.depth == BitDepth::bits8 || bits % 2 == 0;
 }
 
-void check_aligned(const char* which, const ImageView& image) {
-  if (has_aligned_rows(image)) return;
-  throw Error(ErrorCategory::argument, std::string(which) +
-                                           " has 16 bits per channel, but rows at odd addresses: give it "
-                                           "an even address and an even stride");
-}
-
 template <class T>
 void check_aligned(const char* which, const View<T>& view) {
   if (!is_aligned(view))
-    throw Error(ErrorCategory::argument, std::string(which) + " is not at a multiple of " +
-                                             std::to_string(sizeof(T)) + " bytes: give an aligned address");
+    refuse(std::string(which) + " is not at a multiple of " + std::to_string(sizeof(T)) +
+           " bytes: give an aligned address");
 }
 
 }  // namespace
+
+void check_aligned(const char* which, const ImageView& image) {
+  if (has_aligned_rows(image)) return;
+  refuse(std::string(which) +
+         " has 16 bits per channel, but rows at odd addresses: give it "
+         "an even address and an even stride");
+}
 
 Plan::Plan(const Device& device, const ImageFormat& format, int volume_labels, bool tells_confidence,
            bool tells_row_offsets)
@@ -59,6 +61,7 @@ void Plan::allocate() {
   matched_ = make_event(context_, sleeping_event | untimed_event);
   copy_program_ = Program(context_, copy_map_cu, {});
   copy_map_ = copy_program_.kernel("copy_map");
+  copy_finite_map_ = copy_program_.kernel("copy_finite_map");
   const Current current(*context_);
   // Kernels read the zeros around images and levels, and never write them.
   check(driver().cuMemsetD8Async(memory_.get(), 0, layout_.bytes(), stream_.get()),
@@ -136,21 +139,13 @@ void Plan::enqueue_finite(const StereoPair& pair, const FiniteMap& to, void* str
   check_aligned("disparity map", to.fixed);
   check_aligned("disparity map", to.disparity);
   const Current current(*context_);
-  if (!copy_finite_map_) {
-    finite_program_ = Program(context_, finite_map_cu, {});
-    copy_finite_map_ = finite_program_.kernel("copy_finite_map");
-  }
   DisparityMap own = map_.in(device_memory());
   own.confidence = own.row_offset = {};
   enqueue(pair, own, stream);
-  constexpr unsigned block = 128;
-  const Size size = format_.size;
-  copy_finite_map_->launch(
-      static_cast<StreamHandle>(stream),
-      {static_cast<unsigned>(size.height), blocks(static_cast<std::size_t>(size.width), block)}, {block}, 0,
-      own.disparity.data, static_cast<long long>(own.disparity.stride()), size.width, to.none, to.fixed.data,
-      static_cast<long long>(to.fixed.stride()), to.disparity.data,
-      static_cast<long long>(to.disparity.stride()));
+  copy_finite_map_.launch(static_cast<StreamHandle>(stream), pixel_grid(format_.size, copy_block),
+                          {copy_block}, 0, own.disparity.data, stride_of(own.disparity), format_.size.width,
+                          to.none, to.fixed.data, stride_of(to.fixed), to.disparity.data,
+                          stride_of(to.disparity));
   if (!captures(static_cast<StreamHandle>(stream))) end_match(static_cast<StreamHandle>(stream));
 }
 
@@ -200,17 +195,11 @@ void Plan::launch(const StereoPair& pair, const DisparityMap& map, MemoryType ty
 
 void Plan::copy_out(const DisparityMap& to, ChangingLaunches& launches) const {
   const DisparityMap from = map_.in(device_memory());
-  constexpr unsigned block = 128;
-  const Size size = format_.size;
-  copy_map_.launch(launches,
-                   {static_cast<unsigned>(size.height), blocks(static_cast<std::size_t>(size.width), block)},
-                   {block}, 0, from.disparity.data, from.status.data, from.confidence.data,
-                   from.row_offset.data, size.width, static_cast<long long>(from.disparity.stride()),
-                   static_cast<long long>(from.status.stride()), to.disparity.data,
-                   static_cast<long long>(to.disparity.stride()), to.status.data,
-                   static_cast<long long>(to.status.stride()), to.confidence.data,
-                   static_cast<long long>(to.confidence.stride()), to.row_offset.data,
-                   static_cast<long long>(to.row_offset.stride()));
+  copy_map_.launch(launches, pixel_grid(format_.size, copy_block), {copy_block}, 0, from.disparity.data,
+                   from.status.data, from.confidence.data, from.row_offset.data, format_.size.width,
+                   stride_of(from.disparity), stride_of(from.status), to.disparity.data,
+                   stride_of(to.disparity), to.status.data, stride_of(to.status), to.confidence.data,
+                   stride_of(to.confidence), to.row_offset.data, stride_of(to.row_offset));
 }
 
 // Gray images stand in until a run provides the pair.

@@ -23,6 +23,9 @@ inline Mask kernel_mask(const View<const std::uint8_t>& mask) {
   return {mask.data, mask.stride()};
 }
 
+// \throws Error (argument) for rows of 16-bit values at odd addresses, which kernels cannot read
+void check_aligned(const char* which, const ImageView& image);
+
 class Plan : public detail::Plan {
  public:
   // `volume_labels`: labels of the caller's data costs; 0 = the plan computes its own.
@@ -111,9 +114,8 @@ class Plan : public detail::Plan {
   Event matched_;  // after the last match, on whatever stream
   bool sleeps_ = false;
   std::optional<RunningMap> running_;
-  Program copy_program_, finite_program_;
-  Kernel copy_map_;
-  std::optional<Kernel> copy_finite_map_;
+  Program copy_program_;
+  Kernel copy_map_, copy_finite_map_;
   // The graph of a run, and the launches to update in it.
   struct Recorded {
     Graph graph;

@@ -149,4 +149,15 @@ inline Shape grid_of_rows(Size size, std::size_t per_block, unsigned deep = 1) {
   return {static_cast<unsigned>(size.height), blocks(size.width, per_block), deep};
 }
 
+// The stride in elements, as kernels take it.
+template <class T>
+long long stride_of(const View<T>& view) {
+  return view.stride();
+}
+
+// One thread per pixel: grid.x = rows, grid.y = blocks of a row.
+inline Shape pixel_grid(Size size, unsigned block) {
+  return {static_cast<unsigned>(size.height), blocks(static_cast<std::size_t>(size.width), block)};
+}
+
 }  // namespace parallax::cuda

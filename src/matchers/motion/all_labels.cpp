@@ -9,13 +9,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 #include "core/round_up.h"
 #include "matchers/motion/all_labels_kernels.h"
-#include "matchers/motion/follow_closely.h"
 #include "matchers/motion/halve_row.h"
-#include "matchers/motion/label_rows.h"
 
 namespace parallax::motion {
 namespace {
@@ -42,90 +39,14 @@ class Bands {
 
 }  // namespace
 
-struct AllLabels::Implementation {
-  Implementation(const Model& model, const Scale& scale, std::size_t scale_index, int slots,
-                 std::size_t cached_bytes);
-
-  void reserve(Arena& arena);
-  void fill_memory();
-  void run(const ScaleFrames& frames, const LabelSpace& labels, const Output& output, const Workers& workers);
-
- private:
-  struct Scratch {
-    std::byte *sending, *deciding, *costs[4], *sums;
-    float* units;
-    LabelRows finest;  // rows of a tile, if the level is not kept
-    std::uint16_t *column, *row;
-    float *lowest, *before[2], *after[2], *rival;
-  };
-
-  std::size_t count() const { return static_cast<std::size_t>(labels_.count()); }
-  int iterations(std::size_t level) const { return model_.iterations(scale_index_, level); }
-  // A range of columns, or of pixels of a parity.
-  struct Range {
-    int first, last;
-  };
-  // The frame is matched in tiles.
-  struct Tile {
-    RowRange rows;
-    Range decided;
-    int first;  // the first pixel of a parity that is computed
-  };
-  std::ptrdiff_t offset_bytes(int pixels) const { return pixels * static_cast<std::ptrdiff_t>(element_); }
-  View<const std::uint16_t> gray(std::size_t level) const {
-    return level == 0 ? frames_.gray[0] : View<const std::uint16_t>(gray_[level - 1]);
-  }
-
-  void make_table();
-  void halve_gray(const Workers& workers) const;
-
-  void write_finest_costs(const LabelRows& rows, int y, int first, int count, int parity, void* out,
-                          std::ptrdiff_t stride, const Scratch& scratch) const;
-  void sum_first_level(int y, const Scratch& scratch) const;
-  void sum_level(std::size_t level, int y, const Scratch& scratch) const;
-  void sum_levels(const Workers& workers) const;
-  void write_edges(const LabelRows& rows, std::size_t level, int y) const;
-  template <class Element>
-  void write_edges_as(const LabelRows& rows, std::size_t level, int y, int parity) const;
-  void start_messages(const LabelRows& rows, std::size_t level, int y) const;
-  PixelRow pixel_row(const LabelRows& rows, int y, int parity, Range pixels) const;
-  void sweep(const LabelRows& rows, int iteration, int y, Range pixels, const Scratch& scratch) const;
-
-  int lines_at_once(int count, int lines) const;
-  LabelRows tile_rows() const;
-  // Columns around a tile on which its decisions depend.
-  int tile_border() const { return round_up(iterations(0) + 1, 4); }
-
-  void match_level(std::size_t level, const Workers& workers) const;
-  void sweep_level(std::size_t level, int done, int count, const Workers& workers) const;
-  void match_finest(const Output& output, const Workers& workers) const;
-  void match_tile(const Tile& tile, const Output& output, const Scratch& scratch) const;
-  void decide(const LabelRows& rows, int y, Range columns, const Output& output,
-              const Scratch& scratch) const;
-
-  const Model& model_;
-  LabelSpace labels_;
-  std::size_t scale_index_, cached_bytes_;
-  Arithmetic arithmetic_;
-  std::size_t element_;
-  std::vector<Size> sizes_;
-  std::vector<LabelRows> levels_;  // the finest one has no memory unless it is kept
-  bool keeps_finest_;
-  std::vector<View<std::uint16_t>> gray_;  // for all levels except the finest
-  ParityFeatures features_;
-  std::byte* zeros_ = nullptr;
-  std::vector<std::uint8_t> table_;
-  std::vector<Scratch> scratch_;
-  ScaleFrames frames_ = {};
-};
-
-AllLabels::Implementation::Implementation(const Model& model, const Scale& scale, std::size_t scale_index,
-                                          int slots, std::size_t cached_bytes)
+AllLabels::AllLabels(const Model& model, const Scale& scale, std::size_t scale_index, int slots,
+                     std::size_t cached_bytes)
     : model_(model),
       labels_(scale.labels),
       scale_index_(scale_index),
       cached_bytes_(cached_bytes),
       arithmetic_(model.parameters.arithmetic),
+      kernels_(label_kernels(arithmetic_)),
       element_(element_bytes(arithmetic_)),
       sizes_(level_sizes(scale.size, model.parameters.levels)),
       features_(model.cost, scale.size, slots),
@@ -137,7 +58,7 @@ AllLabels::Implementation::Implementation(const Model& model, const Scale& scale
   make_table();
 }
 
-void AllLabels::Implementation::make_table() {
+void AllLabels::make_table() {
   constexpr int entries = 64;
   if (model_.cost != DataCost::census || arithmetic_ != Arithmetic::fixed8 ||
       model_.highest_data_cost() > 255)
@@ -146,7 +67,7 @@ void AllLabels::Implementation::make_table() {
     table_.push_back(static_cast<std::uint8_t>(model_.data_cost(bits * data_cost::per_level)));
 }
 
-void AllLabels::Implementation::reserve(Arena& arena) {
+void AllLabels::reserve(Arena& arena) {
   for (std::size_t level = keeps_finest_ ? 0 : 1; level < levels_.size(); ++level)
     levels_[level].reserve(arena);
   for (std::size_t level = 1; level < levels_.size(); ++level)
@@ -172,7 +93,7 @@ void AllLabels::Implementation::reserve(Arena& arena) {
   }
 }
 
-void AllLabels::Implementation::fill_memory() {
+void AllLabels::fill_memory() {
   const auto clear = [](const LabelRows& rows) { std::memset(rows.memory, 0, rows.bytes()); };
   for (std::size_t level = keeps_finest_ ? 0 : 1; level < levels_.size(); ++level) clear(levels_[level]);
   if (!keeps_finest_)
@@ -181,8 +102,8 @@ void AllLabels::Implementation::fill_memory() {
   std::memset(zeros_, 0, levels_[0].label_bytes() + 2 * widest_vector_bytes);
 }
 
-void AllLabels::Implementation::run(const ScaleFrames& frames, const LabelSpace& labels, const Output& output,
-                                    const Workers& workers) {
+void AllLabels::run(const ScaleFrames& frames, const LabelSpace& labels, const Output& output,
+                    const Workers& workers) {
   frames_ = frames;
   labels_ = labels;
   features_.prepare(frames, workers);
@@ -193,19 +114,16 @@ void AllLabels::Implementation::run(const ScaleFrames& frames, const LabelSpace&
   match_finest(output, workers);
 }
 
-void AllLabels::Implementation::halve_gray(const Workers& workers) const {
+void AllLabels::halve_gray(const Workers& workers) const {
   for (std::size_t level = 1; level < sizes_.size(); ++level) {
     const View<const std::uint16_t> fine = gray(level - 1);
     const View<std::uint16_t>& coarse = gray_[level - 1];
-    for_row_ranges(workers, coarse.size.height, [&](int first, int last, int) {
-      for (int y = first; y < last; ++y) halve_row(fine, coarse, y);
-    });
+    for_rows(workers, coarse.size.height, [&](int y, int) { halve_row(fine, coarse, y); });
   }
 }
 
-void AllLabels::Implementation::write_finest_costs(const LabelRows& rows, int y, int first, int count,
-                                                   int parity, void* out, std::ptrdiff_t stride,
-                                                   const Scratch& scratch) const {
+void AllLabels::write_finest_costs(const LabelRows& rows, int y, int first, int count, int parity, void* out,
+                                   std::ptrdiff_t stride, const Scratch& scratch) const {
   CostingRow row{};
   row.labels = labels_;
   row.layout = features_.layout();
@@ -224,10 +142,10 @@ void AllLabels::Implementation::write_finest_costs(const LabelRows& rows, int y,
   row.out = out;
   row.stride = stride;
   row.scratch = scratch.units;
-  write_costs(arithmetic_, row);
+  kernels_.write_costs(row);
 }
 
-void AllLabels::Implementation::sum_levels(const Workers& workers) const {
+void AllLabels::sum_levels(const Workers& workers) const {
   if (keeps_finest_)
     for_row_ranges(workers, sizes_[0].height, [&](int first, int last, int slot) {
       const LabelRows& rows = levels_[0];
@@ -237,66 +155,44 @@ void AllLabels::Implementation::sum_levels(const Workers& workers) const {
                              scratch_[static_cast<std::size_t>(slot)]);
     });
   for (std::size_t level = 1; level < sizes_.size(); ++level)
-    workers.for_each(sizes_[level].height, [&](int y, int slot) {
-      const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
-      if (level == 1 && !keeps_finest_)
-        sum_first_level(y, scratch);
-      else
-        sum_level(level, y, scratch);
-    });
+    workers.for_each(sizes_[level].height,
+                     [&](int y, int slot) { sum_level(level, y, scratch_[static_cast<std::size_t>(slot)]); });
 }
 
-// Sums the costs of the finest level, which are computed for this purpose, some pixels at a time.
-void AllLabels::Implementation::sum_first_level(int y, const Scratch& scratch) const {
-  const LabelRows &fine = levels_[0], &coarse = levels_[1];
+// The costs of the finest level are computed for this purpose, some pixels at a time, unless it is kept.
+void AllLabels::sum_level(std::size_t level, int y, const Scratch& scratch) const {
+  const LabelRows &fine = levels_[level - 1], &coarse = levels_[level];
+  const bool is_kept = level > 1 || keeps_finest_;
   const int line = widest_vector_bytes / static_cast<int>(element_);
-  SummingRow sum{
-      labels_.count(), 0, line, {}, line, {}, coarse.stride, model_.integer ? model_.data_bound() : 0,
-      scratch.sums};
-  for (int parity = 0; parity < 2; ++parity) sum.sums[parity] = coarse.data(y, parity);
-  for (sum.first = 0; sum.first < fine.computed; sum.first += line) {
+  SummingRow sum{.labels = labels_.count(),
+                 .first = 0,
+                 .count = is_kept ? fine.computed : line,
+                 .children = {},
+                 .stride = is_kept ? fine.stride : line,
+                 .sums = {coarse.data(y, 0), coarse.data(y, 1)},
+                 .sums_stride = coarse.stride,
+                 .bound = model_.integer ? model_.data_bound() : 0,
+                 .scratch = scratch.sums};
+  for (; sum.first < fine.computed; sum.first += sum.count) {
     for (int child = 0; child < 4; ++child) {
       const int v = 2 * y + child / 2;
       if (v >= fine.size.height) continue;
-      write_finest_costs(fine, v, sum.first, line, child % 2, scratch.costs[child], line, scratch);
-      sum.children[child] = scratch.costs[child];
+      if (!is_kept)
+        write_finest_costs(fine, v, sum.first, line, child % 2, scratch.costs[child], line, scratch);
+      sum.children[child] = is_kept ? fine.data(v, child % 2) : scratch.costs[child];
     }
-    sum_row(arithmetic_, sum);
+    kernels_.sum_row(sum);
   }
 }
 
-void AllLabels::Implementation::sum_level(std::size_t level, int y, const Scratch& scratch) const {
-  const LabelRows &fine = levels_[level - 1], &coarse = levels_[level];
-  SummingRow sum{labels_.count(), 0,  fine.computed, {},
-                 fine.stride,     {}, coarse.stride, model_.integer ? model_.data_bound() : 0,
-                 scratch.sums};
-  for (int parity = 0; parity < 2; ++parity) sum.sums[parity] = coarse.data(y, parity);
-  for (int child = 0; child < 4; ++child) {
-    const int v = 2 * y + child / 2;
-    if (v < fine.size.height) sum.children[child] = fine.data(v, child % 2);
-  }
-  sum_row(arithmetic_, sum);
-}
-
-void AllLabels::Implementation::write_edges(const LabelRows& rows, std::size_t level, int y) const {
-  for (int parity = 0; parity < 2; ++parity) {
-    switch (element_) {
-      case 1:
-        write_edges_as<std::uint8_t>(rows, level, y, parity);
-        break;
-      case 2:
-        write_edges_as<std::uint16_t>(rows, level, y, parity);
-        break;
-      default:
-        write_edges_as<float>(rows, level, y, parity);
-    }
-  }
+void AllLabels::write_edges(const LabelRows& rows, std::size_t level, int y) const {
+  for (int parity = 0; parity < 2; ++parity)
+    as_element(arithmetic_, [&](auto element) { write_edges_as<decltype(element)>(rows, level, y, parity); });
 }
 
 // Pixels beyond the border send zeros, because their truncations are 0.
 template <class Element>
-void AllLabels::Implementation::write_edges_as(const LabelRows& rows, std::size_t level, int y,
-                                               int parity) const {
+void AllLabels::write_edges_as(const LabelRows& rows, std::size_t level, int y, int parity) const {
   const View<const std::uint16_t> image = gray(level);
   for (int to = 0; to < side::count; ++to) {
     auto* slopes = reinterpret_cast<Element*>(rows.slopes(y, parity, to));
@@ -319,7 +215,7 @@ void AllLabels::Implementation::write_edges_as(const LabelRows& rows, std::size_
 }
 
 // Starts the messages of the pixels with x + y even: the others send before theirs are read.
-void AllLabels::Implementation::start_messages(const LabelRows& rows, std::size_t level, int y) const {
+void AllLabels::start_messages(const LabelRows& rows, std::size_t level, int y) const {
   const int parity = y % 2;
   for (int to = 0; to < side::count; ++to) {
     std::byte* out = rows.plane(y, parity, to);
@@ -328,13 +224,13 @@ void AllLabels::Implementation::start_messages(const LabelRows& rows, std::size_
       continue;
     }
     const LabelRows& coarse = levels_[level + 1];
-    copy_row(arithmetic_, {rows.labels,
-                           rows.computed,
-                           {coarse.plane(y / 2, 0, to) + offset_bytes(rows.first / 2),
-                            coarse.plane(y / 2, 1, to) + offset_bytes(rows.first / 2)},
-                           coarse.stride,
-                           out,
-                           rows.stride});
+    kernels_.copy_row({rows.labels,
+                       rows.computed,
+                       {coarse.plane(y / 2, 0, to) + offset_bytes(rows.first / 2),
+                        coarse.plane(y / 2, 1, to) + offset_bytes(rows.first / 2)},
+                       coarse.stride,
+                       out,
+                       rows.stride});
     // The last pair may end beyond the border.
     const int end = rows.size.width / 2 - rows.first;
     if (parity == 1 && rows.size.width % 2 == 1 && end >= 0 && end < rows.computed)
@@ -344,7 +240,7 @@ void AllLabels::Implementation::start_messages(const LabelRows& rows, std::size_
   }
 }
 
-PixelRow AllLabels::Implementation::pixel_row(const LabelRows& rows, int y, int parity, Range pixels) const {
+PixelRow AllLabels::pixel_row(const LabelRows& rows, int y, int parity, Range pixels) const {
   PixelRow row{};
   row.labels = labels_.extent;
   row.first = pixels.first;
@@ -365,8 +261,8 @@ PixelRow AllLabels::Implementation::pixel_row(const LabelRows& rows, int y, int 
 }
 
 // Half-sweep `iteration` of a row.
-void AllLabels::Implementation::sweep(const LabelRows& rows, int iteration, int y, Range pixels,
-                                      const Scratch& scratch) const {
+void AllLabels::sweep(const LabelRows& rows, int iteration, int y, Range pixels,
+                      const Scratch& scratch) const {
   const int colour = (iteration + 1) % 2, parity = (y + colour) % 2;
   SendingRow row{pixel_row(rows, y, parity, pixels), {}, {}, {}, scratch.sending};
   for (int to = 0; to < side::count; ++to) {
@@ -374,18 +270,17 @@ void AllLabels::Implementation::sweep(const LabelRows& rows, int iteration, int 
     row.slopes[to] = rows.slopes(y, parity, to);
     row.truncations[to] = rows.truncations(y, parity, to);
   }
-  send_row(arithmetic_, row);
+  kernels_.send_row(row);
 }
 
-void AllLabels::Implementation::match_level(std::size_t level, const Workers& workers) const {
+void AllLabels::match_level(std::size_t level, const Workers& workers) const {
   for (int done = 0; done < iterations(level); done += max_at_once)
     sweep_level(level, done, std::min(max_at_once, iterations(level) - done), workers);
 }
 
 // In bands of rows, each with a thread: first all rows whose half-sweeps need none of another band; then the
 // others, around where bands meet.
-void AllLabels::Implementation::sweep_level(std::size_t level, int done, int count,
-                                            const Workers& workers) const {
+void AllLabels::sweep_level(std::size_t level, int done, int count, const Workers& workers) const {
   const LabelRows& rows = levels_[level];
   const Bands bands(rows.size.height, 2 * count, workers.threads() * workers.ranges_per_thread(), workers);
   const int line = widest_vector_bytes / static_cast<int>(element_), lines = rows.computed / line;
@@ -407,7 +302,7 @@ void AllLabels::Implementation::sweep_level(std::size_t level, int done, int cou
           [](int) {});
   };
   workers.for_each(bands.count(), [&](int band, int slot) {
-    const auto range = [&](int k) -> RowRange {
+    const auto range = [&](int k) -> Range {
       return {bands.first(band) + (band > 0 ? k + 1 : 0),
               bands.last(band) - (band + 1 < bands.count() ? k + 1 : 0)};
     };
@@ -420,9 +315,7 @@ void AllLabels::Implementation::sweep_level(std::size_t level, int done, int cou
     sweep_rows(range, arrive, slot);
   });
   workers.for_each(bands.count() - 1, [&](int band, int slot) {
-    const auto range = [&](int k) -> RowRange {
-      return {bands.last(band) - k - 1, bands.last(band) + k + 1};
-    };
+    const auto range = [&](int k) -> Range { return {bands.last(band) - k - 1, bands.last(band) + k + 1}; };
     sweep_rows(
         range, [](int) {}, slot);
   });
@@ -430,7 +323,7 @@ void AllLabels::Implementation::sweep_level(std::size_t level, int done, int cou
 
 // The number of widest vectors of a parity, out of `lines`, whose rows stay in the cache during `count`
 // half-sweeps.
-int AllLabels::Implementation::lines_at_once(int count, int lines) const {
+int AllLabels::lines_at_once(int count, int lines) const {
   const std::size_t line = 2 * LabelRows::planes * this->count() * widest_vector_bytes,
                     fit = std::max<std::size_t>(1,
                                                 cached_bytes_ / (line * static_cast<std::size_t>(count + 3)));
@@ -439,7 +332,7 @@ int AllLabels::Implementation::lines_at_once(int count, int lines) const {
 
 // Rows of the finest level, or of a part of its columns, which stay in the cache from their first half-sweep
 // to the decision.
-LabelRows AllLabels::Implementation::tile_rows() const {
+LabelRows AllLabels::tile_rows() const {
   const Size size = sizes_[0];
   const auto of = [&](int pixels) {
     return LabelRows(size, pixels, labels_.count(), element_, std::min(size.height, iterations(0) + 3));
@@ -453,12 +346,11 @@ LabelRows AllLabels::Implementation::tile_rows() const {
   return pixels < all.computed ? of(pixels) : all;
 }
 
-void AllLabels::Implementation::match_finest(const Output& output, const Workers& workers) const {
+void AllLabels::match_finest(const Output& output, const Workers& workers) const {
   const Size size = sizes_[0];
   if (keeps_finest_)
-    return for_row_ranges(workers, size.height, [&](int first, int last, int slot) {
-      for (int y = first; y < last; ++y)
-        decide(levels_[0], y, {0, size.width}, output, scratch_[static_cast<std::size_t>(slot)]);
+    return for_rows(workers, size.height, [&](int y, int slot) {
+      decide(levels_[0], y, {0, size.width}, output, scratch_[static_cast<std::size_t>(slot)]);
     });
   // Pixels around a tile are computed for it.
   const int computed = scratch_[0].finest.computed, all = levels_[0].computed, border = tile_border();
@@ -477,13 +369,12 @@ void AllLabels::Implementation::match_finest(const Output& output, const Workers
   });
 }
 
-void AllLabels::Implementation::match_tile(const Tile& tile, const Output& output,
-                                           const Scratch& scratch) const {
+void AllLabels::match_tile(const Tile& tile, const Output& output, const Scratch& scratch) const {
   LabelRows rows = scratch.finest;
   rows.first = tile.first;
   const int height = rows.size.height, count = iterations(0);
   // The decision needs the last messages of the neighbouring rows, and so on.
-  const auto range = [&](int k) -> RowRange {
+  const auto range = [&](int k) -> Range {
     return {std::max(0, tile.rows.first - count + k), std::min(height, tile.rows.last + count - k)};
   };
   const auto arrive = [&](int y) {
@@ -505,8 +396,8 @@ void AllLabels::Implementation::match_tile(const Tile& tile, const Output& outpu
       });
 }
 
-void AllLabels::Implementation::decide(const LabelRows& rows, int y, Range columns, const Output& output,
-                                       const Scratch& scratch) const {
+void AllLabels::decide(const LabelRows& rows, int y, Range columns, const Output& output,
+                       const Scratch& scratch) const {
   for (int parity = 0; parity < 2; ++parity) {
     const auto pixel = [&](int x) { return (x + 1 - parity) / 2 - rows.first; };
     const DecidingRow row{pixel_row(rows, y, parity, {pixel(columns.first), pixel(columns.last)}),
@@ -518,7 +409,7 @@ void AllLabels::Implementation::decide(const LabelRows& rows, int y, Range colum
                           {scratch.after[0], scratch.after[1]},
                           scratch.rival,
                           scratch.deciding};
-    decide_row(arithmetic_, row);
+    kernels_.decide_row(row);
     for (int i = row.first; i < row.last; ++i) {
       const int x = 2 * (rows.first + i) + parity, label_column = row.column[i], label_row = row.row[i];
       const Offset offset{labels_.first.x + label_column, labels_.first.y + label_row};
@@ -530,25 +421,6 @@ void AllLabels::Implementation::decide(const LabelRows& rows, int y, Range colum
                         {label_row, row.before[1][i], row.lowest[i], row.after[1][i], row.rival[i]}});
     }
   }
-}
-
-AllLabels::AllLabels(const Model& model, const Scale& scale, std::size_t scale_index, int slots,
-                     std::size_t cached_bytes)
-    : implementation_(std::make_unique<Implementation>(model, scale, scale_index, slots, cached_bytes)) {}
-
-AllLabels::~AllLabels() = default;
-
-void AllLabels::reserve(Arena& arena) {
-  implementation_->reserve(arena);
-}
-
-void AllLabels::fill_memory() {
-  implementation_->fill_memory();
-}
-
-void AllLabels::run(const ScaleFrames& frames, const LabelSpace& labels, const Output& output,
-                    const Workers& workers) {
-  implementation_->run(frames, labels, output, workers);
 }
 
 }  // namespace parallax::motion

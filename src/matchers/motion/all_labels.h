@@ -4,21 +4,16 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "core/arena.h"
 #include "core/workers.h"
+#include "matchers/motion/follow_closely.h"
+#include "matchers/motion/label_rows.h"
 #include "matchers/motion/motion.h"
 #include "matchers/motion/parity_features.h"
 
 namespace parallax::motion {
-
-// The label of the lowest belief, and on both axes the beliefs of its neighbours, which are infinite where
-// they are no labels. The rival, the same on both, is the lowest belief of a label more than one away on an
-// axis; infinite where there is none.
-struct Decision {
-  Offset offset;
-  refine::Beliefs columns, rows;
-};
 
 class AllLabels {
  public:
@@ -29,7 +24,6 @@ class AllLabels {
   // outlive this. Rows in work take `cached_bytes` of a thread, or a few columns of them.
   AllLabels(const Model& model, const Scale& scale, std::size_t scale_index, int slots,
             std::size_t cached_bytes = usual_cached_bytes);
-  ~AllLabels();
 
   // Called twice (see Arena), before any other function.
   void reserve(Arena& arena);
@@ -48,8 +42,67 @@ class AllLabels {
   void run(const ScaleFrames& frames, const LabelSpace& labels, const Output& output, const Workers& workers);
 
  private:
-  struct Implementation;
-  std::unique_ptr<Implementation> implementation_;
+  struct Scratch {
+    std::byte *sending, *deciding, *costs[4], *sums;
+    float* units;
+    LabelRows finest;  // rows of a tile, if the level is not kept
+    std::uint16_t *column, *row;
+    float *lowest, *before[2], *after[2], *rival;
+  };
+
+  std::size_t count() const { return static_cast<std::size_t>(labels_.count()); }
+  int iterations(std::size_t level) const { return model_.iterations(scale_index_, level); }
+  // The frame is matched in tiles.
+  struct Tile {
+    Range rows, decided;  // `decided`: columns
+    int first;            // the first pixel of a parity that is computed
+  };
+  std::ptrdiff_t offset_bytes(int pixels) const { return pixels * static_cast<std::ptrdiff_t>(element_); }
+  View<const std::uint16_t> gray(std::size_t level) const {
+    return level == 0 ? frames_.gray[0] : View<const std::uint16_t>(gray_[level - 1]);
+  }
+
+  void make_table();
+  void halve_gray(const Workers& workers) const;
+
+  void write_finest_costs(const LabelRows& rows, int y, int first, int count, int parity, void* out,
+                          std::ptrdiff_t stride, const Scratch& scratch) const;
+  void sum_level(std::size_t level, int y, const Scratch& scratch) const;
+  void sum_levels(const Workers& workers) const;
+  void write_edges(const LabelRows& rows, std::size_t level, int y) const;
+  template <class Element>
+  void write_edges_as(const LabelRows& rows, std::size_t level, int y, int parity) const;
+  void start_messages(const LabelRows& rows, std::size_t level, int y) const;
+  PixelRow pixel_row(const LabelRows& rows, int y, int parity, Range pixels) const;
+  void sweep(const LabelRows& rows, int iteration, int y, Range pixels, const Scratch& scratch) const;
+
+  int lines_at_once(int count, int lines) const;
+  LabelRows tile_rows() const;
+  // Columns around a tile on which its decisions depend.
+  int tile_border() const { return round_up(iterations(0) + 1, 4); }
+
+  void match_level(std::size_t level, const Workers& workers) const;
+  void sweep_level(std::size_t level, int done, int count, const Workers& workers) const;
+  void match_finest(const Output& output, const Workers& workers) const;
+  void match_tile(const Tile& tile, const Output& output, const Scratch& scratch) const;
+  void decide(const LabelRows& rows, int y, Range columns, const Output& output,
+              const Scratch& scratch) const;
+
+  const Model& model_;
+  LabelSpace labels_;
+  std::size_t scale_index_, cached_bytes_;
+  Arithmetic arithmetic_;
+  LabelKernels kernels_;
+  std::size_t element_;
+  std::vector<Size> sizes_;
+  std::vector<LabelRows> levels_;  // the finest one has no memory unless it is kept
+  bool keeps_finest_;
+  std::vector<View<std::uint16_t>> gray_;  // for all levels except the finest
+  ParityFeatures features_;
+  std::byte* zeros_ = nullptr;
+  std::vector<std::uint8_t> table_;
+  std::vector<Scratch> scratch_;
+  ScaleFrames frames_ = {};
 };
 
 }  // namespace parallax::motion

@@ -34,18 +34,6 @@ struct Number {
   }
 };
 
-template <class Action>
-void as_number(Arithmetic arithmetic, const Action& action) {
-  switch (arithmetic) {
-    case Arithmetic::fixed8:
-      return action(Number<std::uint8_t>());
-    case Arithmetic::fixed16:
-      return action(Number<std::uint16_t>());
-    default:
-      return action(Number<float>());
-  }
-}
-
 // The four messages to a vector of pixels, and their data costs, label by label.
 template <class N>
 struct Arriving {
@@ -154,12 +142,10 @@ HWY_INLINE void send(const SendingRow& row, std::ptrdiff_t i) {
   }
 }
 
-void send_row_here(Arithmetic arithmetic, const SendingRow& row) {
-  as_number(arithmetic, [&](auto number) {
-    using N = decltype(number);
-    const int lanes = static_cast<int>(hn::Lanes(typename N::Tag()));
-    for (int i = row.first; i < row.last; i += lanes) send<N>(row, i);
-  });
+template <class N>
+void send_row(const SendingRow& row) {
+  const int lanes = static_cast<int>(hn::Lanes(typename N::Tag()));
+  for (int i = row.first; i < row.last; i += lanes) send<N>(row, i);
 }
 
 // The beliefs of a vector of pixels, and the lowest of each row of labels.
@@ -249,12 +235,10 @@ void decide_vector(const DecidingRow& row, int i) {
                                                            : static_cast<float>(beliefs.best[lane]);
 }
 
-void decide_row_here(Arithmetic arithmetic, const DecidingRow& row) {
-  as_number(arithmetic, [&](auto number) {
-    using N = decltype(number);
-    const int lanes = static_cast<int>(hn::Lanes(typename N::Tag()));
-    for (int i = row.first / lanes * lanes; i < row.last; i += lanes) decide_vector<N>(row, i);
-  });
+template <class N>
+void decide_row(const DecidingRow& row) {
+  const int lanes = static_cast<int>(hn::Lanes(typename N::Tag()));
+  for (int i = row.first / lanes * lanes; i < row.last; i += lanes) decide_vector<N>(row, i);
 }
 
 // Sums of four children in integers of twice the width, whose halves are an even and an odd coarse pixel.
@@ -326,33 +310,29 @@ void sum_floats(const SummingRow& row) {
   }
 }
 
-void sum_row_here(Arithmetic arithmetic, const SummingRow& row) {
-  switch (arithmetic) {
-    case Arithmetic::fixed8:
-      return sum_integers<std::uint8_t, std::uint16_t>(row);
-    case Arithmetic::fixed16:
-      return sum_integers<std::uint16_t, std::uint32_t>(row);
-    default:
-      return sum_floats(row);
-  }
+template <class N>
+void sum_row(const SummingRow& row) {
+  if constexpr (N::integer)
+    sum_integers<typename N::Element, hwy::MakeWide<typename N::Element>>(row);
+  else
+    sum_floats(row);
 }
 
-void copy_row_here(Arithmetic arithmetic, const CopyingRow& row) {
-  as_number(arithmetic, [&](auto number) {
-    using Element = typename decltype(number)::Element;
-    const hn::Half<hn::ScalableTag<Element>> tag;
-    const int lanes = static_cast<int>(hn::Lanes(tag));
-    const Element *even = static_cast<const Element*>(row.coarse[0]),
-                  *odd = static_cast<const Element*>(row.coarse[1]);
-    Element* fine = static_cast<Element*>(row.fine);
-    for (int label = 0; label < row.labels; ++label) {
-      for (int i = 0; i < row.computed; i += 2 * lanes)
-        hn::StoreInterleaved2(hn::LoadU(tag, even + i / 2), hn::LoadU(tag, odd + i / 2), tag, fine + i);
-      even += row.coarse_stride;
-      odd += row.coarse_stride;
-      fine += row.stride;
-    }
-  });
+template <class N>
+void copy_row(const CopyingRow& row) {
+  using Element = typename N::Element;
+  const hn::Half<hn::ScalableTag<Element>> tag;
+  const int lanes = static_cast<int>(hn::Lanes(tag));
+  const Element *even = static_cast<const Element*>(row.coarse[0]),
+                *odd = static_cast<const Element*>(row.coarse[1]);
+  Element* fine = static_cast<Element*>(row.fine);
+  for (int label = 0; label < row.labels; ++label) {
+    for (int i = 0; i < row.computed; i += 2 * lanes)
+      hn::StoreInterleaved2(hn::LoadU(tag, even + i / 2), hn::LoadU(tag, odd + i / 2), tag, fine + i);
+    even += row.coarse_stride;
+    odd += row.coarse_stride;
+    fine += row.stride;
+  }
 }
 
 // Features of the pixels that a label pairs with a row's pixels.
@@ -478,7 +458,8 @@ void float_costs_of(const CostingRow& row) {
   for (int i = row.first; i < row.first + row.count; i += lanes) float_costs<N, feature>(row, i);
 }
 
-void write_costs_here(Arithmetic arithmetic, const CostingRow& row) {
+template <class N>
+void write_costs(const CostingRow& row) {
 #if HWY_TARGET != HWY_SCALAR
   if (row.table != nullptr) {
     const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<std::uint8_t>()));
@@ -486,9 +467,13 @@ void write_costs_here(Arithmetic arithmetic, const CostingRow& row) {
     return;
   }
 #endif
-  as_number(arithmetic, [&](auto number) {
-    using N = decltype(number);
-    row.layout.census ? float_costs_of<N, Feature::census>(row) : float_costs_of<N, Feature::gray>(row);
+  row.layout.census ? float_costs_of<N, Feature::census>(row) : float_costs_of<N, Feature::gray>(row);
+}
+
+LabelKernels kernels_here(Arithmetic arithmetic) {
+  return as_element(arithmetic, [](auto element) -> LabelKernels {
+    using N = Number<decltype(element)>;
+    return {send_row<N>, decide_row<N>, sum_row<N>, copy_row<N>, write_costs<N>};
   });
 }
 
@@ -498,41 +483,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::motion {
 
-HWY_EXPORT(send_row_here);
-HWY_EXPORT(decide_row_here);
-HWY_EXPORT(sum_row_here);
-HWY_EXPORT(copy_row_here);
-HWY_EXPORT(write_costs_here);
+HWY_EXPORT(kernels_here);
 
-std::size_t element_bytes(Arithmetic arithmetic) {
-  switch (arithmetic) {
-    case Arithmetic::fixed8:
-      return 1;
-    case Arithmetic::fixed16:
-      return 2;
-    default:
-      return 4;
-  }
-}
-
-void send_row(Arithmetic arithmetic, const SendingRow& row) {
-  HWY_DYNAMIC_DISPATCH(send_row_here)(arithmetic, row);
-}
-
-void decide_row(Arithmetic arithmetic, const DecidingRow& row) {
-  HWY_DYNAMIC_DISPATCH(decide_row_here)(arithmetic, row);
-}
-
-void sum_row(Arithmetic arithmetic, const SummingRow& row) {
-  HWY_DYNAMIC_DISPATCH(sum_row_here)(arithmetic, row);
-}
-
-void copy_row(Arithmetic arithmetic, const CopyingRow& row) {
-  HWY_DYNAMIC_DISPATCH(copy_row_here)(arithmetic, row);
-}
-
-void write_costs(Arithmetic arithmetic, const CostingRow& row) {
-  HWY_DYNAMIC_DISPATCH(write_costs_here)(arithmetic, row);
+LabelKernels label_kernels(Arithmetic arithmetic) {
+  return HWY_DYNAMIC_DISPATCH(kernels_here)(arithmetic);
 }
 
 }  // namespace parallax::motion

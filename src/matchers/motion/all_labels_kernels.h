@@ -24,7 +24,17 @@ inline constexpr int opposite[] = {below, above, right, left};
 
 using data_cost::widest_vector_bytes;
 
-std::size_t element_bytes(Arithmetic arithmetic);
+// Calls action(a value of the type of this arithmetic's costs and messages).
+template <class Action>
+auto as_element(Arithmetic arithmetic, const Action& action) {
+  if (arithmetic == Arithmetic::fixed8) return action(std::uint8_t{});
+  if (arithmetic == Arithmetic::fixed16) return action(std::uint16_t{});
+  return action(0.0f);
+}
+
+inline std::size_t element_bytes(Arithmetic arithmetic) {
+  return as_element(arithmetic, [](auto element) { return sizeof element; });
+}
 
 // A row of pixels that send messages, or decide.
 struct PixelRow {
@@ -46,7 +56,6 @@ struct SendingRow : PixelRow {
 inline std::size_t sending_scratch(Size labels) {
   return static_cast<std::size_t>(labels.width) * side::count * widest_vector_bytes;
 }
-void send_row(Arithmetic arithmetic, const SendingRow& row);
 
 struct DecidingRow : PixelRow {
   bool around;                  // whether beliefs around the lowest are asked for
@@ -61,7 +70,6 @@ inline std::size_t deciding_scratch(Size labels) {
           static_cast<std::size_t>(labels.height)) *
          widest_vector_bytes;
 }
-void decide_row(Arithmetic arithmetic, const DecidingRow& row);
 
 // Data costs of the coarser level: pixel X of it has children of index X in both parities of two rows. A
 // pixel's least is subtracted from all of its labels, and they are cut at the bound.
@@ -75,7 +83,6 @@ struct SummingRow {
   int bound;      // integer arithmetic only
   void* scratch;  // 4 widest vectors for each label
 };
-void sum_row(Arithmetic arithmetic, const SummingRow& row);
 
 // Messages of a pixel, taken from the pixel of its index one level up, whose messages are by parity.
 struct CopyingRow {
@@ -86,7 +93,6 @@ struct CopyingRow {
   void* fine;
   std::ptrdiff_t stride;
 };
-void copy_row(Arithmetic arithmetic, const CopyingRow& row);
 
 // The features of a frame: by row, by parity, planes of census bytes, or one of samples; and last, bytes that
 // are 255 where pixels take part. On both sides of a plane, some of its elements are those of pixels that
@@ -126,6 +132,15 @@ struct CostingRow {
   std::ptrdiff_t stride;
   float* scratch;  // a widest vector for each label
 };
-void write_costs(Arithmetic arithmetic, const CostingRow& row);
+
+// The inner loops of an arithmetic.
+struct LabelKernels {
+  void (*send_row)(const SendingRow&);
+  void (*decide_row)(const DecidingRow&);
+  void (*sum_row)(const SummingRow&);
+  void (*copy_row)(const CopyingRow&);
+  void (*write_costs)(const CostingRow&);
+};
+LabelKernels label_kernels(Arithmetic arithmetic);
 
 }  // namespace parallax::motion

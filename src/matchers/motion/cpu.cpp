@@ -19,7 +19,6 @@ namespace parallax::motion {
 namespace {
 
 using data_cost::RowFeatures;
-using refine::no_value;
 
 class Cpu final : public host::Plan {
  public:
@@ -88,11 +87,9 @@ class Cpu final : public host::Plan {
       for (std::size_t i = 1; i < scales_.size(); ++i) {
         const ScaleFrames& fine = pyramid_[i - 1].frames;
         Level& level = pyramid_[i];
-        for_row_ranges(workers_, scales_[i].size.height, [&](int first, int last, int) {
-          for (int y = first; y < last; ++y) {
-            halve_row(fine.gray[k], level.gray[k], y);
-            if (!fine.mask[k].empty()) halve_mask(fine.mask[k], level.mask[k], y);
-          }
+        for_rows(workers_, scales_[i].size.height, [&](int y, int) {
+          halve_row(fine.gray[k], level.gray[k], y);
+          if (!fine.mask[k].empty()) halve_mask(fine.mask[k], level.mask[k], y);
         });
         level.frames.gray[k] = level.gray[k];
         level.frames.mask[k] = {};
@@ -147,11 +144,8 @@ class Cpu final : public host::Plan {
     const std::size_t scale = scales_.size() - 1;
     const Level& level = pyramid_[scale];
     for (int direction = 0; direction < directions(); ++direction) {
-      ScaleFrames frames = level.frames;
-      if (direction == 1) {
-        std::swap(frames.gray[0], frames.gray[1]);
-        std::swap(frames.mask[0], frames.mask[1]);
-      }
+      const ScaleFrames& as_given = level.frames;
+      const ScaleFrames frames = direction == 0 ? as_given : as_given.exchanged();
       AllLabels::Output output;
       if (scale > 0)
         output.best = level.best[direction];
@@ -194,22 +188,14 @@ class Cpu final : public host::Plan {
   void take_decision(int direction, int x, int y, const Decision& found, const LabelSpace& labels,
                      const DisparityMap& map) const {
     const View<const std::uint8_t>& mask = pyramid_[0].frames.mask[direction];
-    const bool masked = !mask.empty() && mask.at(x, y) == 0, decided = !masked && reachable(direction, x, y);
-    if (direction == 1) {
-      // Offsets from the second frame's pixels to the first one are negative.
-      right_disparity_.at(x, y) = decided ? static_cast<float>(-found.offset.x) : no_value;
-      right_row_offset_.at(x, y) = decided ? static_cast<float>(-found.offset.y) : no_value;
-      return;
-    }
-    map.row_offset.at(x, y) = no_value;
-    if (!decided) return refine::write_none(masked ? Status::input_masked : Status::out_of_range, x, y, map);
-    const auto rule = [&](int first, int count) {
-      return refine::DecisionRule{first, count, model_.parameters.sub_pixel, model_.parameters.min_confidence,
-                                  model_.full_gap()};
-    };
-    refine::write_decision(found.columns, rule(labels.first.x, labels.extent.width), x, y, map);
-    if (refine::has_value(map.disparity.at(x, y)))
-      map.row_offset.at(x, y) = refine::disparity(found.rows, rule(labels.first.y, labels.extent.height));
+    const bool masked = !mask.empty() && mask.at(x, y) == 0;
+    const Status status = masked                       ? Status::input_masked
+                          : reachable(direction, x, y) ? Status::matched
+                                                       : Status::out_of_range;
+    if (direction == 1)
+      write_right_motion(status, found.offset, x, y, {right_disparity_, right_row_offset_});
+    else
+      write_motion(model_, status, found, labels, x, y, map);
   }
 
   Model model_;

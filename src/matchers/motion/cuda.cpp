@@ -17,9 +17,10 @@
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/plan.h"
+#include "matchers/motion/all_labels_kernels.h"
 #include "matchers/motion/cuda_types.h"
 #include "matchers/motion/motion.h"
-#include "refine/cuda_vectors.h"
+#include "refine/cuda_pipeline.h"
 
 namespace parallax::motion {
 namespace {
@@ -47,18 +48,10 @@ unsigned rows_of(Size size) {
   return static_cast<unsigned>(size.height);
 }
 
-int pitch_of(Size size) {
-  return (size.width + 1) / 2;
-}
-
 // One or several threads for each pixel of one colour.
 Shape colour_grid(Size size, unsigned pixels_a_block, unsigned colours = 1) {
-  return {rows_of(size), cuda::blocks(static_cast<std::size_t>(pitch_of(size)), pixels_a_block), colours};
-}
-
-// One thread per pixel.
-Shape pixel_grid(Size size) {
-  return {rows_of(size), cuda::blocks(static_cast<std::size_t>(size.width), block_threads)};
+  return {rows_of(size), cuda::blocks(static_cast<std::size_t>(parity_pixels(size)), pixels_a_block),
+          colours};
 }
 
 CudaLabels kernel_labels(const LabelSpace& labels) {
@@ -84,7 +77,7 @@ class Cuda final : public cuda::Plan {
       : cuda::Plan(device, format, 0, true, true),
         model_(make_model(parameters)),
         min_blocks_(configuration.value(min_blocks, 0)),
-        refinement_(parameters.refine, format, layout_) {
+        refinement_(parameters.refine, format, layout_, refine::Maps::vectors) {
     check_reachable(model_.space(), format.size);
     scales_[forward] = scales(parameters, format.size);
     scales_[backward] = scales(reversed(parameters), format.size);
@@ -127,17 +120,7 @@ class Cuda final : public cuda::Plan {
   const Scale& last() const { return scales_[forward].back(); }
   std::size_t last_index() const { return scales_[forward].size() - 1; }
 
-  static MotionParameters reversed(MotionParameters parameters) {
-    const LabelSpace labels = make_model(parameters).space().reversed();
-    parameters.min_disparity = labels.first.x;
-    parameters.min_row_offset = labels.first.y;
-    return parameters;
-  }
-
-  int stored_bits() const {
-    const Arithmetic arithmetic = model_.parameters.arithmetic;
-    return arithmetic == Arithmetic::fixed8 ? 8 : arithmetic == Arithmetic::fixed16 ? 16 : 32;
-  }
+  int stored_bits() const { return 8 * static_cast<int>(element_bytes(model_.parameters.arithmetic)); }
 
   // Whether several threads share a pixel, with a row of labels each.
   bool is_packed() const {
@@ -160,7 +143,7 @@ class Cuda final : public cuda::Plan {
   Level reserve_level(Size size, std::size_t elements) {
     Level level;
     level.plane_elements =
-        static_cast<std::size_t>(pitch_of(size)) * static_cast<std::size_t>(size.height) * elements;
+        static_cast<std::size_t>(parity_pixels(size)) * static_cast<std::size_t>(size.height) * elements;
     const std::size_t colours = level.plane_elements * static_cast<std::size_t>(stored_bits() / 8) * 2;
     level.data = layout_.reserve<std::byte>(colours);
     level.messages = layout_.reserve<std::byte>(directions * colours);
@@ -267,7 +250,7 @@ class Cuda final : public cuda::Plan {
     }
     match_way(forward, to, stream);
     if (at_once_) back_.join(stream);
-    refinement_.enqueue(map, right, stream);
+    refinement_.enqueue_vectors(map, right, stream);
   }
 
   // Finds the features of both frames at all scales and levels.
@@ -280,8 +263,8 @@ class Cuda final : public cuda::Plan {
       for (std::size_t k = 1; k < all_sizes_.size(); ++k) {
         const View<const std::uint16_t> fine = gray(way, last_index(), k - 1);
         const View<std::uint16_t> coarse = at(grays_[way][k]);
-        average_.launch(stream, pixel_grid(coarse.size), {block_threads}, 0, fine.data, fine.size.width,
-                        fine.size.height, static_cast<int>(fine.stride()), coarse.data,
+        average_.launch(stream, cuda::pixel_grid(coarse.size, block_threads), {block_threads}, 0, fine.data,
+                        fine.size.width, fine.size.height, static_cast<int>(fine.stride()), coarse.data,
                         static_cast<int>(coarse.stride()));
       }
     }
@@ -310,7 +293,7 @@ class Cuda final : public cuda::Plan {
     const View<const std::uint16_t> image = gray(way, scale, level);
     return {.width = size.width,
             .height = size.height,
-            .pitch = pitch_of(size),
+            .pitch = parity_pixels(size),
             .plane_elements = static_cast<long long>(memory.plane_elements),
             .data = at(memory.data),
             .messages = at(memory.messages),
@@ -337,8 +320,8 @@ class Cuda final : public cuda::Plan {
 
   void match_way(Way way, CudaMotion to, StreamHandle stream) const {
     const View<std::uint8_t> status = at(matches_[way].status);
-    all_labels_.find_status.launch(stream, pixel_grid(format().size), {block_threads}, 0, costs(way, 0),
-                                   kernel_labels(scales_[way].front().labels), status.data,
+    all_labels_.find_status.launch(stream, cuda::pixel_grid(format().size, block_threads), {block_threads}, 0,
+                                   costs(way, 0), kernel_labels(scales_[way].front().labels), status.data,
                                    static_cast<int>(status.stride()));
     to.map.from_start = status.data;
     to.map.from_start_stride = static_cast<int>(status.stride());
@@ -384,15 +367,15 @@ class Cuda final : public cuda::Plan {
     const Size size = scales_[way][scale].size, window = scales_[way][scale].window;
     const Windows& windows = windows_.at({window.width, window.height});
     const CudaLevel level = windows_level(way, scale);
-    windows.predict.launch(stream, pixel_grid(size), {block_threads}, 0, level, costs(way, scale),
-                           best(way, scale + 1));
-    windows.find_costs.launch(stream, pixel_grid(size), {block_threads}, 0, level, costs(way, scale),
-                              model_.prediction_weight);
+    windows.predict.launch(stream, cuda::pixel_grid(size, block_threads), {block_threads}, 0, level,
+                           costs(way, scale), best(way, scale + 1));
+    windows.find_costs.launch(stream, cuda::pixel_grid(size, block_threads), {block_threads}, 0, level,
+                              costs(way, scale), model_.prediction_weight);
     const int iterations = model_.iterations(scale, 0);
     for (int iteration = 0; iteration < iterations; ++iteration)
       windows.update.launch(stream, colour_grid(size, block_threads / directions), {block_threads}, 0, level,
                             at(edges_), (iteration + 1) % 2, static_cast<int>(iteration == 0));
-    windows.decide.launch(stream, pixel_grid(size), {block_threads}, 0, level, to);
+    windows.decide.launch(stream, cuda::pixel_grid(size, block_threads), {block_threads}, 0, level, to);
   }
 
   Model model_;
@@ -405,7 +388,7 @@ class Cuda final : public cuda::Plan {
   Buffer<std::uint32_t> edges_;
   Match matches_[2];
   PlaneBuffer<float> right_[2];
-  refine::CudaVectorPipeline refinement_;
+  refine::CudaPipeline refinement_;
   cuda::Branch back_;
   AllLabels all_labels_;
   std::map<std::pair<int, int>, Windows> windows_;  // by size of the window

@@ -7,8 +7,8 @@
 
 namespace parallax::motion {
 
-// The rows of the k-th half-sweep of some that follow each other closely.
-struct RowRange {
+// A range of rows, of columns, or of pixels of a parity.
+struct Range {
   int first, last;
 };
 

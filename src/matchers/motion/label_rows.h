@@ -7,13 +7,9 @@
 #include "core/arena.h"
 #include "core/round_up.h"
 #include "matchers/motion/all_labels_kernels.h"
+#include "matchers/motion/motion.h"
 
 namespace parallax::motion {
-
-// Pixels of a parity in a row.
-constexpr int parity_pixels(Size size) {
-  return (size.width + 1) / 2;
-}
 
 // All rows of a level, or the latest `held`; all of their columns, or some of them.
 struct LabelRows {

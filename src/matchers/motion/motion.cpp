@@ -28,17 +28,14 @@ void check_fits(const Model& model) {
            "more, or arithmetic " + instead + ": with this data_truncation, all data costs round to 0");
 }
 
-int floor_half(int value) {
-  return value >= 0 ? value / 2 : -((1 - value) / 2);
-}
-
-int ceil_half(int value) {
-  return -floor_half(-value);
+LabelSpace label_space(const MotionParameters& p) {
+  return {{p.min_disparity, p.min_row_offset}, {p.disparities, p.row_offsets}};
 }
 
 LabelSpace halved(const LabelSpace& labels) {
-  const Offset first{floor_half(labels.first.x), floor_half(labels.first.y)},
-      last{ceil_half(labels.last().x), ceil_half(labels.last().y)};
+  // Shifts round down.
+  const Offset first{labels.first.x >> 1, labels.first.y >> 1},
+      last{(labels.last().x + 1) >> 1, (labels.last().y + 1) >> 1};
   return {first, {last.x - first.x + 1, last.y - first.y + 1}};
 }
 
@@ -81,10 +78,9 @@ Model make_model(const MotionParameters& p) {
 void check_reachable(const LabelSpace& labels, Size size) {
   parallax::check_reachable(labels.first.x, labels.extent.width, size.width);
   if (labels.first.y < size.height && labels.last().y > -size.height) return;
-  throw Error(ErrorCategory::argument,
-              "row offsets " + std::to_string(labels.first.y) + " to " + std::to_string(labels.last().y) +
-                  " lie outside an image " + std::to_string(size.height) +
-                  " pixels high at every pixel: choose min_row_offset and row_offsets within its height");
+  refuse("row offsets " + std::to_string(labels.first.y) + " to " + std::to_string(labels.last().y) +
+         " lie outside an image " + std::to_string(size.height) +
+         " pixels high at every pixel: choose min_row_offset and row_offsets within its height");
 }
 
 Margins margins(const MotionParameters& p, Size size, int padding) {
@@ -102,8 +98,15 @@ Margins margins(const MotionParameters& p, Size size, int padding) {
   return margins;
 }
 
+MotionParameters reversed(MotionParameters parameters) {
+  const LabelSpace labels = label_space(parameters).reversed();
+  parameters.min_disparity = labels.first.x;
+  parameters.min_row_offset = labels.first.y;
+  return parameters;
+}
+
 std::vector<Scale> scales(const MotionParameters& p, Size size) {
-  LabelSpace labels{{p.min_disparity, p.min_row_offset}, {p.disparities, p.row_offsets}};
+  LabelSpace labels = label_space(p);
   std::vector<Scale> scales;
   const auto window = [&] {
     return Size{std::min(p.active_window, labels.extent.width),

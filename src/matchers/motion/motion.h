@@ -26,18 +26,15 @@
 // considers all labels, as above. On every other scale a pixel considers a window of labels of its own:
 //
 // - The prediction p is twice the label of the pixel (x/2, y/2) of the coarser scale, moved into the range.
-// It is replaced by
-//   that of one of the eight pixels around (x/2, y/2), row by row, which is outside the window of the first prediction and
-//   has lower data costs in 5×5 pixels around (x, y), in units and without any subtraction; the lowest wins, ties go to
-//   the first.
+//   It is replaced by that of one of the eight pixels around (x/2, y/2), row by row, which is outside the
+//   window of the first prediction and has lower data costs in 5×5 pixels around (x, y), in units and without
+//   any subtraction; the lowest wins, ties go to the first.
 // - The window has active_window labels, or the whole range, on each axis; it begins at p − active_window/2,
-// moved into the
-//   range.
-// - Data costs are D(x, l) + prediction_weight·|l − p|₁, where the second part is rounded in integer
-// arithmetic.
+//   moved into the range.
+// - Data costs are D(x, l) + prediction_weight·|l − p|₁, whose second part is rounded in integer arithmetic.
 // - Messages start as 0. The message to y is evaluated at the labels of y's window. A label outside x's
-// window is as far
-//   from its labels as from the nearest one, n, plus |l − n|₁: so its minimum is that of n plus w·|l − n|₁.
+//   window is as far from its labels as from the nearest one, n, plus |l − n|₁: so its minimum is that of n
+//   plus w·|l − n|₁.
 //
 // Integers (fixed8, fixed16): costs are multiplied by `scale`, so that T becomes `bound` units (31 or 4095),
 // and rounded. A message lies in [0, bound]. On every level, a pixel's least data cost is subtracted from all
@@ -60,6 +57,7 @@
 #include "data_cost/data_cost.h"
 #include "decision/decision.h"
 #include "matchers/method.h"
+#include "refine/vectors.h"
 
 namespace parallax::motion {
 
@@ -109,8 +107,16 @@ struct Scale {
   bool considers_all() const { return window == labels.extent; }
 };
 
+// The parameters of the match from the second frame to the first one.
+MotionParameters reversed(MotionParameters parameters);
+
 // The scales from the image on.
 std::vector<Scale> scales(const MotionParameters& parameters, Size size);
+
+// Pixels of one parity, or of one colour of the checkerboard, in a row.
+constexpr int parity_pixels(Size size) {
+  return (size.width + 1) / 2;
+}
 
 // Sizes of the levels of a scale that considers all labels.
 std::vector<Size> level_sizes(Size size, int levels);
@@ -120,5 +126,35 @@ Offset nearest(const LabelSpace& labels, Offset offset);
 
 // The first label of the window around a prediction.
 Offset window_first(const Scale& scale, Offset prediction);
+
+// The label of the lowest belief, and on both axes the beliefs of its neighbours, which are infinite where
+// they are no labels. The rival, the same on both, is the lowest belief of a label more than one away on an
+// axis; infinite where there is none.
+struct Decision {
+  Offset offset;
+  refine::Beliefs columns, rows;
+};
+
+// Writes a pixel of the map from the first frame. `status`: matched, or why the pixel has no motion;
+// `labels`: those that it considers.
+inline void write_motion(const Model& model, Status status, const Decision& found, const LabelSpace& labels,
+                         int x, int y, const DisparityMap& map) {
+  map.row_offset.at(x, y) = refine::no_value;
+  if (status != Status::matched) return refine::write_none(status, x, y, map);
+  const auto rule = [&](int first, int count) {
+    return refine::DecisionRule{first, count, model.parameters.sub_pixel, model.parameters.min_confidence,
+                                model.full_gap()};
+  };
+  refine::write_decision(found.columns, rule(labels.first.x, labels.extent.width), x, y, map);
+  if (refine::has_value(map.disparity.at(x, y)))
+    map.row_offset.at(x, y) = refine::disparity(found.rows, rule(labels.first.y, labels.extent.height));
+}
+
+// Writes a pixel of the map from the second frame, whose offsets to the first one are negative.
+inline void write_right_motion(Status status, Offset found, int x, int y, const refine::RightMap& right) {
+  const bool decided = status == Status::matched;
+  right.disparity.at(x, y) = decided ? static_cast<float>(-found.x) : refine::no_value;
+  right.row_offset.at(x, y) = decided ? static_cast<float>(-found.y) : refine::no_value;
+}
 
 }  // namespace parallax::motion

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The features of both frames of a scale that data costs compare, in the layout of all_labels_kernels.h.
+// The features of both frames of a scale that data costs compare.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "core/arena.h"
@@ -15,8 +16,33 @@ namespace parallax::motion {
 struct ScaleFrames {
   View<const std::uint16_t> gray[2];
   View<const std::uint8_t> mask[2];
+
+  ScaleFrames exchanged() const { return {{gray[1], gray[0]}, {mask[1], mask[0]}}; }
 };
 
+// The census of both frames.
+class FrameCensus {
+ public:
+  FrameCensus(Size size, int slots) : size_(size), planes_(static_cast<std::size_t>(slots)) {}
+
+  // Called twice (see Arena), before any other function.
+  void reserve(Arena& arena);
+  // Called once, after reserve().
+  void fill_memory() const;
+
+  void prepare(const ScaleFrames& frames, const Workers& workers) const;
+
+  // The bytes of a row's signatures, in planes of this slot's memory.
+  using Planes = std::array<std::uint8_t*, data_cost::most_feature_planes>;
+  const Planes& row(int frame, int y, int slot) const;
+
+ private:
+  Size size_;
+  View<std::uint16_t> extended_[2];  // gray samples with repeated borders
+  std::vector<Planes> planes_;       // [slot]
+};
+
+// The features in the layout of all_labels_kernels.h.
 class ParityFeatures {
  public:
   // `cost`: census or absolute_difference.
@@ -33,9 +59,7 @@ class ParityFeatures {
   const std::uint8_t* of(int frame) const { return features_[frame]; }
 
  private:
-  using Planes = std::uint8_t * [data_cost::most_feature_planes];
-  void extend_gray(View<const std::uint16_t> gray, int frame, int y) const;
-  void write(const ScaleFrames& frames, int frame, int y, const Planes& scratch) const;
+  void write(const ScaleFrames& frames, int frame, int y, int slot) const;
   std::size_t bytes() const {
     return static_cast<std::size_t>(layout_.row_bytes()) * static_cast<std::size_t>(size_.height);
   }
@@ -43,11 +67,7 @@ class ParityFeatures {
   Size size_;
   FeatureLayout layout_;
   std::uint8_t* features_[2] = {};
-  View<std::uint16_t> extended_[2];  // gray samples with repeated borders, for the census
-  struct Scratch {
-    Planes planes;
-  };
-  std::vector<Scratch> scratch_;  // [slot]
+  FrameCensus census_;
 };
 
 }  // namespace parallax::motion

@@ -46,14 +46,18 @@ struct ReferenceScale : Scale {
   View<Offset> prediction = {};  // for scales with windows
 };
 
+// Calls each(x, y) for the pixels of a size, row by row.
+template <class Each>
+void for_pixels(Size size, const Each& each) {
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) each(x, y);
+}
+
 // Everything for one direction: from the first frame to the second one, or back.
 class Matching {
  public:
   Matching(const Model& model, Size size, bool backward) : model_(model), backward_(backward) {
-    MotionParameters parameters = model.parameters;
-    const LabelSpace labels = backward ? model.space().reversed() : model.space();
-    parameters.min_disparity = labels.first.x;
-    parameters.min_row_offset = labels.first.y;
+    const MotionParameters parameters = backward ? reversed(model.parameters) : model.parameters;
     for (const Scale& scale : scales(parameters, size)) {
       scales_.push_back({scale});
       const std::vector<Size> sizes =
@@ -96,15 +100,12 @@ class Matching {
 
   // The decision of a pixel of the image.
   Offset best(int x, int y) const { return scales_.front().best.at(x, y); }
-  bool masked(int x, int y) const { return costs_.front().masked(x, y); }
-  bool reachable(int x, int y) const { return costs_.front().reachable(x, y); }
+  Status status(int x, int y) const {
+    if (costs_.front().masked(x, y)) return Status::input_masked;
+    return costs_.front().reachable(x, y) ? Status::matched : Status::out_of_range;
+  }
   const Level& finest() const { return scales_.front().levels.front(); }
 
-  // The lowest belief, its neighbours on one axis, and its rival.
-  struct Decision {
-    Offset offset;
-    refine::Beliefs columns, rows;
-  };
   Decision decide(int x, int y) const {
     const Level& level = finest();
     const LabelSpace labels = level.labels(x, y);
@@ -150,11 +151,10 @@ class Matching {
     const View<const std::uint8_t> masks[] = {pair.left_mask, pair.right_mask};
     for (int side = 0; side < 2; ++side) {
       const Frames& finest = scales_.front().frames;
-      for (int y = 0; y < finest.gray[side].size.height; ++y)
-        for (int x = 0; x < finest.gray[side].size.width; ++x) {
-          finest.gray[side].at(x, y) = full_->gray(side).at(x, y);
-          finest.mask[side].at(x, y) = masks[side].empty() || masks[side].at(x, y) != 0;
-        }
+      for_pixels(finest.gray[side].size, [&](int x, int y) {
+        finest.gray[side].at(x, y) = full_->gray(side).at(x, y);
+        finest.mask[side].at(x, y) = masks[side].empty() || masks[side].at(x, y) != 0;
+      });
       for (std::size_t i = 1; i < scales_.size(); ++i) {
         halve(scales_[i - 1].frames.gray[side], scales_[i].frames.gray[side]);
         halve_mask(scales_[i - 1].frames.mask[side], scales_[i].frames.mask[side]);
@@ -176,37 +176,34 @@ class Matching {
   }
 
   static void halve(View<std::uint16_t> fine, View<std::uint16_t> coarse) {
-    for (int y = 0; y < coarse.size.height; ++y)
-      for (int x = 0; x < coarse.size.width; ++x) {
-        int sum = 0, children = 0;
-        for_children(fine.size, x, y, [&](int i, int j) {
-          sum += fine.at(i, j);
-          ++children;
-        });
-        coarse.at(x, y) = static_cast<std::uint16_t>((sum + children / 2) / children);
-      }
+    for_pixels(coarse.size, [&](int x, int y) {
+      int sum = 0, children = 0;
+      for_children(fine.size, x, y, [&](int i, int j) {
+        sum += fine.at(i, j);
+        ++children;
+      });
+      coarse.at(x, y) = static_cast<std::uint16_t>((sum + children / 2) / children);
+    });
   }
 
   // A pixel is masked if all of its children are.
   static void halve_mask(View<std::uint8_t> fine, View<std::uint8_t> coarse) {
-    for (int y = 0; y < coarse.size.height; ++y)
-      for (int x = 0; x < coarse.size.width; ++x) {
-        coarse.at(x, y) = 0;
-        for_children(fine.size, x, y, [&](int i, int j) { coarse.at(x, y) |= fine.at(i, j); });
-      }
+    for_pixels(coarse.size, [&](int x, int y) {
+      coarse.at(x, y) = 0;
+      for_children(fine.size, x, y, [&](int i, int j) { coarse.at(x, y) |= fine.at(i, j); });
+    });
   }
 
   void match_scale(std::size_t i) {
     ReferenceScale& scale = scales_[i];
     Level& finest = scale.levels.front();
-    for (int y = 0; y < scale.size.height; ++y)
-      for (int x = 0; x < scale.size.width; ++x) {
-        scale.prediction.at(x, y) = scale.considers_all() ? Offset{} : predict(i, x, y);
-        finest.first.at(x, y) =
-            scale.considers_all() ? scale.labels.first : window_first(scale, scale.prediction.at(x, y));
-        finest.gray.at(x, y) = scale.frames.gray[0].at(x, y);
-        fill_data(i, x, y);
-      }
+    for_pixels(scale.size, [&](int x, int y) {
+      scale.prediction.at(x, y) = scale.considers_all() ? Offset{} : predict(i, x, y);
+      finest.first.at(x, y) =
+          scale.considers_all() ? scale.labels.first : window_first(scale, scale.prediction.at(x, y));
+      finest.gray.at(x, y) = scale.frames.gray[0].at(x, y);
+      fill_data(i, x, y);
+    });
     for (std::size_t k = 1; k < scale.levels.size(); ++k)
       make_level(scale, scale.levels[k - 1], scale.levels[k]);
     for (std::size_t k = scale.levels.size(); k-- > 0;) {
@@ -214,8 +211,7 @@ class Matching {
       for (int iteration = 0; iteration < model_.iterations(i, k); ++iteration)
         update_colour(scale.levels[k], (iteration + 1) % 2);
     }
-    for (int y = 0; y < scale.size.height; ++y)
-      for (int x = 0; x < scale.size.width; ++x) scale.best.at(x, y) = lowest(finest, x, y);
+    for_pixels(scale.size, [&](int x, int y) { scale.best.at(x, y) = lowest(finest, x, y); });
   }
 
   // Data costs in units, before any subtraction; as of a label outside the image where the offset is no
@@ -284,32 +280,31 @@ class Matching {
 
   void make_level(const ReferenceScale& scale, const Level& fine, const Level& coarse) const {
     halve(fine.gray, coarse.gray);
-    for (int y = 0; y < coarse.size.height; ++y)
-      for (int x = 0; x < coarse.size.width; ++x) {
-        float* data = coarse.data.at(x, y);
-        std::fill_n(data, coarse.count(), 0.0f);
-        for_children(fine.size, x, y, [&](int i, int j) {
-          for (int label = 0; label < coarse.count(); ++label) data[label] += fine.data.at(i, j)[label];
-        });
-        settle(data, coarse.count());
-        coarse.first.at(x, y) = scale.labels.first;
-      }
+    for_pixels(coarse.size, [&](int x, int y) {
+      float* data = coarse.data.at(x, y);
+      std::fill_n(data, coarse.count(), 0.0f);
+      for_children(fine.size, x, y, [&](int i, int j) {
+        for (int label = 0; label < coarse.count(); ++label) data[label] += fine.data.at(i, j)[label];
+      });
+      settle(data, coarse.count());
+      coarse.first.at(x, y) = scale.labels.first;
+    });
   }
 
   void start_messages(const Level& level, const Level* coarser) const {
     for (const Direction to : all_directions)
-      for (int y = 0; y < level.size.height; ++y)
-        for (int x = 0; x < level.size.width; ++x)
-          for (int label = 0; label < level.count(); ++label)
-            level.to[to].at(x, y)[label] = coarser ? coarser->to[to].at(x / 2, y / 2)[label] : 0.0f;
+      for_pixels(level.size, [&](int x, int y) {
+        for (int label = 0; label < level.count(); ++label)
+          level.to[to].at(x, y)[label] = coarser ? coarser->to[to].at(x / 2, y / 2)[label] : 0.0f;
+      });
   }
 
   void update_colour(const Level& level, int colour) {
-    for (int y = 0; y < level.size.height; ++y)
-      for (int x = 0; x < level.size.width; ++x)
-        if ((x + y) % 2 == colour)
-          for (const Direction to : all_directions)
-            if (level.contains(x + step_x[to], y + step_y[to])) send(level, x, y, to);
+    for_pixels(level.size, [&](int x, int y) {
+      if ((x + y) % 2 != colour) return;
+      for (const Direction to : all_directions)
+        if (level.contains(x + step_x[to], y + step_y[to])) send(level, x, y, to);
+    });
   }
 
   // The message from a direction; 0 from beyond the border.
@@ -385,46 +380,23 @@ class Reference final : public host::Plan {
  private:
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
     forward_.run(pair);
-    for (int y = 0; y < size_.height; ++y)
-      for (int x = 0; x < size_.width; ++x) decide(x, y, map);
+    for_pixels(size_, [&](int x, int y) {
+      write_motion(model_, forward_.status(x, y), forward_.decide(x, y), forward_.finest().labels(x, y), x, y,
+                   map);
+    });
     clock.finish("match");
-    if (checks_left_right_) {
-      match_back(pair);
-      clock.finish("right_match");
-    }
+    if (!checks_left_right_) return;
+    backward_.run(pair);
+    for_pixels(size_, [&](int x, int y) {
+      write_right_motion(backward_.status(x, y), backward_.best(x, y), x, y,
+                         {right_disparity_, right_row_offset_});
+    });
+    clock.finish("right_match");
   }
 
   void reserve(Arena& arena) override {
     forward_.reserve(arena);
     if (checks_left_right_) backward_.reserve(arena);
-  }
-
-  void decide(int x, int y, const DisparityMap& map) const {
-    map.row_offset.at(x, y) = no_value;
-    if (forward_.masked(x, y) || !forward_.reachable(x, y))
-      return refine::write_none(forward_.masked(x, y) ? Status::input_masked : Status::out_of_range, x, y,
-                                map);
-    const Matching::Decision found = forward_.decide(x, y);
-    const LabelSpace labels = forward_.finest().labels(x, y);
-    const auto rule = [&](int first, int count) {
-      return refine::DecisionRule{first, count, model_.parameters.sub_pixel, model_.parameters.min_confidence,
-                                  model_.full_gap()};
-    };
-    refine::write_decision(found.columns, rule(labels.first.x, labels.extent.width), x, y, map);
-    if (refine::has_value(map.disparity.at(x, y)))
-      map.row_offset.at(x, y) = refine::disparity(found.rows, rule(labels.first.y, labels.extent.height));
-  }
-
-  // Offsets from the second frame's pixels to the first one are negative.
-  void match_back(const StereoPair& pair) {
-    backward_.run(pair);
-    for (int y = 0; y < size_.height; ++y)
-      for (int x = 0; x < size_.width; ++x) {
-        const bool decided = !backward_.masked(x, y) && backward_.reachable(x, y);
-        const Offset found = backward_.best(x, y);
-        right_disparity_.at(x, y) = decided ? static_cast<float>(-found.x) : no_value;
-        right_row_offset_.at(x, y) = decided ? static_cast<float>(-found.y) : no_value;
-      }
   }
 
   Model model_;

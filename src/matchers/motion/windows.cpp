@@ -14,8 +14,6 @@
 namespace parallax::motion {
 namespace {
 
-constexpr int window_census_border = 4, window_census_rows = 7;
-
 // Data cost of elements beyond the window.
 template <class Element>
 Element never_lowest() {
@@ -80,6 +78,7 @@ Windows::Windows(const Model& model, const Scale& scale, std::size_t scale_index
       scale_index_(scale_index),
       window_model_(window_model(model, scale.window)),
       held_(std::min(scale.size.height, model.iterations(scale_index, 0) + 3)),
+      census_(scale.size, slots),
       scratch_(static_cast<std::size_t>(slots)) {}
 
 std::size_t Windows::row_bytes() const {
@@ -90,13 +89,11 @@ std::size_t Windows::row_bytes() const {
 void Windows::reserve(Arena& arena) {
   const Size size = scale_.size;
   const auto width = static_cast<std::size_t>(size.width), rows = static_cast<std::size_t>(held_);
-  if (model_.cost == DataCost::census)
-    for (int frame = 0; frame < 2; ++frame) {
-      signatures_[frame] =
-          arena.reserve_plane<std::uint64_t>({size.width + 2 * signature_border, size.height + 1});
-      extended_[frame] = arena.reserve_plane<std::uint16_t>(
-          {size.width + 2 * window_census_border + widest_vector_bytes, size.height});
-    }
+  if (model_.cost == DataCost::census) {
+    for (auto& signatures : signatures_)
+      signatures = arena.reserve_plane<std::uint64_t>({size.width + 2 * signature_border, size.height + 1});
+    census_.reserve(arena);
+  }
   for (Scratch& scratch : scratch_) {
     scratch.packs = arena.reserve<std::byte>(rows * row_bytes());
     scratch.starts = arena.reserve<WindowStart>(rows * width);
@@ -104,7 +101,6 @@ void Windows::reserve(Arena& arena) {
     scratch.predictions = arena.reserve<Offset>(width);
     scratch.rough = arena.reserve<std::uint8_t>(width / 2 + 1);
     scratch.decisions = arena.reserve<Decision>(width);
-    for (auto& plane : scratch.census) plane = arena.reserve<std::uint8_t>(width + widest_vector_bytes);
   }
 }
 
@@ -115,9 +111,7 @@ void Windows::fill_memory() const {
   for (const View<std::uint64_t>& signatures : signatures_)
     for (int y = 0; y < signatures.size.height; ++y)
       std::fill_n(signatures.row(y), signatures.size.width, no_signature);
-  for (const View<std::uint16_t>& extended : extended_)
-    for (int y = 0; y < extended.size.height; ++y)
-      std::fill_n(extended.row(y), extended.size.width, std::uint16_t{0});
+  census_.fill_memory();
 }
 
 WindowRow Windows::row(const Scratch& scratch, int y) const {
@@ -129,35 +123,19 @@ WindowRow Windows::row(const Scratch& scratch, int y) const {
 void Windows::prepare(const ScaleFrames& frames, const Workers& workers) {
   frames_ = frames;
   if (model_.cost != DataCost::census) return;
-  const Size size = scale_.size;
-  for (int frame = 0; frame < 2; ++frame) {
-    for_row_ranges(workers, size.height, [&](int first, int last, int) {
-      for (int y = first; y < last; ++y) {
-        const std::uint16_t* gray = frames_.gray[frame].row(y);
-        std::uint16_t* out = extended_[frame].row(y);
-        std::fill_n(out, window_census_border, gray[0]);
-        std::copy_n(gray, size.width, out + window_census_border);
-        std::fill_n(out + window_census_border + size.width, window_census_border, gray[size.width - 1]);
-      }
-    });
-    for_row_ranges(workers, size.height, [&](int first, int last, int slot) {
-      for (int y = first; y < last; ++y) write_signatures(frame, y, scratch_[static_cast<std::size_t>(slot)]);
-    });
-  }
+  census_.prepare(frames, workers);
+  for (int frame = 0; frame < 2; ++frame)
+    for_rows(workers, scale_.size.height, [&](int y, int slot) { write_signatures(frame, y, slot); });
 }
 
-void Windows::write_signatures(int frame, int y, const Scratch& scratch) const {
+void Windows::write_signatures(int frame, int y, int slot) const {
   const Size size = scale_.size;
-  data_cost::RowCensus census{{}, false, size.width, {}};
-  for (int j = 0; j < window_census_rows; ++j)
-    census.rows[j] = extended_[frame].row(std::clamp(y + j - window_census_rows / 2, 0, size.height - 1));
-  std::copy(std::begin(scratch.census), std::end(scratch.census), census.planes);
-  data_cost::census_row(census);
+  const FrameCensus::Planes& planes = census_.row(frame, y, slot);
   std::uint64_t* out = signatures_[frame].row(y) + signature_border;
   for (int x = 0; x < size.width; ++x) {
     std::uint64_t signature = 0;
-    for (int byte = 0; byte < 8; ++byte)
-      signature |= static_cast<std::uint64_t>(scratch.census[byte][x]) << (8 * byte);
+    for (std::size_t byte = 0; byte < planes.size(); ++byte)
+      signature |= static_cast<std::uint64_t>(planes[byte][x]) << (8 * byte);
     out[x] = signature;
   }
   const View<const std::uint8_t>& mask = frames_.mask[frame];
@@ -172,7 +150,7 @@ void Windows::run(const Match& match, int first, int last, int slot) const {
   const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
   const int height = scale_.size.height, count = iterations();
   // The decision needs the last messages of the neighbouring rows, and so on.
-  const auto range = [&](int k) -> RowRange {
+  const auto range = [&](int k) -> Range {
     return {std::max(0, first - count + k), std::min(height, last + count - k)};
   };
   const auto arrive_at = [&](int y) {
@@ -317,12 +295,10 @@ void Windows::write_edges(const Direction& direction, int y, const WindowRow& ro
 
 void Windows::write_costs(const Direction& direction, int y, const WindowRow& row,
                           const Offset* predictions) const {
-  if (window_model_.arithmetic == Arithmetic::fixed16)
-    return write_costs_as<std::uint16_t>(direction, y, row, predictions);
-  if (window_model_.arithmetic == Arithmetic::float32)
-    return write_costs_as<float>(direction, y, row, predictions);
-  if (!counts_in_bytes()) return write_costs_as<std::uint8_t>(direction, y, row, predictions);
-  write_window_costs(window_costs(direction, y, row, predictions));
+  if (window_model_.arithmetic == Arithmetic::fixed8 && counts_in_bytes())
+    return write_window_costs(window_costs(direction, y, row, predictions));
+  as_element(window_model_.arithmetic,
+             [&](auto element) { write_costs_as<decltype(element)>(direction, y, row, predictions); });
 }
 
 WindowCosts Windows::window_costs(const Direction& direction, int y, const WindowRow& row,

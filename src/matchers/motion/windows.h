@@ -49,7 +49,6 @@ class Windows {
     Offset* predictions;
     std::uint8_t* rough;
     Decision* decisions;
-    std::uint8_t* census[8];
   };
   // The state of a direction.
   struct Direction;
@@ -59,7 +58,7 @@ class Windows {
   bool counts_in_bytes() const { return window_model_.fits_bytes && model_.cost == DataCost::census; }
   std::size_t row_bytes() const;
   WindowRow row(const Scratch& scratch, int y) const;
-  void write_signatures(int frame, int y, const Scratch& scratch) const;
+  void write_signatures(int frame, int y, int slot) const;
   void arrive(const Direction& direction, int y, const Scratch& scratch) const;
   void predict_row(const Direction& direction, int y, const Scratch& scratch) const;
   Offset prediction_of(const Direction& direction, int parent_x, int parent_y) const;
@@ -84,7 +83,7 @@ class Windows {
   int held_;  // number of rows
   ScaleFrames frames_ = {};
   View<std::uint64_t> signatures_[2];
-  View<std::uint16_t> extended_[2];  // gray samples with repeated borders, for the census
+  FrameCensus census_;
   std::vector<Scratch> scratch_;
 };
 

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstdlib>
 #include <limits>
-#include <numeric>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "matchers/motion/windows_kernels.cpp"
@@ -32,118 +31,8 @@ HWY_INLINE void for_neighbours(const WindowSweep& sweep, int x, const Send& send
 
 // ---- Bytes
 
-#if HWY_TARGET == HWY_SCALAR
-
-struct Pack {
-  std::uint8_t v[window_lanes];
-};
-
-HWY_INLINE Pack load(const std::uint8_t* from) {
-  Pack pack;
-  std::copy_n(from, window_lanes, pack.v);
-  return pack;
-}
-HWY_INLINE void store(const Pack& pack, std::uint8_t* to) {
-  std::copy_n(pack.v, window_lanes, to);
-}
-HWY_INLINE Pack all_of(int value) {
-  Pack pack;
-  std::fill_n(pack.v, window_lanes, static_cast<std::uint8_t>(value));
-  return pack;
-}
-template <class Combine>
-HWY_INLINE Pack combine(Pack a, const Pack& b, const Combine& combine_elements) {
-  for (int i = 0; i < window_lanes; ++i) a.v[i] = static_cast<std::uint8_t>(combine_elements(a.v[i], b.v[i]));
-  return a;
-}
-HWY_INLINE Pack Add(const Pack& a, const Pack& b) {
-  return combine(a, b, [](int u, int v) { return u + v; });
-}
-HWY_INLINE Pack SaturatedSub(const Pack& a, const Pack& b) {
-  return combine(a, b, [](int u, int v) { return std::max(0, u - v); });
-}
-HWY_INLINE Pack And(const Pack& a, const Pack& b) {
-  return combine(a, b, [](int u, int v) { return u & v; });
-}
-HWY_INLINE Pack Max(const Pack& a, const Pack& b) {
-  return combine(a, b, [](int u, int v) { return std::max(u, v); });
-}
-
-// Moves the pack: element (i, j) becomes the one `columns` and `rows` further.
-HWY_INLINE Pack moved(const Pack& pack, int columns, int rows) {
-  Pack out = {};
-  for (int i = std::max(0, -columns); i < std::min(window_side, window_side - columns); ++i)
-    for (int j = std::max(0, -rows); j < std::min(window_side, window_side - rows); ++j)
-      out.v[i * window_side + j] = pack.v[(i + columns) * window_side + j + rows];
-  return out;
-}
-template <int groups>
-HWY_INLINE Pack columns_up(const Pack& pack) {
-  return moved(pack, -groups, 0);
-}
-template <int groups>
-HWY_INLINE Pack columns_down(const Pack& pack) {
-  return moved(pack, groups, 0);
-}
-template <int rows>
-HWY_INLINE Pack rows_up(const Pack& pack) {
-  return moved(pack, 0, -rows);
-}
-template <int rows>
-HWY_INLINE Pack rows_down(const Pack& pack) {
-  return moved(pack, 0, rows);
-}
-
-HWY_INLINE int highest_of(const Pack& pack) {
-  return *std::max_element(pack.v, pack.v + window_lanes);
-}
-HWY_INLINE void highest_of(const Pack (&packs)[side::count], std::uint32_t* highest) {
-  for (int i = 0; i < side::count; ++i) highest[i] = static_cast<std::uint32_t>(highest_of(packs[i]));
-}
-
-// A bit for each element that has this value.
-HWY_INLINE std::uint64_t equal_to(const Pack& pack, int value) {
-  std::uint64_t bits = 0;
-  for (int i = 0; i < window_lanes; ++i) bits |= std::uint64_t{pack.v[i] == value} << i;
-  return bits;
-}
-
-HWY_INLINE int sum_of(const Pack& pack) {
-  return std::accumulate(pack.v, pack.v + window_lanes, 0);
-}
-// Elements 0 … 63 of a table.
-HWY_INLINE Pack look_up(const Pack& table, Pack indices) {
-  for (std::uint8_t& v : indices.v) v = table.v[v];
-  return indices;
-}
-
-// Adds row j: the numbers of bits in which the own signature differs from those of the other frame, from
-// `right` on.
-HWY_INLINE void count_bits(std::uint64_t own, const std::uint64_t* right, int j, Pack& counts) {
-  for (int i = 0; i < window_side; ++i) {
-    const std::uint64_t other = own ^ right[i];
-    counts.v[i * window_side + j] = static_cast<std::uint8_t>(
-        (other & no_signature) != 0 ? WindowModel::outside_bits : std::popcount(other));
-  }
-}
-// The same for as many pixels of the own frame, and whether they take part: 255, else 0.
-HWY_INLINE void count_bits_beside(const std::uint64_t* own, const std::uint64_t* right, int j, Pack& counts,
-                                  Pack& present) {
-  for (int i = 0; i < window_side; ++i) {
-    present.v[i * window_side + j] = (own[i] & no_signature) != 0 ? 0 : 255;
-    counts.v[i * window_side + j] = static_cast<std::uint8_t>(
-        (right[i] & no_signature) != 0 ? WindowModel::outside_bits
-                                       : std::popcount((own[i] ^ right[i]) & ~no_signature));
-  }
-}
-
-#else
-
 using Bytes = hn::CappedTag<std::uint8_t, window_lanes>;
-using Groups = hn::Repartition<std::uint64_t, Bytes>;  // a lane for each column of labels
-using Block = hn::CappedTag<std::uint8_t, 16>;
-constexpr int vector_bytes = hn::MaxLanes(Bytes()), vectors = window_lanes / vector_bytes,
-              vector_groups = vector_bytes / window_side;
+constexpr int vector_bytes = hn::MaxLanes(Bytes()), vectors = window_lanes / vector_bytes;
 using ByteVector = hn::Vec<Bytes>;
 
 struct Pack {
@@ -173,7 +62,10 @@ HWY_INLINE Pack Add(const Pack& a, const Pack& b) {
   return combine(a, b, [](ByteVector u, ByteVector v) HWY_ATTR { return hn::Add(u, v); });
 }
 HWY_INLINE Pack SaturatedSub(const Pack& a, const Pack& b) {
-  return combine(a, b, [](ByteVector u, ByteVector v) HWY_ATTR { return hn::SaturatedSub(u, v); });
+  // GCC does not vectorise Highway's scalar SaturatedSub.
+  return combine(a, b, [](ByteVector u, ByteVector v) HWY_ATTR {
+    return HWY_TARGET == HWY_SCALAR ? hn::Sub(hn::Max(u, v), v) : hn::SaturatedSub(u, v);
+  });
 }
 HWY_INLINE Pack And(const Pack& a, const Pack& b) {
   return combine(a, b, [](ByteVector u, ByteVector v) HWY_ATTR { return hn::And(u, v); });
@@ -182,51 +74,101 @@ HWY_INLINE Pack Max(const Pack& a, const Pack& b) {
   return combine(a, b, [](ByteVector u, ByteVector v) HWY_ATTR { return hn::Max(u, v); });
 }
 
-// Moves the columns of labels towards higher ones, or lower ones; zeros come in.
-template <int groups>
-HWY_INLINE Pack columns_up(const Pack& pack) {
-  const Bytes d;
-  const ByteVector zero = hn::Zero(d);
-  Pack out;
-#if HWY_TARGET <= HWY_AVX3
-  out.v[0] = ByteVector{_mm512_alignr_epi64(pack.v[0].raw, zero.raw, window_side - groups)};
-#else
-  constexpr int whole = groups / vector_groups, part = groups % vector_groups;
-  for (int i = 0; i < vectors; ++i) {
-    const ByteVector high = i >= whole ? pack.v[i - whole] : zero;
-    const ByteVector low = i > whole ? pack.v[i - whole - 1] : zero;
-    if constexpr (part == 0) {
-      out.v[i] = high;
-    } else {
-#if HWY_TARGET == HWY_AVX2
-      const ByteVector middle = hn::ConcatLowerUpper(d, high, low);
-      out.v[i] = part == 2 ? middle : hn::CombineShiftRightBytes<8>(d, high, middle);
-#else
-      out.v[i] = hn::CombineShiftRightBytes<8>(d, high, low);
-#endif
-    }
-  }
-#endif
+#if HWY_TARGET == HWY_SCALAR
+
+// Moves the pack: element (i, j) becomes the one `columns` and `rows` further; 0 beyond the pack.
+HWY_INLINE Pack moved(const Pack& pack, int columns, int rows) {
+  Pack out = {};
+  const int first = std::max(0, -rows);
+  for (int i = std::max(0, -columns); i < std::min(window_side, window_side - columns); ++i)
+    std::copy_n(pack.v + (i + columns) * window_side + first + rows, window_side - std::abs(rows),
+                out.v + i * window_side + first);
   return out;
 }
-template <int groups>
-HWY_INLINE Pack columns_down(const Pack& pack) {
+template <int columns>
+HWY_INLINE Pack columns_moved(const Pack& pack) {
+  return moved(pack, columns, 0);
+}
+template <int rows>
+HWY_INLINE Pack rows_moved(const Pack& pack) {
+  return moved(pack, 0, rows);
+}
+
+HWY_INLINE void highest_of(const Pack (&packs)[side::count], std::uint32_t* highest) {
+  for (int i = 0; i < side::count; ++i) {
+    std::uint8_t most = 0;
+    for (const ByteVector& v : packs[i].v) most = std::max(most, v.raw);
+    highest[i] = most;
+  }
+}
+
+// A bit for each element that has this value.
+HWY_INLINE std::uint64_t equal_to(const Pack& pack, int value) {
+  std::uint64_t bits = 0;
+  for (int i = 0; i < window_lanes; ++i) bits |= std::uint64_t{pack.v[i].raw == value} << i;
+  return bits;
+}
+
+HWY_INLINE int sum_of(const Pack& pack) {
+  int sum = 0;
+  for (const ByteVector& v : pack.v) sum += v.raw;
+  return sum;
+}
+// Elements 0 … 63 of a table.
+HWY_INLINE Pack look_up(const Pack& table, Pack indices) {
+  for (ByteVector& v : indices.v) v = table.v[v.raw];
+  return indices;
+}
+
+// Adds row j: the numbers of bits in which the own signature differs from those of the other frame, from
+// `right` on.
+HWY_INLINE void count_bits(std::uint64_t own, const std::uint64_t* right, int j, Pack& counts) {
+  for (int i = 0; i < window_side; ++i) {
+    const std::uint64_t other = own ^ right[i];
+    counts.v[i * window_side + j].raw = static_cast<std::uint8_t>(
+        (other & no_signature) != 0 ? WindowModel::outside_bits : std::popcount(other));
+  }
+}
+// The same for as many pixels of the own frame, and whether they take part: 255, else 0.
+HWY_INLINE void count_bits_beside(const std::uint64_t* own, const std::uint64_t* right, int j, Pack& counts,
+                                  Pack& present) {
+  for (int i = 0; i < window_side; ++i) {
+    present.v[i * window_side + j].raw = (own[i] & no_signature) != 0 ? 0 : 255;
+    counts.v[i * window_side + j].raw = static_cast<std::uint8_t>(
+        (right[i] & no_signature) != 0 ? WindowModel::outside_bits
+                                       : std::popcount((own[i] ^ right[i]) & ~no_signature));
+  }
+}
+
+#else
+
+using Groups = hn::Repartition<std::uint64_t, Bytes>;  // a lane for each column of labels
+using Block = hn::CappedTag<std::uint8_t, 16>;
+constexpr int vector_groups = vector_bytes / window_side;
+
+// Moves the pack: each column of labels becomes the one `columns` further; 0 beyond the pack.
+template <int columns>
+HWY_INLINE Pack columns_moved(const Pack& pack) {
   const Bytes d;
   const ByteVector zero = hn::Zero(d);
   Pack out;
 #if HWY_TARGET <= HWY_AVX3
-  out.v[0] = ByteVector{_mm512_alignr_epi64(zero.raw, pack.v[0].raw, groups)};
+  const ByteVector low = columns < 0 ? zero : pack.v[0], high = columns < 0 ? pack.v[0] : zero;
+  out.v[0] = ByteVector{_mm512_alignr_epi64(high.raw, low.raw, (window_side + columns) % window_side)};
 #else
-  constexpr int whole = groups / vector_groups, part = groups % vector_groups;
+  constexpr int first = window_side + columns, part = first % vector_groups,
+                whole = first / vector_groups - vectors;
+  const auto at = [&](int i) HWY_ATTR { return i >= 0 && i < vectors ? pack.v[i] : zero; };
   for (int i = 0; i < vectors; ++i) {
-    const ByteVector low = i + whole < vectors ? pack.v[i + whole] : zero;
-    const ByteVector high = i + whole + 1 < vectors ? pack.v[i + whole + 1] : zero;
+    const ByteVector low = at(i + whole), high = at(i + whole + 1);
     if constexpr (part == 0) {
       out.v[i] = low;
     } else {
 #if HWY_TARGET == HWY_AVX2
       const ByteVector middle = hn::ConcatLowerUpper(d, high, low);
-      out.v[i] = part == 2 ? middle : hn::CombineShiftRightBytes<8>(d, middle, low);
+      out.v[i] = part == 1   ? hn::CombineShiftRightBytes<8>(d, middle, low)
+                 : part == 2 ? middle
+                             : hn::CombineShiftRightBytes<8>(d, high, middle);
 #else
       out.v[i] = hn::CombineShiftRightBytes<8>(d, high, low);
 #endif
@@ -244,12 +186,13 @@ HWY_INLINE Pack shifted(const Pack& pack, const Shift& shift) {
   return out;
 }
 template <int rows>
-HWY_INLINE Pack rows_up(const Pack& pack) {
-  return shifted(pack, [](auto groups) HWY_ATTR { return hn::ShiftLeft<8 * rows>(groups); });
-}
-template <int rows>
-HWY_INLINE Pack rows_down(const Pack& pack) {
-  return shifted(pack, [](auto groups) HWY_ATTR { return hn::ShiftRight<8 * rows>(groups); });
+HWY_INLINE Pack rows_moved(const Pack& pack) {
+  return shifted(pack, [](auto groups) HWY_ATTR {
+    if constexpr (rows < 0)
+      return hn::ShiftLeft<-8 * rows>(groups);
+    else
+      return hn::ShiftRight<8 * rows>(groups);
+  });
 }
 
 // Moves the pack: element (i, j) becomes the one `columns` and `rows` further; 0 beyond the pack.
@@ -377,12 +320,12 @@ HWY_INLINE Pack spread(Pack pack, int slope) {
   const auto by = [&](const Pack& up, const Pack& down, const Pack& step)
                       HWY_ATTR { pack = Max(pack, SaturatedSub(Max(up, down), step)); };
   const Pack once = all_of(slope), twice = all_of(2 * slope), four = all_of(4 * slope);
-  by(rows_up<1>(pack), rows_down<1>(pack), once);
-  by(rows_up<2>(pack), rows_down<2>(pack), twice);
-  by(rows_up<4>(pack), rows_down<4>(pack), four);
-  by(columns_up<1>(pack), columns_down<1>(pack), once);
-  by(columns_up<2>(pack), columns_down<2>(pack), twice);
-  by(columns_up<4>(pack), columns_down<4>(pack), four);
+  by(rows_moved<-1>(pack), rows_moved<1>(pack), once);
+  by(rows_moved<-2>(pack), rows_moved<2>(pack), twice);
+  by(rows_moved<-4>(pack), rows_moved<4>(pack), four);
+  by(columns_moved<-1>(pack), columns_moved<1>(pack), once);
+  by(columns_moved<-2>(pack), columns_moved<2>(pack), twice);
+  by(columns_moved<-4>(pack), columns_moved<4>(pack), four);
   return pack;
 }
 

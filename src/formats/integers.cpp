@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Disparities and depths as the integers of pictures.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -41,6 +42,14 @@ Plane<float> decode_scaled_truth(View<const std::uint8_t> values, double scale) 
   check_range("truth scale", scale, 1e-6, 1e6);
   return convert<std::uint8_t, float>(
       values, [scale](std::uint8_t v) { return v == 0 ? no_value : static_cast<float>(v / scale); });
+}
+
+Plane<std::uint16_t> encode_millimetres(View<const float> metres) {
+  const DefaultFloatingPoint environment;
+  return convert<float, std::uint16_t>(metres, [](float depth) -> std::uint16_t {
+    const double millimetres = std::floor(static_cast<double>(depth) * 1000 + 0.5);
+    return millimetres >= 1 && millimetres <= 65535 ? static_cast<std::uint16_t>(millimetres) : 0;
+  });
 }
 
 }  // namespace parallax

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guided steps, written directly from the equations of parallax/refine.h.
+// The median filters and the bilateral one, written directly from the equations of parallax/refine.h.
 
 #include <algorithm>
 #include <array>
@@ -12,9 +12,8 @@ namespace parallax::refine {
 namespace {
 
 View<const float> copied(View<const float> disparity, View<float> scratch) {
-  const Size size = disparity.size;
-  for (int y = 0; y < size.height; ++y) std::copy_n(disparity.row(y), size.width, scratch.row(y));
-  return {scratch.data, size, scratch.stride_bytes};
+  copy_map(disparity, scratch);
+  return {scratch.data, disparity.size, scratch.stride_bytes};
 }
 
 // Calls each(value, gray difference, index in the window) for every neighbour that has a value.
@@ -35,6 +34,28 @@ void for_neighbours(View<const float> disparity, View<const std::uint8_t> guide,
 }
 
 }  // namespace
+
+void median_reference(View<float> disparity, int window, View<float> scratch) {
+  const int width = disparity.size.width, height = disparity.size.height;
+  const int radius = window / 2;
+  copy_map(disparity, scratch);
+  const auto value = [&](int x, int y, float centre) {
+    const bool inside = x >= 0 && x < width && y >= 0 && y < height;
+    return inside && has_value(scratch.at(x, y)) ? scratch.at(x, y) : centre;
+  };
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      const float centre = scratch.at(x, y);
+      if (!has_value(centre)) continue;
+      std::array<float, 25> values;
+      int count = 0;
+      for (int dy = -radius; dy <= radius; ++dy)
+        for (int dx = -radius; dx <= radius; ++dx) values[count++] = value(x + dx, y + dy, centre);
+      std::nth_element(values.begin(), values.begin() + count / 2, values.begin() + count);
+      disparity.at(x, y) = values[count / 2];
+    }
+  }
+}
 
 void weighted_median_reference(View<float> disparity, View<const std::uint8_t> guide, int window, int range,
                                View<float> scratch) {

@@ -1,15 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
+// Point clouds and meshes as PLY, point clouds as PCD.
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <string>
 
-#include "parallax/error.h"
 #include "parallax/formats.h"
 
-#include "formats/points.h"
+#include "core/checks.h"
 
 namespace parallax {
 namespace {
+
+// A file with a header in text and binary data of known length.
+class BinaryFile {
+ public:
+  BinaryFile(const std::string& header, std::size_t data_bytes) : bytes_(header.size() + data_bytes) {
+    put(header.data(), header.size());
+  }
+
+  template <class Value>
+  void put(const Value& value) {
+    static_assert(std::endian::native == std::endian::little, "values are copied as they are");
+    put(&value, sizeof value);
+  }
+  std::vector<std::byte> take() { return std::move(bytes_); }
+
+ private:
+  void put(const void* data, std::size_t size) {
+    std::memcpy(bytes_.data() + position_, data, size);
+    position_ += size;
+  }
+
+  std::vector<std::byte> bytes_;
+  std::size_t position_ = 0;
+};
 
 constexpr std::size_t vertex_bytes = 3 * sizeof(float) + 3;
 constexpr std::size_t face_bytes = 1 + 3 * sizeof(std::uint32_t);
@@ -32,22 +58,20 @@ void check_triangles(const Mesh& mesh) {
   for (std::size_t i = 0; i < mesh.triangles.size(); ++i)
     for (const std::uint32_t corner : mesh.triangles[i])
       if (corner >= mesh.vertices.size())
-        throw Error(ErrorCategory::argument,
-                    "triangle " + std::to_string(i) + " has vertex " + std::to_string(corner) + " of " +
-                        std::to_string(mesh.vertices.size()) + ": give indices of the mesh's own vertices");
+        refuse("triangle " + std::to_string(i) + " has vertex " + std::to_string(corner) + " of " +
+               std::to_string(mesh.vertices.size()) + ": give indices of the mesh's own vertices");
 }
 
-}  // namespace
-
+// \throws Error (argument) for a point that is not finite
 void check_points(std::span<const Point> points) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     const Point& point = points[i];
     if (std::isfinite(point.x) && std::isfinite(point.y) && std::isfinite(point.z)) continue;
-    throw Error(
-        ErrorCategory::argument,
-        "point " + std::to_string(i) + " has a coordinate that is not finite: leave it out of the cloud");
+    refuse("point " + std::to_string(i) + " has a coordinate that is not finite: leave it out of the cloud");
   }
 }
+
+}  // namespace
 
 std::vector<std::byte> encode_ply(std::span<const Point> points) {
   check_points(points);
@@ -67,6 +91,24 @@ std::vector<std::byte> encode_mesh(const Mesh& mesh) {
   for (const std::array<std::uint32_t, 3>& triangle : mesh.triangles) {
     file.put(std::uint8_t{3});
     file.put(triangle);
+  }
+  return file.take();
+}
+
+std::vector<std::byte> encode_pcd(std::span<const Point> points) {
+  check_points(points);
+  const std::string count = std::to_string(points.size());
+  // PCL's PointXYZRGB declares its packed colour as a float.
+  const std::string header =
+      "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F "
+      "F\n"
+      "COUNT 1 1 1 1\nWIDTH " +
+      count + "\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS " + count + "\nDATA binary\n";
+  BinaryFile file(header, points.size() * 4 * sizeof(float));
+  for (const Point& point : points) {
+    const auto [red, green, blue] = point.colour;
+    file.put(std::array{point.x, point.y, point.z});
+    file.put(static_cast<std::uint32_t>(red << 16 | green << 8 | blue));
   }
   return file.take();
 }
