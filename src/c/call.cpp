@@ -56,7 +56,8 @@ void check_rows(const Struct& output, std::string_view name, std::size_t value_b
            "at least the bytes of a row, " + std::to_string(row));
 }
 
-// The first pixel's address, the size and the distance between rows, as a view of T, if the struct has that type.
+// The first pixel's address, the size and the distance between rows, as a view of T, if the struct has that
+// type.
 template <class T, class Struct>
 View<T> typed_view(const Struct& image, std::string_view name, parallax_type type, int channels) {
   if (image.type != type)

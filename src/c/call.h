@@ -41,8 +41,9 @@ T& required(T* pointer, std::string_view name) {
 // \throws Error (argument) for a null pointer
 std::string text(const char* given, std::string_view name);
 
-// A caller's struct in this library's size: members that the caller does not know are 0, those that this library does
-// not know must be 0. A struct ends at the least with the members of the first version, `least` bytes.
+// A caller's struct in this library's size: members that the caller does not know are 0, those that this
+// library does not know must be 0. A struct ends at the least with the members of the first version, `least`
+// bytes.
 template <class Struct>
 Struct known(const Struct* given, std::string_view name, std::size_t least = sizeof(Struct)) {
   constexpr std::size_t most = 4096;  // a larger size was never set

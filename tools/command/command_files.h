@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that a command reads and writes, and their errors. No output may overwrite an input or another output.
+// The files that a command reads and writes, and their errors. No output may overwrite an input or another
+// output.
 #pragma once
 
 #include <map>
@@ -22,7 +23,8 @@ class CommandFiles {
   // Every command may read the file of remembered tuning.
   CommandFiles();
 
-  // Registers an input; an empty path is ignored. \throws Error (file) as check_readable_twice() does
+  // Registers an input; an empty path is ignored.
+  // \throws Error (file) as check_readable_twice() does
   void reads(const std::string& path);
   // The same for a file that is read only once and may be a pipe.
   void reads_once(const std::string& path);
@@ -57,17 +59,20 @@ class OutputFolders {
   OutputFolders& operator=(const OutputFolders&) = delete;
   ~OutputFolders();
 
-  // Creates a folder and its missing parents. \throws Error (file)
+  // Creates a folder and its missing parents.
+  // \throws Error (file)
   void make(const std::string& folder);
 
  private:
   std::vector<std::string> made_;  // parents first
 };
 
-// Creates the folder of a file and its missing parents. \throws Error (file)
+// Creates the folder of a file and its missing parents.
+// \throws Error (file)
 void make_folder_of(const std::string& path);
 
-// Does nothing if there is no such file. \throws Error (file)
+// Does nothing if there is no such file.
+// \throws Error (file)
 void remove_file(const std::string& path);
 
 }  // namespace parallax::tool

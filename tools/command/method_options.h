@@ -17,10 +17,12 @@
 
 namespace parallax::tool {
 
-// A method's preset. \throws UsageError for an unknown method, Error (argument) for an unknown preset
+// A method's preset.
+// \throws UsageError for an unknown method, Error (argument) for an unknown preset
 MatcherParameters method_preset(const std::string& method, const std::string& preset);
 
-// Reads --method and --preset, which decide the defaults of all other options. \throws UsageError
+// Reads --method and --preset, which decide the defaults of all other options.
+// \throws UsageError
 void read_method_and_preset(const Arguments& arguments, const std::string& command, std::string& method,
                             std::string& preset);
 
@@ -41,9 +43,11 @@ std::vector<std::string> option_words(const ParameterInfo& parameter, const std:
 // Adds options for the parameters of a method but those named; their current values are the defaults.
 void add_method_options(Options& options, MatcherParameters& parameters,
                         std::span<const std::string_view> without = {});
-// Call after parsing: resolves options that affect each other. \throws UsageError
+// Call after parsing: resolves options that affect each other.
+// \throws UsageError
 void settle_method_options(const Options& options, MatcherParameters& parameters);
-// For a map of row offsets. \throws UsageError unless the parameters search rows
+// For a map of row offsets.
+// \throws UsageError unless the parameters search rows
 void check_searches_rows(const MatcherParameters& parameters);
 
 nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters);
@@ -62,17 +66,20 @@ struct Search {
   bool range_given = false;      // the user or the preset chose the range of disparities
   bool automatic_range = false;  // --disparities auto: the range that check_pair() recommends
 
-  // The first device, with its threads. \throws Error
+  // The first device, with its threads.
+  // \throws Error
   Device first_device() const;
 };
 
-// The presets of the method and preset that the arguments name. \throws UsageError, Error (argument)
+// The presets of the method and preset that the arguments name.
+// \throws UsageError, Error (argument)
 Search read_search(const Arguments& arguments, const std::string& command);
 void add_preset_option(Options& options, std::string& preset, const std::string& method);
 void add_device_options(Options& options, std::string& device, int& threads, const std::string& method);
 // Method, parameters and device: the same options for every command that matches.
 void add_search_options(Options& options, Search& search);
-// Call after parsing. \throws UsageError
+// Call after parsing.
+// \throws UsageError
 void settle_search(const Options& options, Search& search);
 
 // Removes "--disparities auto", as that option takes numbers only; returns whether it was there.
@@ -80,7 +87,8 @@ bool take_automatic_range(Arguments& arguments);
 // \throws UsageError for an option that contradicts --disparities auto
 void check_automatic_range(const Options& options, const Search& search);
 
-// Parses a --device that may name several. \throws Error (argument, device) as parse_devices() does
+// Parses a --device that may name several.
+// \throws Error (argument, device) as parse_devices() does
 void settle_devices(Search& search);
 
 }  // namespace parallax::tool

@@ -10,7 +10,8 @@ namespace parallax::tool {
 
 class NumberPattern {
  public:
-  // Empty if the text has no %d or %0Nd. \throws UsageError if it has more than one
+  // Empty if the text has no %d or %0Nd.
+  // \throws UsageError if it has more than one
   static std::optional<NumberPattern> parse(const std::string& text);
 
   std::string name(std::uint64_t number) const;

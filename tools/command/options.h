@@ -151,9 +151,11 @@ class Options {
   void advise(std::vector<Advice> advice) { advice_ = std::move(advice); }
   void footer(const std::string& text) { footer_ = text; }
 
-  // Parses the arguments and sets the values. \throws UsageError, HelpRequest, OptionList
+  // Parses the arguments and sets the values.
+  // \throws UsageError, HelpRequest, OptionList
   void read(const Arguments& arguments);
-  // The same, but skips unknown options and --help. \throws UsageError
+  // The same, but skips unknown options and --help.
+  // \throws UsageError
   void read_known(const Arguments& arguments);
 
   // False for an option that this command does not have.

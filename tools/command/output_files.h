@@ -22,7 +22,8 @@ class TemporaryFile {
   ~TemporaryFile();
 
   const std::string& path() const { return path_; }
-  // Replaces an existing file. \throws Error (file)
+  // Replaces an existing file.
+  // \throws Error (file)
   void rename_to(const std::string& target);
   // Keeps the file where it is.
   void forget();
@@ -61,17 +62,20 @@ class OutputFile {
   int file_ = -1;
 };
 
-// An empty path is ignored. \throws Error (file) if the folder does not exist, or the path is a folder
+// An empty path is ignored.
+// \throws Error (file) if the folder does not exist, or the path is a folder
 void check_output(const std::string& path);
 
 using FileBytes = std::pair<std::string, std::vector<std::byte>>;  // a path and its contents
 
 std::vector<std::byte> bytes_of(std::string_view text);
-// The text of a file of at most so many bytes. \throws Error (file)
+// The text of a file of at most so many bytes.
+// \throws Error (file)
 std::string read_text(const std::string& path, std::size_t most_bytes = SIZE_MAX);
 
 // Writes all files or, after an error, none. Files that would be made again after a crash need not be on the
-// disk. Devices and pipes are written directly. \throws Error (file)
+// disk. Devices and pipes are written directly.
+// \throws Error (file)
 void write_files(std::span<const FileBytes> files, bool on_disk = true);
 void write_output(const std::string& path, std::span<const std::byte> bytes);
 void write_output(const std::string& path, const std::string& text);

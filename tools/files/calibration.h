@@ -9,7 +9,8 @@
 
 namespace parallax::tool {
 
-// Reads Middlebury's calib.txt or OpenCV's .yml, .yaml, .xml, .json with P1 and P2. \throws Error (file)
+// Reads Middlebury's calib.txt or OpenCV's .yml, .yaml, .xml, .json with P1 and P2.
+// \throws Error (file)
 Calibration read_calibration(const std::string& path);
 
 // Parses the text of a file; the extension of its name tells the format.

@@ -12,7 +12,8 @@
 
 namespace parallax::tool {
 
-// Reads a .flo file, or a PNG as KITTI has it. \throws Error (file)
+// Reads a .flo file, or a PNG as KITTI has it.
+// \throws Error (file)
 Flow read_flow(const std::string& path);
 
 // \throws UsageError when encode_flow() does not know the extension

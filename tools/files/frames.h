@@ -43,7 +43,8 @@ class FrameSource {
 
   // Takes the next frame; false at the end. In order, one thread at a time.
   virtual bool next(Frame& frame) = 0;
-  // Decodes the frame that next() took; may run on several threads at once. \throws Error (file)
+  // Decodes the frame that next() took; may run on several threads at once.
+  // \throws Error (file)
   virtual void decode(Frame& frame) const = 0;
 
   // Names of all frames; for a video, of the frames that it announces.
@@ -53,7 +54,8 @@ class FrameSource {
   virtual double frames_per_second() const { return 0; }
 };
 
-// Whether `body` succeeds with this frame; an Error (file) becomes the frame's. \throws other errors
+// Whether `body` succeeds with this frame; an Error (file) becomes the frame's.
+// \throws other errors
 template <class Body>
 bool try_frame(Frame& frame, const Body& body) {
   try {
@@ -77,7 +79,8 @@ std::unique_ptr<FrameSource> open_sequence(const Input& input);
 // The names of one kind of output file, for every frame.
 class OutputNames {
  public:
-  // A pattern, or a folder for files of this extension, or nothing. \throws UsageError
+  // A pattern, or a folder for files of this extension, or nothing.
+  // \throws UsageError
   OutputNames(const std::string& option, const std::string& text, const std::string& extension);
 
   void make_folder(OutputFolders& folders) const;
@@ -89,7 +92,8 @@ class OutputNames {
   std::optional<NumberPattern> pattern_;
 };
 
-// The pictures of a single pair. \throws Error (file)
+// The pictures of a single pair.
+// \throws Error (file)
 PicturePair read_one_pair(const Input& input);
 
 }  // namespace parallax::tool

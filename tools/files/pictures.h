@@ -15,13 +15,15 @@
 namespace parallax::tool {
 
 // Reads PNG, JPEG, WebP, PBM, PGM, PPM, and TIFFs of any size, upright as their EXIF data say. An alpha
-// channel is left out. \throws Error (file)
+// channel is left out.
+// \throws Error (file)
 Picture read_picture(const std::string& path);
 
 // The same of a file in memory that is no TIFF; `name` appears in errors.
 Picture decode_picture(Bytes file, const std::string& name);
 
-// From the beginning of the file, before the picture is turned upright. \throws Error (file)
+// From the beginning of the file, before the picture is turned upright.
+// \throws Error (file)
 ImageFormat read_picture_format(const std::string& path);
 
 // Empty unless this is a TIFF of 8 or 16 bits that can be read by regions.
@@ -44,10 +46,12 @@ class PictureParts {
   int channels() const { return channels_; }
   PartsMemory memory() const;
 
-  // Decodes the complete picture if it cannot be read in parts, which finds damage. \throws Error (file)
+  // Decodes the complete picture if it cannot be read in parts, which finds damage.
+  // \throws Error (file)
   void decode();
 
-  // Reuses the memory of `part` if it has this size. \throws Error (file)
+  // Reuses the memory of `part` if it has this size.
+  // \throws Error (file)
   void read(const Rectangle& region, Picture& part);
 
  private:
@@ -73,7 +77,8 @@ void check_formats(const PicturePair& pair, const std::string& left, const std::
 void check_formats(const ImageFormat& left_format, const ImageFormat& right_format, const std::string& left,
                    const std::string& right);
 
-// The left and right halves, which share the pixels of the picture. \throws Error (file) for an odd width
+// The left and right halves, which share the pixels of the picture.
+// \throws Error (file) for an odd width
 PicturePair split_side_by_side(const Picture& both, const std::string& path);
 
 // Extensions are given in lower case.
@@ -84,16 +89,19 @@ bool is_picture_name(const std::string& path);
 bool holds_picture(const std::string& path);
 
 // Reads a disparity map: PFM, TIFF of 32-bit floats, 16-bit PNG as KITTI; with a scale, also 8-bit pictures
-// of value = disparity · scale, 0 = none. A scale for any other file is an error. \throws Error (file)
+// of value = disparity · scale, 0 = none. A scale for any other file is an error.
+// \throws Error (file)
 Plane<float> read_disparity(const std::string& path, double scale = 0);
 
-// Reads a mask: one 8-bit channel. \throws Error (file)
+// Reads a mask: one 8-bit channel.
+// \throws Error (file)
 Plane<std::uint8_t> read_mask(const std::string& path);
 
 // \throws UsageError when encode_disparity() does not know the extension.
 void check_disparity_path(const std::string& path);
 
-// By the extension: .pfm, .png (KITTI), .tif or .tiff (floats). \throws UsageError for another
+// By the extension: .pfm, .png (KITTI), .tif or .tiff (floats).
+// \throws UsageError for another
 std::vector<std::byte> encode_disparity(const std::string& path, View<const float> disparity);
 
 // Up to `low` is blue, from `high` on is red, no value is black.

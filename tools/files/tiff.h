@@ -41,7 +41,8 @@ class TiffReader {
   // Memory that reading takes besides the requested pixels: a strip or tile, compressed and decompressed.
   std::size_t memory_bytes() const;
 
-  // Reads a region, channels interleaved; rows are `stride_bytes` apart. \throws Error (file) for damage
+  // Reads a region, channels interleaved; rows are `stride_bytes` apart.
+  // \throws Error (file) for damage
   void read(const Rectangle& region, void* pixels, std::ptrdiff_t stride_bytes);
 
  private:
@@ -63,7 +64,8 @@ class TiffReader {
 bool is_tiff(Bytes bytes);
 
 // A TIFF with a palette, pixels of fewer than 8 bits, or other colours than gray and R, G, B, converted to 8
-// bits, gray or R, G, B, and turned upright; nothing when libtiff cannot open the file. \throws Error (file)
+// bits, gray or R, G, B, and turned upright; nothing when libtiff cannot open the file.
+// \throws Error (file)
 std::optional<Picture> read_converted_tiff(const std::string& path);
 
 std::vector<std::byte> encode_tiff(View<const float> values);
@@ -76,7 +78,8 @@ class TiffWriter {
  public:
   // Writes to memory.
   TiffWriter();
-  // Replaces the file. `bytes`: of all strips or tiles; above 4 GB it is a BigTIFF. \throws Error (file)
+  // Replaces the file. `bytes`: of all strips or tiles; above 4 GB it is a BigTIFF.
+  // \throws Error (file)
   TiffWriter(const std::string& path, std::size_t bytes);
 
   // Begins a picture in strips, or in tiles of 256×256.

@@ -21,12 +21,14 @@ struct TruthFile {
 
 class Truth {
  public:
-  // Reads the file by read_disparity(). \throws Error (file)
+  // Reads the file by read_disparity().
+  // \throws Error (file)
   Truth(const std::string& path, double scale);
 
   // \throws Error (file) if the file at this path has another size
   void check_size(const std::string& path, Size size) const;
-  // Evaluates only pixels where this picture is 255. \throws Error (file)
+  // Evaluates only pixels where this picture is 255.
+  // \throws Error (file)
   void evaluate_only(const std::string& mask_path);
 
   View<const float> disparity() const { return disparity_.view(); }
@@ -45,7 +47,8 @@ class Truth {
   Plane<std::uint8_t> mask_;  // empty = everywhere
 };
 
-// The truth of pictures of this size, whose file is `left`; nothing where none is given. \throws Error (file)
+// The truth of pictures of this size, whose file is `left`; nothing where none is given.
+// \throws Error (file)
 std::optional<Truth> read_truth(const TruthFile& file, const std::string& left, Size size);
 
 nlohmann::ordered_json to_json(const ErrorMetrics& error);

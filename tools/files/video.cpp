@@ -50,7 +50,8 @@ double number_in(const nlohmann::ordered_json& object, const char* key) {
   return std::isfinite(number) ? number : 0;
 }
 
-// Parses the JSON of ffprobe. \throws nlohmann::json::exception for anything else
+// Parses the JSON of ffprobe.
+// \throws nlohmann::json::exception for anything else
 VideoDescription description_in(const nlohmann::ordered_json& json) {
   const nlohmann::ordered_json& stream = json.at("streams").at(0);
   const auto format = json.value("format", nlohmann::ordered_json::object());

@@ -33,8 +33,8 @@ class VideoReader {
   // \throws Error (file) if there is no such camera, it is in use, or ffmpeg is not installed
   static std::unique_ptr<VideoReader> open_camera(const std::string& device);
 
-  // Reads the next frame, R, G, B of 8 bits; false at the end. \throws Error (file) when this frame is
-  // broken: the next call reads the one after it
+  // Reads the next frame, R, G, B of 8 bits; false at the end.
+  // \throws Error (file) when this frame is broken: the next call reads the one after it
   bool read(Picture& picture);
 
   double frames_per_second() const { return description_.frames_per_second; }
@@ -69,7 +69,8 @@ class VideoWriter {
   // \throws Error (file)
   VideoWriter(const std::string& path, double frames_per_second, Size size);
 
-  // Writes a frame, R, G, B of 8 bits, of the planned size. \throws Error (file)
+  // Writes a frame, R, G, B of 8 bits, of the planned size.
+  // \throws Error (file)
   void write(const Picture& picture);
   // \throws Error (file) if not all frames were written
   void finish();

@@ -32,7 +32,8 @@ struct ListedPair {
 // \throws Error (file) for a list that cannot be read, naming the line; UsageError
 std::vector<ListedPair> list_pairs(const std::string& left, const std::string& right);
 
-// Takes the files of a pair and what its entry says. \throws Error (argument) for a wrong range
+// Takes the files of a pair and what its entry says.
+// \throws Error (argument) for a wrong range
 void take_listed(const ListedPair& listed, Input& input, Search& search);
 
 // "pair 3 (a/left.png)"

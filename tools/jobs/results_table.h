@@ -29,12 +29,14 @@ class ResultsTable {
   // The last row with this output in the table that is resumed; null if there is none.
   ResultsRow earlier(const std::string& output) const;
 
-  // Appends a row at once: a process that is killed keeps all rows before. \throws Error (file)
+  // Appends a row at once: a process that is killed keeps all rows before.
+  // \throws Error (file)
   void add(const ResultsRow& row);
   // A row of the resumed table that stays.
   void keep(const ResultsRow& row);
   // Puts the rows of a resumed table in the order of add() and keep(), without those of other outputs.
-  // Without this call they are in the order in which they were written, the newest last. \throws Error (file)
+  // Without this call they are in the order in which they were written, the newest last.
+  // \throws Error (file)
   void finish();
 
  private:

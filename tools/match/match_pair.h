@@ -12,14 +12,17 @@ namespace parallax::tool {
 
 class PairMatch {
  public:
-  // Reads the pictures, and the truth of the report. \throws Error, UsageError
+  // Reads the pictures, and the truth of the report.
+  // \throws Error, UsageError
   PairMatch(const MatchRequest& request, const ReportOptions& report);
 
   // The format of the rectified pictures.
   const ImageFormat& format() const { return pictures_.left.view().format; }
-  // Plans the match. \throws Error, UsageError
+  // Plans the match.
+  // \throws Error, UsageError
   void plan() { plan_.make(format()); }
-  // Matches as often as the report asks for, writes the files of the request and reports. \throws Error
+  // Matches as often as the report asks for, writes the files of the request and reports.
+  // \throws Error
   void run();
 
  private:
@@ -32,7 +35,8 @@ class PairMatch {
   std::optional<Truth> truth_;
 };
 
-// Replaces --disparities auto by the range that the pair shows, and prints it. \throws Error (file)
+// Replaces --disparities auto by the range that the pair shows, and prints it.
+// \throws Error (file)
 void find_range(MatchRequest& request);
 
 // Memory of a pixel of both pictures and the map, with one further copy while decoding or encoding.

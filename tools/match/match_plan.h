@@ -14,7 +14,8 @@
 
 namespace parallax::tool {
 
-// Every label must be usable at some pixel; otherwise the range is probably a mistake. \throws UsageError
+// Every label must be usable at some pixel; otherwise the range is probably a mistake.
+// \throws UsageError
 void check_range_fits(const MatcherParameters& parameters, Size size);
 
 // Without a search range from the user, takes that of the calibration, clipped to images of this size.
@@ -29,15 +30,19 @@ class MatchPlan {
   // For --disparities auto, takes the range that these pictures show, and prints it with their name.
   // \throws Error (file) where none is found
   void find_range(const PicturePair& pictures, const std::string& name);
-  // Reads the masks of pictures of this size. \throws Error (file)
+  // Reads the masks of pictures of this size.
+  // \throws Error (file)
   void read_masks(Size size);
-  // Settles the search range, and reads masks and costs. \throws UsageError, Error
+  // Settles the search range, and reads masks and costs.
+  // \throws UsageError, Error
   void settle(const ImageFormat& format);
-  // Does so, and plans. \throws UsageError, Error
+  // Does so, and plans.
+  // \throws UsageError, Error
   void make(const ImageFormat& format);
   bool is_made() const { return matcher_.has_value(); }
 
-  // Rectifies them where the request has a rig; the names are for errors. \throws Error (file)
+  // Rectifies them where the request has a rig; the names are for errors.
+  // \throws Error (file)
   PicturePair rectified(PicturePair pictures, const std::string& left, const std::string& right);
 
   Result make_result() const;

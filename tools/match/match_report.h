@@ -55,7 +55,8 @@ nlohmann::ordered_json to_json(const PixelShares& shares);
 // The part of the --json report that all matches share.
 nlohmann::ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const PixelShares& shares);
 
-// Adds the errors of a map to the --json report. \throws Error (file)
+// Adds the errors of a map to the --json report.
+// \throws Error (file)
 void add_errors(const Truth& truth, View<const float> disparity, nlohmann::ordered_json& json);
 
 // The files of one pair, for write_files().

@@ -55,7 +55,8 @@ class Names {
     for (const Frame& frame : frames) add(frame);
     checked_ = frames.size();
   }
-  // Checks the next frame: a video may have more frames than it announces. \throws UsageError
+  // Checks the next frame: a video may have more frames than it announces.
+  // \throws UsageError
   void check(const Frame& frame) {
     if (taken_++ >= checked_) add(frame);
   }

@@ -31,7 +31,8 @@ void check_repair_request(const RepairRequest& request);
 int repair_and_report(const RepairRequest& request, const Input& pair, FrameSource* frames);
 
 // For 'match --repair': repairs a pair, or the first frames of a sequence until the repair converges, and
-// reports the result. `frames` is null for a single pair. \throws Error (file) if it is refused
+// reports the result. `frames` is null for a single pair.
+// \throws Error (file) if it is refused
 void repair(MatchRequest& request, FrameSource* frames);
 
 nlohmann::ordered_json repair_json(const RigRepair& repair);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion of the command line in bash, zsh and fish. The scripts of the shells ask this program, by
-// 'parallax completion words WORD…', what the last word can become, so options always fit the method before it.
+// 'parallax completion words WORD…', what the last word can become, so options always fit the method before
+// it.
 #include <algorithm>
 #include <iostream>
 

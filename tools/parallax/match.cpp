@@ -191,7 +191,8 @@ int match_by_tiles(const MatchOptions& request) {
                          request.resume});
 }
 
-// Whether the device has room for the match in one piece. \throws Error where tiles cannot help
+// Whether the device has room for the match in one piece.
+// \throws Error where tiles cannot help
 bool plan_whole(const MatchOptions& request, PairMatch& pair) {
   try {
     pair.plan();

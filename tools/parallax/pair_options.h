@@ -22,7 +22,8 @@ void check_views(const Input& input, const std::string& command);
 void add_calibration_options(Options& options, Input& input);
 
 void add_cost_file_option(Options& options, Input& input);
-// Costs from a file replace the matcher's own and determine the number of labels. \throws UsageError
+// Costs from a file replace the matcher's own and determine the number of labels.
+// \throws UsageError
 void settle_cost_file(const Options& options, const Input& input, Search& search);
 
 // --rig, --alpha and --zoom.
@@ -44,13 +45,15 @@ void check_video(const VideoOptions& video);
 // --max-memory, --tile-size and --padding.
 void add_tile_options(Options& options, Search& search, TileOptions& tiles);
 
-// Checks the extension of an output that may also be a folder. \throws UsageError
+// Checks the extension of an output that may also be a folder.
+// \throws UsageError
 void check_extension(const std::string& option, const std::string& path,
                      std::initializer_list<const char*> extensions, const std::string& names);
 void check_map_path(const std::string& option, const std::string& path);
 void check_image_path(const std::string& path);
 
-// Registers all files of an input. \throws Error (file)
+// Registers all files of an input.
+// \throws Error (file)
 void register_inputs(const Input& input, CommandFiles& files);
 
 // The plan of a command that works on one.

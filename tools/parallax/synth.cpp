@@ -141,7 +141,8 @@ void write_frames(const std::string& folder, const FlowSynthParameters& paramete
 // Larger pairs are always written in tiles: in memory, they would take gigabytes.
 constexpr std::size_t most_pixels_at_once = 100'000'000;
 
-// Options that only one of the two kinds of pairs has. \throws UsageError
+// Options that only one of the two kinds of pairs has.
+// \throws UsageError
 void check_kind(const Options& options, bool motions) {
   if (motions)
     options.refuse({"--disparities", "--tiled"}, " is for stereo pairs: leave it out with --flow");

@@ -16,11 +16,12 @@
 
 namespace parallax::view {
 
-// Reads in threads of its own, so that a pair is never older than one frame, however slow the reader is. Two cameras
-// are not synchronised: a pair has the newest picture of each.
+// Reads in threads of its own, so that a pair is never older than one frame, however slow the reader is. Two
+// cameras are not synchronised: a pair has the newest picture of each.
 class CameraPairs {
  public:
-  // Numbers or paths of one or two cameras. \throws UsageError, Error (file)
+  // Numbers or paths of one or two cameras.
+  // \throws UsageError, Error (file)
   explicit CameraPairs(const std::vector<std::string>& cameras);
   CameraPairs(const CameraPairs&) = delete;
   CameraPairs& operator=(const CameraPairs&) = delete;

@@ -15,9 +15,9 @@
 
 namespace parallax::view {
 
-// httplib's server, but: a request must be complete within a time, however often its bytes come, and its headers have a
-// limit; a body that nobody read is never taken for the next request; requests may follow each other without waiting for
-// answers; ranges and compressed bodies are not known.
+// httplib's server, but: a request must be complete within a time, however often its bytes come, and its
+// headers have a limit; a body that nobody read is never taken for the next request; requests may follow each
+// other without waiting for answers; ranges and compressed bodies are not known.
 class HttpServer : public httplib::Server {
  public:
   // `patience` is for headers and body together.
@@ -29,8 +29,8 @@ class HttpServer : public httplib::Server {
   std::chrono::milliseconds patience_;
 };
 
-// Makes a thread whenever all others are busy: streams, and connections that a browser keeps open, hold one each. A fixed
-// number of threads could be held up by as many connections that send nothing.
+// Makes a thread whenever all others are busy: streams, and connections that a browser keeps open, hold one
+// each. A fixed number of threads could be held up by as many connections that send nothing.
 class ConnectionThreads : public httplib::TaskQueue {
  public:
   explicit ConnectionThreads(std::size_t most) : most_(most) {}

@@ -31,8 +31,8 @@ struct ViewedMap {
 // Adds the plane of row offsets, where the matcher searched rows.
 void add_row_offsets(const ViewedMap& map, const Rectangle& region, int scale, Message& message);
 
-// Matches in a thread of its own. Only the newest settings of a slot and the newest message of a kind wait: whatever
-// they replace is dropped. All members may be called by several threads at once.
+// Matches in a thread of its own. Only the newest settings of a slot and the newest message of a kind wait:
+// whatever they replace is dropped. All members may be called by several threads at once.
 class Page {
  public:
   explicit Page(Scene& scene);
@@ -45,11 +45,12 @@ class Page {
   // Shows a frame of the sequence, and plays from there on or stops.
   void play(std::optional<bool> playing, std::optional<std::size_t> frame);
 
-  // Sends these planes with each frame from now on, and at once those that the page lacks of the present one. The left
-  // picture is always sent.
+  // Sends these planes with each frame from now on, and at once those that the page lacks of the present one.
+  // The left picture is always sent.
   void choose_planes(PlaneChoice planes);
 
-  // Records the maps of slot A from now on. \throws Error
+  // Records the maps of slot A from now on.
+  // \throws Error
   void record();
   // \throws Error if nothing was recorded
   std::unique_ptr<NamelessFile> end_recording();
@@ -60,7 +61,8 @@ class Page {
   void close();
   bool is_closed() const;
 
-  // The newest map of a slot. \throws Error (argument) if there is none
+  // The newest map of a slot.
+  // \throws Error (argument) if there is none
   std::shared_ptr<const ViewedMap> map(int slot) const;
   std::shared_ptr<const ViewedFrame> frame() const;
 

@@ -15,14 +15,16 @@ namespace parallax::view {
 // An open file without a name: it is gone once this is.
 class NamelessFile {
  public:
-  // Takes the name away. \throws Error (file)
+  // Takes the name away.
+  // \throws Error (file)
   explicit NamelessFile(const std::string& path);
   NamelessFile(const NamelessFile&) = delete;
   NamelessFile& operator=(const NamelessFile&) = delete;
   ~NamelessFile();
 
   std::size_t bytes() const { return bytes_; }
-  // Up to `most` bytes from a position on. \throws Error (file)
+  // Up to `most` bytes from a position on.
+  // \throws Error (file)
   std::string read(std::size_t position, std::size_t most) const;
 
  private:
@@ -30,7 +32,8 @@ class NamelessFile {
   std::size_t bytes_ = 0;
 };
 
-// Writes an AVI into a folder of its own among the temporary files. All members may be called by several threads at once.
+// Writes an AVI into a folder of its own among the temporary files. All members may be called by several
+// threads at once.
 class Recording {
  public:
   // \throws Error (file)
@@ -40,8 +43,9 @@ class Recording {
   // Removes what was not finished.
   ~Recording();
 
-  // Adds a map, unless this frame is the last one that was added: blue at `low`, red at `high`. Returns why no more is
-  // added, at 2 GiB or before the disk is full; empty until then. \throws Error (file); after that nothing is added
+  // Adds a map, unless this frame is the last one that was added: blue at `low`, red at `high`. Returns why
+  // no more is added, at 2 GiB or before the disk is full; empty until then.
+  // \throws Error (file); after that nothing is added
   std::string add(std::size_t frame, View<const float> disparity, double low, double high);
   std::size_t frames() const;
   // \throws Error (file) if there are no frames, or not all were written

@@ -94,7 +94,8 @@ class FrameReader {
  public:
   explicit FrameReader(Scene& scene) : scene_(scene) {}
 
-  // Null beyond the last frame. \throws Error
+  // Null beyond the last frame.
+  // \throws Error
   std::shared_ptr<const ViewedFrame> read(std::size_t number);
 
  private:

@@ -434,7 +434,8 @@ class Server::Routes {
     });
   }
 
-  // The part of the picture from x, y on. \throws Error (argument) unless it lies within
+  // The part of the picture from x, y on.
+  // \throws Error (argument) unless it lies within
   static Rectangle region_of(const Request& request, const ViewedMap& map, Size size) {
     const Rectangle region{number_of(request, "x"), number_of(request, "y"), size};
     const Size whole = map.result.disparity.size();

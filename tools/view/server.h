@@ -18,7 +18,8 @@ struct ServerOptions {
 
 class Server {
  public:
-  // Listens from now on. \throws Error (device) when the port is taken
+  // Listens from now on.
+  // \throws Error (device) when the port is taken
   Server(Scene& scene, const ServerOptions& options);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

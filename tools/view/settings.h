@@ -14,7 +14,8 @@ namespace parallax::view {
 
 // A page shows up to two maps of a frame.
 inline constexpr int slots = 2;
-// "A" and "B". \throws Error (argument)
+// "A" and "B".
+// \throws Error (argument)
 int slot_of(const std::string& name);
 std::string slot_name(int slot);
 

@@ -65,8 +65,8 @@ class Strips {
     });
     move_right_side(workers);
   }
-  // Turns the features of this pair, once prepared, into those of the mirrored one (see DataCosts::prepare()):
-  // the mirrored features, because the order of a signature's bits has no meaning.
+  // Turns the features of this pair, once prepared, into those of the mirrored one (see
+  // DataCosts::prepare()): the mirrored features, because the order of a signature's bits has no meaning.
   void mirror(const StereoPair& pair, const Workers& workers) {
     const StereoPair mirrored = data_cost::exchanged(pair);
     workers.for_each(divide_round_up(size_.height, tile_side), [&](int strip, int slot) {

@@ -56,8 +56,8 @@ Margins margins(const BlockParameters& parameters, const ImageFormat& format) {
   const int window = parameters.window / 2 + (sobel ? 1 : 0);
   if (parameters.row_tolerance == 0)
     return {.left = reach.left + window, .right = reach.right + window, .top = window, .bottom = window};
-  // Pixels around it choose the row offset of a pixel. The left-right check uses right pixels as many rows away,
-  // which are compared with left pixels in turn. A tile has a surface of row offsets of its own.
+  // Pixels around it choose the row offset of a pixel. The left-right check uses right pixels as many rows
+  // away, which are compared with left pixels in turn. A tile has a surface of row offsets of its own.
   const int around = window + rows::RowVotes::reach;
   const int rows = search.rows * (parameters.refine.left_right_check ? 2 : 1) + around;
   return {.left = reach.left + around,

@@ -27,7 +27,8 @@ inline bool begins_with(Bytes bytes, std::string_view start) {
 class Picture {
  public:
   Picture() = default;
-  // The pixels are uninitialised. \throws std::bad_alloc
+  // The pixels are uninitialised.
+  // \throws std::bad_alloc
   Picture(const ImageFormat& format, int channels);
 
   bool empty() const { return view_.data == nullptr; }

@@ -7,7 +7,8 @@
 namespace parallax::tool {
 namespace {
 
-// A RIFF file is a row of chunks: a name of four letters, a length, and as many bytes, padded to an even number.
+// A RIFF file is a row of chunks: a name of four letters, a length, and as many bytes, padded to an even
+// number.
 Bytes find_chunk(Bytes riff, const char* wanted) {
   constexpr std::size_t first = 12, head = 8;
   for (std::size_t at = first; at + head <= riff.size();) {

@@ -54,19 +54,24 @@ std::string key_in(const RigFile& file, const std::string& key);
 // \throws Error (file): "left.yaml: camera_matrix is missing: …"
 [[noreturn]] void fail_at(const std::string& key, const std::string& why);
 
-// The numbers if there are `count` of them and all are finite. \throws Error (file)
+// The numbers if there are `count` of them and all are finite.
+// \throws Error (file)
 std::span<const double> checked(std::span<const double> numbers, std::size_t count, const std::string& key);
 double checked(std::span<const double> number, const std::string& key);
 
-// Width and height. \throws Error (file)
+// Width and height.
+// \throws Error (file)
 Size size_at(std::span<const double> numbers, const std::string& key);
-// The size in the file, or if it has none, the chosen one. \throws Error (file) for two that differ, or none
+// The size in the file, or if it has none, the chosen one.
+// \throws Error (file) for two that differ, or none
 Size size_of_images(Size in_file, const RigChoices& choices, const std::string& key);
 
-// The matrix [fx 0 cx; 0 fy cy; 0 0 1], row by row, and its inverse function. \throws Error (file)
+// The matrix [fx 0 cx; 0 fy cy; 0 0 1], row by row, and its inverse function.
+// \throws Error (file)
 Matrix3 camera_matrix(const Camera& camera);
 void set_intrinsics(Camera& camera, std::span<const double> matrix, const std::string& key);
-// Coefficients in OpenCV's order. \throws Error (file) for a number of them that the model does not have
+// Coefficients in OpenCV's order.
+// \throws Error (file) for a number of them that the model does not have
 void set_lens(Camera& camera, LensModel model, std::span<const double> coefficients, const std::string& key);
 
 // A rectified camera: a point X in the coordinates of the rectified rig is at X + translation in its own.
@@ -74,7 +79,8 @@ struct Projection {
   double focal_x = 0, focal_y = 0, centre_x = 0, centre_y = 0;
   Vector3 translation = {};
 };
-// From [fx 0 cx a; 0 fy cy b; 0 0 1 c], whose last column is K · translation. \throws Error (file)
+// From [fx 0 cx a; 0 fy cy b; 0 0 1 c], whose last column is K · translation.
+// \throws Error (file)
 Projection projection_at(std::span<const double> matrix, const std::string& key);
 // The rig of rectified pictures without distortion.
 Rig rectified_rig(const Projection& left, const Projection& right, Size size);
@@ -83,10 +89,12 @@ Rig rectified_rig(const Projection& left, const Projection& right, Size size);
 struct RigKeys {
   std::string left, right, rotation, translation;
 };
-// Exchanges the cameras if it was chosen, and validates the rig. \throws Error (file)
+// Exchanges the cameras if it was chosen, and validates the rig.
+// \throws Error (file)
 Rig finished(const Rig& rig, const RigChoices& choices, const RigKeys& keys);
 
-// The shortest decimal that is read back to the same number. \throws Error (argument) if it is not finite
+// The shortest decimal that is read back to the same number.
+// \throws Error (argument) if it is not finite
 std::string number_text(double number);
 // "1, 2, 3"
 std::string numbers_text(std::span<const double> numbers, const std::string& separator = ", ");
@@ -97,7 +105,8 @@ std::vector<double> lens_coefficients(const Camera& camera, std::size_t most, co
                                       std::size_t least = 4);
 // \throws Error (argument) unless both cameras are of the model
 void need_model(const Rig& rig, LensModel model, const std::string& format);
-// \throws Error (argument) unless both images are of one size, without distortion, and the cameras are parallel
+// \throws Error (argument) unless both images are of one size, without distortion, and the cameras are
+// parallel
 void need_rectified(const Rig& rig, const std::string& format);
 [[noreturn]] void cannot_hold(const std::string& format, const std::string& what);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The camchain of Kalibr: cam0, cam1, …, each with its transformation T_cn_cnm1 from the camera before it, in metres.
+// The camchain of Kalibr: cam0, cam1, …, each with its transformation T_cn_cnm1 from the camera before it, in
+// metres.
 #include <cmath>
 
 #include <yaml-cpp/yaml.h>
@@ -48,7 +49,8 @@ class KalibrCamera {
     return camera;
   }
 
-  // From the camera before it. \throws Error (file)
+  // From the camera before it.
+  // \throws Error (file)
   Rig move() const {
     const std::string key = place("T_cn_cnm1");
     const YAML::Node rows = node_["T_cn_cnm1"];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calibrations of KITTI: calib_cam_to_cam.txt of the raw recordings, before rectification, and calib.txt of the benchmarks,
-// rectified. Cameras 0 and 1 are gray, 2 and 3 are coloured; 0 and 2 are the left ones. Metres.
+// The calibrations of KITTI: calib_cam_to_cam.txt of the raw recordings, before rectification, and calib.txt
+// of the benchmarks, rectified. Cameras 0 and 1 are gray, 2 and 3 are coloured; 0 and 2 are the left ones.
+// Metres.
 #include <algorithm>
 
 #include "tools/files/rigs/format.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Middlebury's calib.txt of a rectified pair. Its baseline is in millimetres, the rig's translation in metres.
+// Middlebury's calib.txt of a rectified pair. Its baseline is in millimetres, the rig's translation in
+// metres.
 #include <cmath>
 
 #include "parallax/formats.h"

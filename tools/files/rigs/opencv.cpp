@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs store with cv::FileStorage. There is no standard for the keys, so those of OpenCV's samples and of well-known
-// tools are accepted. x_right = R · x_left + T, as stereoCalibrate() returns them; P2 = K · [I | T] as from stereoRectify().
+// What programs store with cv::FileStorage. There is no standard for the keys, so those of OpenCV's samples
+// and of well-known tools are accepted. x_right = R · x_left + T, as stereoCalibrate() returns them; P2 = K ·
+// [I | T] as from stereoRectify().
 #include <algorithm>
 
 #include "tools/files/rigs/format.h"
@@ -48,7 +49,8 @@ class StoredRig {
 
   std::vector<double> numbers(const std::string& key) const { return entry(key).numbers; }
 
-  // The values of a matrix of this shape. \throws Error (file)
+  // The values of a matrix of this shape.
+  // \throws Error (file)
   std::vector<double> matrix(const std::string& key, int rows, int columns) const {
     const StoredMatrix matrix = entry(key).matrix;
     if (!has(key)) fail_at(place(key), "is missing: give every file of the calibration");

@@ -37,22 +37,26 @@ struct RigFile {
 
 // \throws Error (file)
 std::vector<RigFile> read_rig_files(const std::vector<std::string>& paths);
-// By the contents of the first file, not its name. \throws Error (file)
+// By the contents of the first file, not its name.
+// \throws Error (file)
 RigFormat format_of_rig(std::span<const RigFile> files);
 
-// The rig of one or two files, validated. Its translation is in metres, unless the format has no unit (OpenCV, Parallax).
+// The rig of one or two files, validated. Its translation is in metres, unless the format has no unit
+// (OpenCV, Parallax).
 // \throws Error (file) that names the key and the file
 Rig parse_rig(std::span<const RigFile> files, const RigChoices& choices = {});
 Rig read_rig(const std::vector<std::string>& paths, const RigChoices& choices = {});
 
-// The format that the names of the outputs tell: .json Parallax, .yml and .xml OpenCV, .conf Stereolabs, two files ROS.
+// The format that the names of the outputs tell: .json Parallax, .yml and .xml OpenCV, .conf Stereolabs, two
+// files ROS.
 // \throws UsageError
 RigFormat format_of_outputs(const std::vector<std::string>& paths);
 
 // A text for each path: two for ROS, otherwise one.
 // \throws Error (argument) for a rig that the format cannot hold, UsageError for a wrong number of paths
 std::vector<RigFile> encode_rig(const Rig& rig, RigFormat format, const std::vector<std::string>& paths);
-// Writes these files. \throws Error, UsageError
+// Writes these files.
+// \throws Error, UsageError
 void write_rig(const Rig& rig, RigFormat format, const std::vector<std::string>& paths);
 
 }  // namespace parallax::tool

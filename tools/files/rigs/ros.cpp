@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The camera_info files of ROS (camera_calibration_parsers), one for each camera. They have no rotation between the cameras:
-// it follows from their rectification. With R1, R2 the rectification matrices and P the right camera's projection matrix, in
-// metres: R = R2ᵀ · R1, T = R2ᵀ · (P[3] / P[0], 0, 0). P[3] of the right camera is −f · baseline.
+// The camera_info files of ROS (camera_calibration_parsers), one for each camera. They have no rotation
+// between the cameras: it follows from their rectification. With R1, R2 the rectification matrices and P the
+// right camera's projection matrix, in metres: R = R2ᵀ · R1, T = R2ᵀ · (P[3] / P[0], 0, 0). P[3] of the right
+// camera is −f · baseline.
 #include <algorithm>
 
 #include "parallax/rectify.h"

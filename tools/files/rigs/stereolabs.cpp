@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The .conf of Stereolabs' cameras: an INI file with sections of each camera and resolution, [LEFT_CAM_HD], and of the pair,
-// [STEREO], in millimetres. As their calibration program writes it: Baseline = −T[0], TY = T[1], TZ = T[2], and RX, CV, RZ are
-// the vector of Rodrigues of R, with x_right = R · x_left + T. Their C++ sample gives stereoRectify() a T with Baseline above 0
-// and the same TY and TZ, which is another rig; their Python sample agrees with the calibration program.
+// The .conf of Stereolabs' cameras: an INI file with sections of each camera and resolution, [LEFT_CAM_HD],
+// and of the pair, [STEREO], in millimetres. As their calibration program writes it: Baseline = −T[0], TY =
+// T[1], TZ = T[2], and RX, CV, RZ are the vector of Rodrigues of R, with x_right = R · x_left + T. Their C++
+// sample gives stereoRectify() a T with Baseline above 0 and the same TY and TZ, which is another rig; their
+// Python sample agrees with the calibration program.
 #include <algorithm>
 #include <map>
 
@@ -87,7 +88,8 @@ const Resolution& resolution_of(const Ini& ini, const RigFile& file, const RigCh
   return *found;
 }
 
-// Newer files have the lens in a section for all resolutions: a rational model, or without p1 an equidistant one.
+// Newer files have the lens in a section for all resolutions: a rational model, or without p1 an equidistant
+// one.
 void read_stereolabs_lens(const Ini& ini, const std::string& side, const std::string& section,
                           Camera& camera) {
   const std::string lens = side + "_DISTO";

@@ -99,7 +99,8 @@ std::string merge_script(const SubmitRequest& request) {
   return text + "exec " + quoted(command_words(request, "merge", {request.plan})) + "\n";
 }
 
-// Runs a command of SLURM and returns what it prints. \throws Error (file) with what it says
+// Runs a command of SLURM and returns what it prints.
+// \throws Error (file) with what it says
 std::string ask_slurm(const Words& words) {
   ChildProcess command(words, {{1, false}}, no_slurm);
   const std::string answer = command.read_all(0);
@@ -128,7 +129,8 @@ int most_tasks() {
   return most > 0 ? most : by_default;
 }
 
-// Matches a tile here; its result counts. \throws Error if it fails
+// Matches a tile here; its result counts.
+// \throws Error if it fails
 double measure_tile(const SubmitRequest& request, int tile) {
   show_progress("matching tile " + std::to_string(tile) + " to measure how long one takes");
   Words words = match_words(request);

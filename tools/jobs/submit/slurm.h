@@ -35,7 +35,8 @@ int chunk_of_minutes(double tile_milliseconds);
 // Values of --tile: "0-19,40". A chunk is smaller where a command line would not take it.
 std::vector<std::string> cut_into_chunks(const std::vector<int>& tiles, int chunk);
 
-// Submits the scripts in the folder PLAN.jobs; with dry_run, prints them. \throws Error, UsageError
+// Submits the scripts in the folder PLAN.jobs; with dry_run, prints them.
+// \throws Error, UsageError
 void submit_to_slurm(const SubmitRequest& request, const SubmittedWork& work);
 
 }  // namespace parallax::tool

@@ -33,13 +33,16 @@ class TileFolderLock {
 // \throws Error (file) naming a file in the folder that does not belong to a match in tiles
 void check_nothing_foreign(const std::string& folder);
 
-// Removes the folder and all files of a match in tiles; other files stay. \throws Error (file)
+// Removes the folder and all files of a match in tiles; other files stay.
+// \throws Error (file)
 void remove_tile_folder(const std::string& folder);
-// Removes results of tiles, and what killed processes left, where no other works. \throws Error (file)
+// Removes results of tiles, and what killed processes left, where no other works.
+// \throws Error (file)
 void remove_tiles(const PairJob& job);
 void remove_leftovers(const std::string& folder);
 
-// The numbers of tiles that have a result, by one look at the folder. \throws Error (file)
+// The numbers of tiles that have a result, by one look at the folder.
+// \throws Error (file)
 std::vector<int> list_tiles(const std::string& folder);
 std::vector<std::string> list_logs(const std::string& folder);
 
@@ -54,10 +57,12 @@ std::string tile_path(const PairJob& job, const Tile& tile);
 // Reads all of the file, or, without `pixels`, what tells whether it is complete and of this job.
 TileState state_of(const PairJob& job, const Tile& tile, bool pixels = true);
 
-// Writes the file completely or not at all; replaces an existing one. \throws Error (file)
+// Writes the file completely or not at all; replaces an existing one.
+// \throws Error (file)
 void write_tile(const PairJob& job, const Tile& tile, const DisparityMap& map);
 
-// Reads rows of the tile's map, from `first_row` of the full image on. \throws Error (file)
+// Reads rows of the tile's map, from `first_row` of the full image on.
+// \throws Error (file)
 void read_tile(const PairJob& job, const Tile& tile, int first_row, const DisparityMap& rows);
 
 }  // namespace parallax::tool

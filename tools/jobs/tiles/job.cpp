@@ -94,7 +94,8 @@ Span rows_of(const Tile& tile) {
   return {tile.inside.y, tile.inside.size.height, tile.around.y, tile.around.size.height};
 }
 
-// Spans that cover an extent from first to last. \throws std::out_of_range for others
+// Spans that cover an extent from first to last.
+// \throws std::out_of_range for others
 std::vector<Span> read_spans(const ordered_json& json, int extent) {
   std::vector<Span> spans;
   long long covered = 0;

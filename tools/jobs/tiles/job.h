@@ -29,7 +29,8 @@ struct PlannedFile {
   std::string hash;           // of the content; empty = not taken: the time must be the same
 };
 
-// Size and time, and the hash if it is wanted. \throws Error (file)
+// Size and time, and the hash if it is wanted.
+// \throws Error (file)
 PlannedFile describe_file(const std::string& path, bool with_hash);
 // A file of the same size and time is trusted, unless `verify`; otherwise its content counts.
 // \throws Error (file) naming the file that has changed, and `plan`
@@ -81,12 +82,14 @@ struct Job {
   std::size_t tiles() const;
 };
 
-// Paths below the folder of the file are stored relative to it. \throws Error (file)
+// Paths below the folder of the file are stored relative to it.
+// \throws Error (file)
 void write_job(const Job& job, const std::string& path);
 
 // Paths below each first folder are below the second on this machine.
 using PathMaps = std::vector<std::pair<std::string, std::string>>;
-// Of texts "FROM=TO". \throws UsageError
+// Of texts "FROM=TO".
+// \throws UsageError
 PathMaps parse_path_maps(const std::vector<std::string>& texts);
 
 struct JobHead {
@@ -112,7 +115,8 @@ struct PairJob {
   int tiles() const { return cut->tiles(); }
   int number_of(const Tile& tile) const { return first_tile + tile.number; }
   void check_inputs(bool verify) const;
-  // Paths may have become the same file. \throws UsageError if the output is an input
+  // Paths may have become the same file.
+  // \throws UsageError if the output is an input
   void check_names() const;
 };
 
@@ -124,7 +128,8 @@ class JobFile {
   const JobHead& head() const { return *head_; }
   // \throws Error (file)
   PairJob pair(int number) const;
-  // The pair that has a tile. \throws Error (file)
+  // The pair that has a tile.
+  // \throws Error (file)
   int pair_of(int tile) const;
 
  private:
@@ -144,7 +149,8 @@ class JobFile {
   mutable std::vector<std::shared_ptr<const PairCut>> cuts_;
 };
 
-// For a job of one pair. \throws Error (file) naming the difference if a settled pair is another one
+// For a job of one pair.
+// \throws Error (file) naming the difference if a settled pair is another one
 void check_same_job(const JobFile& file, const TiledPair& pair, const ImageFormat& format);
 
 }  // namespace parallax::tool

@@ -34,9 +34,11 @@ using nlohmann::ordered_json;
 class MapWriter {
  public:
   virtual ~MapWriter() = default;
-  // Rows are written from first to last. \throws Error (file)
+  // Rows are written from first to last.
+  // \throws Error (file)
   virtual void write_rows(int first_row, View<const float> rows) = 0;
-  // Syncs everything to disk. \throws Error (file)
+  // Syncs everything to disk.
+  // \throws Error (file)
   virtual void close() = 0;
 };
 

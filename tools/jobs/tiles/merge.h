@@ -19,7 +19,8 @@ struct StitchedMap {
 };
 
 // Merges the map strip by strip and writes the pair's output, and, where the plan has them, the row offsets,
-// each completely or not at all. \throws Error (file)
+// each completely or not at all.
+// \throws Error (file)
 StitchedMap stitch_tiles(const PairJob& job, const std::string& rows_off = "");
 
 // Merges the pairs from first to last whose tiles are all matched; complains of the others. Removes the

@@ -35,7 +35,8 @@ void check_in_tiles(const PairRequest& request);
 // \throws Error (memory), with this remedy, if the whole map does not fit, which `what` needs
 void check_whole_map_fits(const PairRequest& request, const std::string& what, const std::string& remedy);
 
-// A picture with the name of a tile would be overwritten by it. \throws UsageError
+// A picture with the name of a tile would be overwritten by it.
+// \throws UsageError
 void check_not_inside(const std::string& path, const std::string& folder);
 
 // The folder of the tiles of a match of one pair.
@@ -43,7 +44,8 @@ inline std::string folder_of_tiles(const PairRequest& request) {
   return request.pair.output + ".tiles";
 }
 
-// A job of one pair in tiles, for this process. \throws Error (memory) with the smallest sufficient limit
+// A job of one pair in tiles, for this process.
+// \throws Error (memory) with the smallest sufficient limit
 Job plan_in_tiles(const PairRequest& request);
 
 // What 'parallax plan' was asked for.
@@ -66,7 +68,8 @@ struct TiledMatch {
   bool resume = false;  // continues an interrupted match
 };
 
-// Returns the exit status. \throws Error, UsageError
+// Returns the exit status.
+// \throws Error, UsageError
 int match_in_tiles(const TiledMatch& request);
 
 }  // namespace parallax::tool

@@ -59,16 +59,19 @@ struct JobRecords {
   std::map<int, MapRecord> maps;  // by pair
 };
 
-// Skips lines of other plans, and incomplete ones. \throws Error (file)
+// Skips lines of other plans, and incomplete ones.
+// \throws Error (file)
 JobRecords read_logs(const JobHead& head);
 
 class JobResults {
  public:
   explicit JobResults(const JobHead& head) : head_(head) {}
 
-  // Whether the map is as this job wrote it: by its size, and `content` by its hash. \throws Error (file)
+  // Whether the map is as this job wrote it: by its size, and `content` by its hash.
+  // \throws Error (file)
   bool is_written(const PairJob& job, bool content);
-  // Of a tile, or of the map that it became part of. With `content`, all of it is read. \throws Error (file)
+  // Of a tile, or of the map that it became part of. With `content`, all of it is read.
+  // \throws Error (file)
   TileState state(const PairJob& job, const Tile& tile, bool content);
   // As of the first use of the logs.
   const JobRecords& records();
@@ -83,7 +86,8 @@ void add_map(nlohmann::ordered_json& line, int pair, std::uint64_t bytes, const 
 
 // "0-4", "7": numbers in order, as --tile takes them.
 std::vector<std::string> ranges_of(const std::vector<int>& numbers);
-// Numbers of --tile, "0-4,7", each below `count`. \throws UsageError
+// Numbers of --tile, "0-4,7", each below `count`.
+// \throws UsageError
 std::vector<int> parse_ranges(const std::string& text, int count);
 
 // "tiles 3, 7 to 12 are missing; tile 2 is damaged"; empty = all are done. `tiles` in order.
@@ -109,7 +113,8 @@ struct JobStatus {
   bool all_done() const { return done == tiles; }
 };
 
-// `content`: reads all results, and compares their checksums and hashes. \throws Error (file)
+// `content`: reads all results, and compares their checksums and hashes.
+// \throws Error (file)
 JobStatus look_at_job(const JobFile& file, bool content);
 
 }  // namespace parallax::tool

@@ -47,7 +47,8 @@ class TileRunner {
     std::shared_ptr<const PairJob> job;  // null = no more
     const Tile* tile = nullptr;
   };
-  // `next` returns the next tile; `done` is called for each tile, in that order. \throws whatever these throw
+  // `next` returns the next tile; `done` is called for each tile, in that order.
+  // \throws whatever these throw
   void run(const std::function<Next()>& next, const std::function<void(const TileOutcome&)>& done);
 
  private:
@@ -72,7 +73,8 @@ class TileRunner {
 };
 
 // Matches tiles such as 0-19,40, or those that lines of standard input name ("-"). Prints a line of JSON for
-// each, and logs it. Returns the exit status. \throws UsageError for other ranges, Error
+// each, and logs it. Returns the exit status.
+// \throws UsageError for other ranges, Error
 int match_tiles(const JobFile& file, const TileRun& run, const std::string& ranges);
 
 }  // namespace parallax::tool

@@ -110,7 +110,8 @@ std::vector<std::string> inputs_of(const ScoreboardPair& pair) {
   return paths;
 }
 
-// Before minutes are spent on other pairs. \throws Error (file)
+// Before minutes are spent on other pairs.
+// \throws Error (file)
 void check_complete(const ScoreboardPair& pair) {
   for (const std::string& path : inputs_of(pair))
     if (!std::filesystem::exists(path))
@@ -123,7 +124,8 @@ std::string in_submission(const ScoreboardRequest& request, const std::string& p
   return (std::filesystem::path(request.submission) / path).string();
 }
 
-// No output may replace an input. \throws UsageError, Error (file)
+// No output may replace an input.
+// \throws UsageError, Error (file)
 void check_files(const ScoreboardRequest& request, const Scoreboard& board,
                  const std::vector<ScoreboardPair>& pairs) {
   CommandFiles files;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ETH3D's low-resolution two-view benchmark. Rules: src/main.cc of ETH3D/two-view-evaluation, and the submissions
-// that the development kit of the Robust Vision Challenge writes.
+// ETH3D's low-resolution two-view benchmark. Rules: src/main.cc of ETH3D/two-view-evaluation, and the
+// submissions that the development kit of the Robust Vision Challenge writes.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Middlebury stereo evaluation, version 3. Rules: README.txt and code/evaldisp.cpp of its SDK (version 1.6),
-// upload-format.html of its web site, and the header of its table, which has the weights.
+// The Middlebury stereo evaluation, version 3. Rules: README.txt and code/evaldisp.cpp of its SDK (version
+// 1.6), upload-format.html of its web site, and the header of its table, which has the weights.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

@@ -77,7 +77,8 @@ std::unique_ptr<Scoreboard> eth3d_scoreboard(const ScoreboardData& data);
 // For each column, the weighted average over the pairs that have a value; NaN if none has one.
 std::vector<Region> average(const std::vector<std::vector<Region>>& scores);
 
-// Names of the folder's entries that `wanted` accepts, sorted. \throws Error (file) naming what to unpack there
+// Names of the folder's entries that `wanted` accepts, sorted.
+// \throws Error (file) naming what to unpack there
 std::vector<std::string> names_in(const std::string& folder, const std::string& remedy,
                                   bool (*wanted)(const std::string& path));
 
