@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base of the references whose labels have the lowest belief, or sum of costs: the decision of each pixel, and
-// the right map from a second match, of the mirrored pair.
+// Base of the references whose labels have the lowest belief or sum of costs: decides each pixel, and makes
+// the right map by a second match, of the mirrored pair.
 #pragma once
 
 #include "data_cost/data_cost.h"

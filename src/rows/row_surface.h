@@ -24,8 +24,8 @@
 // The repair (repair/repair.h) estimates the cameras themselves from the corners. least_squares.h has the
 // algebra of all.
 //
-// Application. Matchers that search rows add costs to those off the surface; row_alignment.h moves the rows of
-// the right image, around a plan of any method and device; row_offsets.h completes the map of row offsets
+// Application. Matchers that search rows add costs to those off the surface; row_alignment.h moves the rows
+// of the right image, around a plan of any method and device; row_offsets.h completes the map of row offsets
 // after a match.
 #pragma once
 

@@ -269,7 +269,7 @@ class CandidateLevels {
     }
 
     static int divide_round_down(int pixels) { return pixels >= 0 ? pixels / tile_side : -1; }
-    // The tiles of the pixels that the messages and the decisions of some tiles depend on, in either dimension.
+    // The tiles of the pixels on which messages and decisions of some tiles depend, in either dimension.
     Range reached_from(Range tiles, int end) const {
       const int reach = iterations_ + 1;
       return {std::max(0, divide_round_down(tiles.first * tile_side - reach)),

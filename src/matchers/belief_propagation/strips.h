@@ -65,7 +65,7 @@ class Strips {
     });
     move_right_side(workers);
   }
-  // Turns the features of this pair, once prepared, into those of the mirrored one (see DataCosts::prepare()):
+  // Turns the features of this pair, once prepared, into those of the mirrored one (DataCosts::prepare()):
   // the mirrored features, because the order of a signature's bits has no meaning.
   void mirror(const StereoPair& pair, const Workers& workers) {
     const StereoPair mirrored = data_cost::exchanged(pair);
