@@ -40,11 +40,8 @@ class LowestCostReference : public Plan {
   virtual Cost cost(int level, int x, int y, Offset label) const = 0;
   virtual bool masked(int x, int y) const = 0;
   virtual bool textureless(int, int) const { return false; }
-  // The row offsets of the square around a pixel, the preferred one first.
-  virtual std::vector<int> preferred(int level, int side, int x, int y) const {
-    const std::int8_t* first = votes(level, side).preferred(x / square, y / square);
-    return {first, first + votes(level, side).offsets()};
-  }
+  // Whether a row offset of a pixel goes before those for which this is false, whatever the votes.
+  virtual bool goes_first(int, int, int, int, int) const { return true; }
 
   static constexpr int square = rows::RowVotes::side;
   const rows::RowVotes& votes(int level, int side) const { return searched(level, side).votes; }
@@ -79,9 +76,12 @@ class LowestCostReference : public Plan {
 
   // The label of a pixel of that side; empty where it has no candidate.
   std::optional<Offset> winner(int level, int side, int x, int y) const {
-    for (const int v : preferred(level, side, x, y))
-      if (const Cheapest& own = searched(level, side).at(x, y, v); own.cost != no_cost)
-        return Offset{own.disparity, v};
+    const Searched& all = searched(level, side);
+    const std::int8_t* preferred = all.votes.preferred(x / square, y / square);
+    for (const bool first : {true, false})
+      for (int i = 0; i < all.votes.offsets(); ++i)
+        if (const int v = preferred[i]; goes_first(level, side, x, y, v) == first)
+          if (const Cheapest& own = all.at(x, y, v); own.cost != no_cost) return Offset{own.disparity, v};
     return std::nullopt;
   }
 

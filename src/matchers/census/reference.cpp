@@ -205,12 +205,9 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
       }
   }
 
-  std::vector<int> preferred(int level, int side, int x, int y) const override {
-    std::vector<int> order = LowestCostReference::preferred(level, side, x, y);
-    if (level + 1 == level_count()) return order;
-    const int above = votes(level + 1, side).preferred(x / 2 / square, y / 2 / square)[0];
-    std::stable_partition(order.begin(), order.end(), [&](int v) { return near_above(v, above); });
-    return order;
+  bool goes_first(int level, int side, int x, int y, int v) const override {
+    return level + 1 == level_count() ||
+           near_above(v, votes(level + 1, side).preferred(x / 2 / square, y / 2 / square)[0]);
   }
 
   BitDepth depth_;
