@@ -8,7 +8,6 @@
 
 #include "benchmarks/papers/report.h"
 #include "tools/command/command_files.h"
-#include "tools/command/command_files.h"
 #include "tools/command/options.h"
 #include "tools/command/output_files.h"
 

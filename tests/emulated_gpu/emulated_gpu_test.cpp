@@ -392,7 +392,7 @@ TEST_F(Failure, of_lanes_that_meet_in_different_collectives) {
         if (threadIdx.x < 31) out[0] = __ballot_sync(~0u, 1);
         else out[1] = __shfl_sync(~0u, 1, 0);
       })",
-                        "another collective than lane 0 waits in", {32});
+                        "another collective than lane ", {32});
 }
 
 TEST_F(Failure, of_waiting_for_what_nobody_writes) {

@@ -371,7 +371,8 @@ bool Multiprocessor::all_have_come(const Thread& last) {
     fail("a collective with the mask " + hexadecimal(last.mask) + ", without itself");
     return false;
   }
-  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+  // Lanes run in turn, so the highest one is usually the last to come.
+  for (unsigned lane = warp_lanes; lane-- > 0;) {
     if (!is_in(last.mask, lane) || lane == last.lane()) continue;
     const Thread* other = lane_of_current_warp(lane);
     if (other == nullptr || other->waiting != Waiting::in_collective || other->mask != last.mask)

@@ -5,4 +5,6 @@
 // Defines `Result name parameters`, which calls name_here() of the widest vectors that the processor has.
 #define PARALLAX_DISPATCH(Result, name, parameters, arguments) \
   HWY_EXPORT(name##_here);                                     \
-  Result name parameters { return HWY_DYNAMIC_DISPATCH(name##_here) arguments; }
+  Result name parameters {                                     \
+    return HWY_DYNAMIC_DISPATCH(name##_here) arguments;        \
+  }

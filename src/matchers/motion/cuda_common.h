@@ -190,7 +190,7 @@ __device__ __forceinline__ void write_motion(const CudaMotion& to, int x, int y,
   CudaDecision map = to.map;
   map.min_disparity = found.first.x;
   write_decision<SUB_PIXEL>(map, x, y, width, COLUMNS, status,
-                                  {found.column, found.left, found.best, found.right, found.rival});
+                            {found.column, found.left, found.best, found.right, found.rival});
   float row_offset = static_cast<float>(offset.y);
   if (found.row > 0 && found.row + 1 < ROWS && found.above < no_value && found.below < no_value)
     row_offset += sub_pixel_offset<SUB_PIXEL>(found.above, found.best, found.below);
