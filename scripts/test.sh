@@ -26,8 +26,8 @@ cmake --preset developer >/dev/null
 cmake --build --preset developer -j "$(nproc)"
 # PoCL's cache of compiled kernels.
 export POCL_CACHE_DIR=$PWD/build/pocl_cache
-# Tests run kernels briefly: compiling them without optimisation takes a third of the time. The sanitized tests of
-# scripts/check.sh, and scripts/gpu-check.sh, run them optimised.
+# Tests run kernels briefly: compiling them without optimisation takes a third of the time. A test of scripts/check.sh,
+# and scripts/gpu-check.sh, run them optimised.
 export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable
 TIMEFORMAT='%U %S'
 { time ctest --preset developer --label-exclude '^check$' -j "$(nproc)" 1>&3 2>&4; } 3>&1 4>&2 2>build/tests_processor_time ||

@@ -183,8 +183,9 @@ std::vector<Rows> rounds_of(const Rows& rows) {
   std::vector<Rows> rounds;
   std::map<std::string, std::size_t> used;
   for (const Row* row : rows) {
-    // refit() looks along rows, so the two exclude each other.
-    const std::size_t round = used[row->about == "row_tolerance" ? "refit" : row->about]++;
+    // These exclude each other: refit() looks along rows, and a matcher searches rows or aligns them.
+    const bool excludes = row->about == "row_tolerance" || row->about == "align_rows";
+    const std::size_t round = used[excludes ? "refit" : row->about]++;
     rounds.resize(std::max(rounds.size(), round + 1));
     rounds[round].push_back(row);
   }
