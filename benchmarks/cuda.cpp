@@ -247,7 +247,7 @@ Work work_of(const MatcherParameters& parameters, Size size) {
 
 // A row of a table: parameters in the form of parameters_of() on a pair.
 struct Row {
-  std::string name;  // of the pair
+  std::string name;  // name of the pair
   const Pair& pair;
   int labels;  // 0 = as the preset has
   std::string how;

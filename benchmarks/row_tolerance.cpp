@@ -4,8 +4,8 @@
 // docs/measurements/row_tolerance.md:
 //
 //   row_tolerance DATA METHOD [FIELD=VALUE]...   DATA: the folder with middlebury2003/ and middlebury2014/;
-//                                                FIELD is a parameter of the method, or save: a folder for the
-//                                                moved pairs, which are not matched then
+//                                                FIELD is a parameter of the method, or save:
+//                                                a folder for the moved pairs, which are then not matched
 
 #include <algorithm>
 #include <array>

@@ -29,7 +29,7 @@ struct BlockStudyParameters {
   bool full_row = true;
   int window = 5;
   BlockStrategy strategy = BlockStrategy::global_memory;
-  int streams = 4;  // of BlockStrategy::streams
+  int streams = 4;  // number of streams of BlockStrategy::streams
   RefineParameters refine = RefineParameters::none();
 
   // Parameters of the method "block" that give the same map.

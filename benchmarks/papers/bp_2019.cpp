@@ -56,7 +56,7 @@ TunedValues both(TunedValues a, const TunedValues& b) {
 // Makes the steps of a table.
 struct Steps {
   DeviceKind device;
-  const char* hardware;  // of the paper
+  const char* hardware;  // hardware of the paper
 
   Step operator()(const char* name, const char* over, Arithmetic arithmetic, const TunedValues& configuration,
                   std::optional<double> value = {}, std::optional<double> speed_up = {}) const {

@@ -319,7 +319,7 @@ class StereoMatcher : public cv::StereoMatcher {
   PlanOptions options_;
   int type_ = CV_16S;
   std::optional<Matcher> matcher_;
-  ImageFormat format_;      // of the plan
+  ImageFormat format_;      // format of the plan
   cv::Mat found_, status_;  // what the matcher wrote last
 };
 

@@ -27,7 +27,8 @@ enum class Aggregation {
 /// Where the right map of the left-right check comes from. Ties go to the lowest label.
 enum class RightMap {
   sums,  ///< a right pixel takes the label with the lowest of the sums that left pixels have for it
-  /// Of the left pixels whose label leads to a right pixel, it takes the one with the lowest sum: StereoSGBM's.
+  /// A right pixel takes the label of the left pixel with the lowest sum, of those whose label leads to it, as
+  /// in StereoSGBM.
   winners,
   match,  ///< the right image is matched, too, which takes twice the time
 };

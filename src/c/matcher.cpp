@@ -29,7 +29,7 @@ struct parallax_matcher {
   bool tiles = false;  // plans are for tiles
   PlanOptions options;
   std::optional<Matcher> planned;
-  ImageFormat format;  // of the plan
+  ImageFormat format;  // format of the plan
   std::string text;    // what was returned last
   std::vector<parallax_stage> stages;
 };

@@ -9,7 +9,7 @@ struct CudaDecision {
   float* disparity;
   unsigned char* status;
   float* confidence;
-  int stride, status_stride;  // of the two float planes; of the status
+  int stride, status_stride;  // strides of the two float planes, and of the status
   const unsigned char* from_start;
   int from_start_stride;
   int min_disparity;

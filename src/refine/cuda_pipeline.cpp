@@ -20,7 +20,7 @@ constexpr unsigned warps = 8;
 constexpr unsigned threads = lanes * warps;
 constexpr unsigned tile_size = lanes;
 constexpr unsigned median_rows = 2 * warps;
-constexpr unsigned vector_threads = 128;  // of the steps for vectors
+constexpr unsigned vector_threads = 128;  // threads a block of the steps for vectors
 
 // A block has `rows` rows of a warp's pixels.
 Shape tiles_of(Size size, unsigned rows) {

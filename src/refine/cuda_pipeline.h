@@ -130,7 +130,7 @@ class CudaPipeline {
   cuda::Program program_;
   cuda::Kernel check_left_right_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_, fill_row_,
       take_guide_, fill_directions_, copy_, median_;
-  std::optional<Refit> refit_;  // of disparities
+  std::optional<Refit> refit_;  // refit of disparities
   Vectors of_vectors_;
   Planes planes_;
   Guided weighted_median_, bilateral_;

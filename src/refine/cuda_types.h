@@ -14,7 +14,7 @@ struct CudaGuidedStep {
   long long stride, to_stride;
   int guide_stride;
   int width, height;
-  float step;                                        // of the bilateral filter, in pixels
+  float step;                                        // step of the bilateral filter, in pixels
   unsigned char gray[256];                           // weights by difference
   unsigned short distance[max_window * max_window];  // weights by place in the window
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t terms = RowModel::terms;
 constexpr std::size_t first_terms = 3;  // shift, rotation, scale
-constexpr int draws = 300;              // of three points; a third of good points suffices
+constexpr int draws = 300;              // draws of three points; a third of good points suffices
 constexpr double coarse = 3;            // pixels from the first model that a good point may have
 constexpr int rounds = 12;
 // Standard deviations that the coefficients have before any point is seen, in pixels. They only decide what

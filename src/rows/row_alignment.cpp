@@ -18,7 +18,7 @@ namespace {
 // v is measured at every eighth pixel of every eighth row, at least `border` pixels from the border.
 constexpr int grid_step = 8;
 constexpr int border = 8;
-constexpr int radius = 4;  // of the windows that are compared
+constexpr int radius = 4;  // radius of the compared windows
 constexpr float unknown = std::numeric_limits<float>::infinity();
 constexpr int window_pixels = (2 * radius + 1) * (2 * radius + 1);
 constexpr int reach = 2;  // rows up and down

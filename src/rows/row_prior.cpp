@@ -86,7 +86,7 @@ class Search {
 
   std::array<Cell, most_cells * most_cells> cells_;
   std::size_t cell_count_ = 0;
-  double mean_ = 0;  // of all row offsets, the sum over all cells
+  double mean_ = 0;  // mean of all row offsets, the sum over all cells
   RowSurface best_;
   double least_;
 };

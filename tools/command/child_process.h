@@ -49,7 +49,7 @@ class ChildProcess {
   void wait_for(std::size_t stream);
 
   std::vector<int> ends_;
-  std::vector<std::string> kept_;  // of each stream, read while another was waited for
+  std::vector<std::string> kept_;  // bytes of each stream, read while another was waited for
 };
 
 }  // namespace parallax::tool

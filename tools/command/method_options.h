@@ -58,9 +58,9 @@ void add_configuration_option(Options& options, TunedValues& configuration);
 struct Search {
   std::string method = "bp", preset = "default";
   std::string device = "auto";  // the first one where there are several
-  std::vector<Device> devices;  // of a command that takes several
+  std::vector<Device> devices;  // devices of a command that takes several
   int threads = 0;
-  std::size_t max_memory = 0;  // of the process; 0 = see memory_limit()
+  std::size_t max_memory = 0;  // memory limit of the process; 0 = see memory_limit()
   MatcherParameters parameters;
   TunedValues configuration;
   bool range_given = false;      // the user or the preset chose the range of disparities

@@ -14,7 +14,7 @@ namespace parallax::tool {
 inline constexpr double unlikely_metres = 10;
 
 struct DepthOptions {
-  double unit = 0;                                  // of the baseline, in metres; 0 = as the calibration says
+  double unit = 0;  // unit of the baseline, in metres; 0 = as the calibration says
   double max_depth = 0, max_depth_uncertainty = 0;  // in metres; 0 = no limit
   double disparity_uncertainty = DepthLimits().disparity_uncertainty;
   double mesh_step = MeshParameters().greatest_step;

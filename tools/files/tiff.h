@@ -54,7 +54,7 @@ class TiffReader {
 
   std::shared_ptr<TiffFile> file_;
   TiffFormat format_;
-  Size unit_;  // of a tile, or a strip
+  Size unit_;  // size of a tile, or a strip
   bool tiled_ = false;
   int samples_ = 1;  // side by side in a unit
   int planes_ = 1;   // units of one sample each, one set after the other
@@ -99,8 +99,8 @@ class TiffWriter {
   std::shared_ptr<TiffFile> file_;
   TiffFormat format_;
   bool tiled_ = false;
-  int band_rows_ = 0;  // of a strip, or tile
-  int first_row_ = 0;  // of the band
+  int band_rows_ = 0;  // rows of a strip, or tile
+  int first_row_ = 0;  // first row of the band
   int filled_ = 0;     // rows of it
   std::vector<std::byte> band_, tile_;
 };

@@ -22,7 +22,7 @@ struct VideoDescription {
   std::size_t frames = 0;        // 0 = not known
   double frames_per_second = 0;  // 0 = not known
   bool is_steady = false;        // constant frame rate
-  double first_second = 0;       // of the video, in the time of the file
+  double first_second = 0;       // first second of the video, in the time of the file
 };
 
 class VideoReader {
@@ -54,7 +54,7 @@ class VideoReader {
   std::unique_ptr<ChildProcess> decoder_;
   Size size_;
   VideoDescription description_;
-  std::size_t position_ = 0;            // of the next frame to read
+  std::size_t position_ = 0;            // number of the next frame to read
   std::optional<std::size_t> decoded_;  // number of the frame that the decoder has ready
   bool has_ended_ = false;
   double seconds_per_tick_ = 0;

@@ -31,7 +31,7 @@ struct DenseCheck {
   std::string device;
   RowOffsetSummary rows;
   RowOffsetSummary difference;  // from the model of the corners; without pixels where the corners have none
-  double share_close = 0;       // of the pixels: those whose difference is small
+  double share_close = 0;       // share of the pixels whose difference is small
   Plane<float> row_offset;
 
   bool has_rows() const { return error.empty(); }

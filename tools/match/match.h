@@ -27,7 +27,7 @@ struct Outputs {
 
 struct OutputKind {
   std::string Outputs::*path;
-  const char *option, *extension;  // of the files in a folder
+  const char *option, *extension;  // option and extension of the files in a folder
 };
 inline constexpr OutputKind output_kinds[] = {
     {&Outputs::disparity, "--output", ".pfm"},  {&Outputs::confidence, "--confidence", ".pfm"},

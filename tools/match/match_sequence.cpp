@@ -34,7 +34,7 @@ class SequenceOutputs {
   }
 
  private:
-  std::vector<OutputNames> names_;  // of output_kinds
+  std::vector<OutputNames> names_;  // names of output_kinds
 };
 
 // No file may be written twice, and no input may be overwritten.
@@ -267,7 +267,7 @@ class Sequence {
   Names names_;
   MatchPlan plan_;
   std::vector<Item> items_;
-  std::optional<MatcherPool> pool_;  // of several devices
+  std::optional<MatcherPool> pool_;  // pool of several devices
   LostDeviceNotice notice_;
   OutputFolders folders_;
   SequenceVideo video_;
@@ -275,7 +275,7 @@ class Sequence {
   std::vector<Failure> failures_;
   Stopwatch stopwatch_;
   PixelShares sum_;
-  Clock::time_point start_;  // of the plan
+  Clock::time_point start_;  // start of the plan
   double seconds_ = 0;
   Clock::time_point shown_;
 };

@@ -19,7 +19,7 @@ struct RepairRequest {
   std::vector<std::string> output;  // the repaired rig
   std::vector<std::string> rig;     // the rig to repair; empty = it is guessed
   RigChoices choices;
-  double focal = 0;  // of a guessed rig, in pixels; 0 = it is guessed, too
+  double focal = 0;  // focal length of a guessed rig, in pixels; 0 = it is guessed, too
   CheckParameters check;
   bool json = false;
 };

@@ -30,7 +30,7 @@ class RowOffsetSampler {
   RowOffsetSummary summary() const;
 
   struct Sample {
-    std::array<double, 3> terms;  // of shift, rotation and scale
+    std::array<double, 3> terms;  // coefficients of shift, rotation and scale
     double rows;
   };
 

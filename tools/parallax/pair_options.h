@@ -59,7 +59,7 @@ void register_inputs(const Input& input, CommandFiles& files);
 // The plan of a command that works on one.
 struct PlanFile {
   std::string path;
-  std::vector<std::string> maps;  // of --path-map
+  std::vector<std::string> maps;  // maps of --path-map
 
   // \throws UsageError, Error (file)
   JobFile open() const { return JobFile(path, parse_path_maps(maps)); }

@@ -54,8 +54,8 @@ inline constexpr double zncc_unit = 1 << 20;
 struct Search {
   int lowest;  // min_disparity
   int labels;
-  int highest_value;           // of the filtered images
-  std::uint64_t highest_cost;  // of any window
+  int highest_value;           // highest value of the filtered images
+  std::uint64_t highest_cost;  // highest cost of any window
   int rows;                    // searched up and down: no more than the image has
 };
 

@@ -18,7 +18,8 @@ typedef struct {
   cl_long responses;  // left image's responses, plus cap; negative = not wanted
   // A byte for each pixel: 1 where the image has a valid pixel. Zeros lie beside the columns of the image.
   cl_long validity[2], validity_stride;
-  cl_long statistics[2], statistics_stride;  // of ZNCC: Σ and 1/√(n·Σ² − (Σ)²) of a window, as two doubles
+  // Statistics of ZNCC: Σ and 1/√(n·Σ² − (Σ)²) of a window, as two doubles.
+  cl_long statistics[2], statistics_stride;
   // Strips only: each pixel's key, and that of the cheapest label not beside the best; negative = not wanted.
   cl_long keys[2], rivals, key_stride;
   cl_int width, height;

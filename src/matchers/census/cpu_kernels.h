@@ -110,8 +110,8 @@ struct Found {
 // A search of one level of one side.
 struct Search {
   Level level;
-  int side = left_side;                 // of the base image
-  int rows_lower = 0;                   // of the other image's rows that are compared
+  int side = left_side;                 // side of the base image
+  int rows_lower = 0;                   // rows by which the other image's compared rows are lower
   int tile_rows = usual_tile_rows;      // even
   int batch_labels = max_batch_labels;  // labels whose costs are computed together
   int window = 1;

@@ -173,7 +173,7 @@ class RowSearch {
   std::vector<Level> levels_;
   int side_;
   std::vector<rows::RowVotes> votes_;  // by level
-  Found memory_;                       // of the lowest row offset
+  Found memory_;                       // results of the lowest row offset
   std::ptrdiff_t plane_ = 0;           // elements of a row offset
 };
 

@@ -59,7 +59,7 @@ inline std::size_t sending_scratch(Size labels) {
 
 struct DecidingRow : PixelRow {
   bool around;                  // whether beliefs around the lowest are asked for
-  std::uint16_t *column, *row;  // of the label of the lowest belief, by pixel
+  std::uint16_t *column, *row;  // position of the label of the lowest belief, by pixel
   // By pixel: the lowest belief, those before and after it along both axes, and the rival; infinite where
   // there is none.
   float *lowest, *before[2], *after[2], *rival;

@@ -202,9 +202,9 @@ class Cpu final : public host::Plan {
   std::vector<Scale> scales_;
   RowFeatures samples_;
   std::vector<Level> pyramid_;
-  std::vector<Windows> windows_;  // of all scales but the coarsest
-  AllLabels all_labels_;          // of the coarsest
-  View<std::int32_t> there_[2];   // of find_reachable()
+  std::vector<Windows> windows_;  // all scales but the coarsest
+  AllLabels all_labels_;          // the coarsest scale
+  View<std::int32_t> there_[2];   // results of find_reachable()
 };
 
 }  // namespace

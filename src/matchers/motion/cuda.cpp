@@ -34,7 +34,7 @@ using data_cost::CudaImages;
 
 constexpr unsigned block_threads = 128, warp_lanes = 32, block_warps = block_threads / warp_lanes;
 constexpr unsigned directions = 4;
-constexpr int window_elements = 8;  // of a row of a window
+constexpr int window_elements = 8;  // elements of a row of a window
 // Unless told otherwise, both matches run at once up to this memory of each.
 constexpr std::size_t max_bytes_at_once = std::size_t{2} << 30;
 
@@ -379,7 +379,8 @@ class Cuda final : public cuda::Plan {
   }
 
   Model model_;
-  int min_blocks_;  // of messages of all labels, that must fit on a multiprocessor; 0 = as many as usual
+  // Blocks of messages of all labels that must fit on a multiprocessor; 0 = as many as usual.
+  int min_blocks_;
   bool at_once_ = false;
   std::vector<Scale> scales_[2];                      // [way]; their sizes are the same
   std::vector<Size> all_sizes_;                       // sizes of the levels of the last scale

@@ -77,7 +77,7 @@ class TileCosts {
     std::uint16_t* summed_costs;  // C for sums; null where that is the same array
     std::byte* pixel_costs;       // costs of single pixels, of the rows of windows
     std::uint16_t* windows;
-    std::uint16_t* row_costs;  // of the row prior, [pixel][row offset]
+    std::uint16_t* row_costs;  // row costs of the row prior, [pixel][row offset]
   };
   const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
 

@@ -14,7 +14,7 @@
 
 namespace parallax::semi_global {
 
-inline constexpr int vector_bytes = 64;  // of the widest vectors
+inline constexpr int vector_bytes = 64;  // size of the widest vectors
 
 // Elements of a row offset: the disparities, rounded up to a full vector of bytes.
 inline std::ptrdiff_t pitch(int disparities) {
@@ -70,7 +70,7 @@ enum class Bundle {
   sides              // MGM: only the latter
 };
 
-inline constexpr int max_paths = 4;  // of a bundle; also the most pixels that they come from
+inline constexpr int max_paths = 4;  // paths of a bundle at most; also the most pixels that they come from
 
 // Position of the pixel that a path comes from: columns and rows ahead, in the order of the pass.
 struct Ahead {
@@ -136,12 +136,12 @@ struct PathRow {
 inline constexpr int max_rows = 8;
 struct Paths {
   Bundle bundle;
-  int path_bytes, cost_bytes;  // of an element of path costs, and of summed_costs
+  int path_bytes, cost_bytes;  // sizes of an element of path costs, and of summed_costs
   int disparities, small_jump;
   int row_offsets, row_jump;
   bool pairs_fit_bytes;  // whether the sum of two T fits a byte
   int cost_factor;       // 0: sums are without C
-  int count;             // of rows, which must not depend on each other
+  int count;             // number of rows, which must not depend on each other
   PathRow rows[max_rows];
 };
 void aggregate_paths(const Paths& paths);
@@ -174,9 +174,9 @@ inline int right_margin(int disparities) {
 // Consecutive pixels of a row, from left to right or from right to left.
 struct DecisionRow {
   int disparities, count;
-  std::uint16_t* sums;         // of the first pixel; some are overwritten
+  std::uint16_t* sums;         // sums of the first pixel; some are overwritten
   std::ptrdiff_t step;         // from one pixel's sums to the next
-  const std::uint8_t* status;  // of the first pixel; only pixels of status 0 are decided
+  const std::uint8_t* status;  // status of the first pixel; only pixels of status 0 are decided
   int direction;               // 1, or −1
   bool wants_rival;
   Winner* winners;  // in the order of the sums

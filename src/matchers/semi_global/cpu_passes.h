@@ -48,11 +48,11 @@ struct Layout {
 
   Size size;
   int disparities, row_offsets;
-  int reach;          // of a window
+  int reach;          // reach of a window
   bool shares_costs;  // C for path costs and for sums is one array: costs of single pixels, in bytes
   bool clips_costs;   // C for path costs is min(C − min C, 2·P2)
-  int path_bytes;     // of an element of path costs, and of C for them
-  int cost_bytes;     // of an element of C for sums
+  int path_bytes;     // size of an element of path costs, and of C for them
+  int cost_bytes;     // size of an element of C for sums
 
   // Elements from one row offset, and from one pixel, to the next: of C, path costs and the volume of sums.
   std::ptrdiff_t row_step() const { return pitch(disparities); }
@@ -181,7 +181,7 @@ struct Passes {
   bool has_two() const { return sweeps[0].passes.size() > 1; }
 
   std::vector<Sweep> sweeps;
-  std::vector<Pass> columns;  // of MGM: paths from two pixels of the column before
+  std::vector<Pass> columns;  // columns of MGM: paths from two pixels of the column before
 };
 
 // What a sweep does with the sums of its rows.
@@ -196,7 +196,7 @@ struct Band {
   const Sweep& sweep;
   const Pass& pass;
   const SweepTask& task;
-  bool is_first, is_last;  // of the passes
+  bool is_first, is_last;  // first and last of the passes
   int first, last;         // rows, in the order of the sweep
   int slot;
 

@@ -107,7 +107,7 @@ class Winners {
   struct Scratch {
     std::uint16_t* sums;
     Winner* winners;       // [row offset][pixel]
-    RightRows right_rows;  // of a band; with one row offset
+    RightRows right_rows;  // right rows of a band; with one row offset
   };
   const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
   std::size_t sums_count() const { return to_size(max_pixels * layout_.sum_step() + sums_margin); }
@@ -251,7 +251,7 @@ class Winners {
   const Layout layout_;
   bool finds_right_;
   Maps maps_ = {};
-  RightRows right_rows_;          // of the image; with several row offsets
+  RightRows right_rows_;          // right rows of the image; with several row offsets
   std::vector<Scratch> scratch_;  // by slot
 };
 

@@ -162,7 +162,7 @@ class Aggregator {
     const Element* costs;
     Element* here[form.paths];
     Vector min[form.paths];
-    std::ptrdiff_t at, sum_at;  // of label 0
+    std::ptrdiff_t at, sum_at;  // offsets of label 0
   };
 
   HWY_INLINE void visit_row_offset(const PathRow& row, int i, int k) const {

@@ -206,7 +206,7 @@ class Reference final : public host::BeliefReference<Model> {
   SemiGlobalParameters parameters_;
   RowPrior prior_;
   Volume windows_, path_, sums_;
-  View<std::uint16_t> labels_;  // of the left pixels
+  View<std::uint16_t> labels_;  // labels of the left pixels
 };
 
 }  // namespace

@@ -22,9 +22,9 @@ extern const Choices<RigFormat> rig_formats;
 
 // What a file may leave open. A choice that the files do not leave open is an error.
 struct RigChoices {
-  Size size;                                  // of the images; 0×0 = as the file says
+  Size size;                                  // size of the images; 0×0 = as the file says
   std::optional<std::array<int, 2>> cameras;  // numbers of the left and the right camera
-  std::optional<double> unit;                 // of an OpenCV file's translation, in metres
+  std::optional<double> unit;                 // unit of an OpenCV file's translation, in metres
   bool fisheye = false;   // four coefficients in an OpenCV file are those of an equidistant lens
   bool exchange = false;  // the file's first camera is the right one
 };

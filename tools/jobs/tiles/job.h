@@ -26,7 +26,7 @@ struct PlannedFile {
   std::string path;  // empty = none
   std::uint64_t bytes = 0;
   std::int64_t modified = 0;  // nanoseconds
-  std::string hash;           // of the content; empty = not taken: the time must be the same
+  std::string hash;           // hash of the content; empty = not taken: the time must be the same
 };
 
 // Size and time, and the hash if it is wanted.
@@ -40,10 +40,10 @@ void check_unchanged(const PlannedFile& file, const std::string& plan, bool veri
 struct PairCut {
   // In one piece, written at once; otherwise tile by tile, and merged.
   bool untiled = false;
-  TilePlan plan;                  // of an untiled pair, one tile, without margins
+  TilePlan plan;                  // plan of an untiled pair: one tile, without margins
   int at_once = 1;                // pictures that are held at once: some are read while others are matched
-  std::size_t held_bytes = 0;     // of open pictures
-  std::size_t process_bytes = 0;  // of a process that matches such tiles, program included
+  std::size_t held_bytes = 0;     // memory of open pictures
+  std::size_t process_bytes = 0;  // memory of a process that matches such tiles, program included
 
   int tiles() const { return untiled ? 1 : static_cast<int>(plan.tiles.size()); }
 };
@@ -73,8 +73,8 @@ struct Job {
   // Common to all pairs; their ranges of disparities are those of their cuts.
   Search search;
   TileOptions tiling;
-  int threads = 1;     // of the cpu device, as planned for
-  std::string folder;  // of the results: a name beside the file of the job; "." = its own folder
+  int threads = 1;     // threads of the cpu device, as planned for
+  std::string folder;  // folder of the results: a name beside the file of the job; "." = its own folder
   std::vector<PairCut> cuts;
   std::vector<PlannedPair> pairs;
 
@@ -93,11 +93,11 @@ using PathMaps = std::vector<std::pair<std::string, std::string>>;
 PathMaps parse_path_maps(const std::vector<std::string>& texts);
 
 struct JobHead {
-  std::string path;  // of the file
+  std::string path;  // path of the file
   Search search;
   TileOptions tiling;
   int threads = 1;
-  std::string folder;       // of the results, on this machine
+  std::string folder;       // folder of the results, on this machine
   std::string fingerprint;  // marks results as belonging to this job
   std::size_t process_bytes = 0;
   int pairs = 0, tiles = 0;
@@ -144,7 +144,7 @@ class JobFile {
   PathMaps maps_;
   std::string path_, base_;
   std::vector<std::byte> bytes_;
-  std::vector<std::size_t> begins_;  // of lines, and the end
+  std::vector<std::size_t> begins_;  // where lines begin, and the end
   std::shared_ptr<const JobHead> head_;
   mutable std::vector<std::shared_ptr<const PairCut>> cuts_;
 };

@@ -51,9 +51,9 @@ Job plan_in_tiles(const PairRequest& request);
 // What 'parallax plan' was asked for.
 struct PlanRequest {
   TiledPair pair;        // or what many pairs share, with patterns or folders as pictures and output
-  std::string path;      // of the plan
-  std::string list;      // of many pairs, in place of pictures; "-" = standard input
-  bool no_hash = false;  // of pictures
+  std::string path;      // path of the plan
+  std::string list;      // list of many pairs, in place of pictures; "-" = standard input
+  bool no_hash = false;  // pictures are not hashed
   bool skip = false;     // pairs that cannot be matched
 };
 

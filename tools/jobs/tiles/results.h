@@ -107,7 +107,8 @@ struct JobStatus {
   int pairs = 0, pairs_done = 0;   // with all their tiles
   int pairs_written = 0;           // with their map
   std::optional<double> milliseconds_per_tile;  // median
-  std::optional<double> tiles_per_second;       // of all processes, from the first start to the last end
+  // Tiles per second of all processes, from the first start to the last end.
+  std::optional<double> tiles_per_second;
   std::vector<std::string> hosts, devices;
 
   bool all_done() const { return done == tiles; }

@@ -121,7 +121,7 @@ class PlannedTiles {
   JobLog log_;
   std::mutex saying_;
   std::deque<int> waiting_;
-  std::shared_ptr<const PairJob> pair_;  // of the last tile
+  std::shared_ptr<const PairJob> pair_;  // pair of the last tile
   int status_ = done;
 };
 

@@ -58,7 +58,7 @@ View<const std::uint8_t> mask_of(const Picture& picture) {
 struct TileRunner::Item {
   TileOutcome outcome;
   Clock::time_point begin;
-  std::array<Picture, 4> pictures;  // of PairJob::files
+  std::array<Picture, 4> pictures;  // pictures of PairJob::files
   Result result;                    // as large as what a tile is matched from
 
   const PairCut& cut() const { return *outcome.job->cut; }
@@ -99,7 +99,7 @@ class TileRunner::OpenPair {
 
  private:
   int number_;
-  std::array<std::optional<PictureParts>, 4> parts_;  // of PairJob::files
+  std::array<std::optional<PictureParts>, 4> parts_;  // parts of PairJob::files
 };
 
 // A matcher for tiles of one cut, or for pairs of one size.
@@ -142,7 +142,7 @@ class TileRunner::Engine {
     cut_ = outcome.job->cut;
   }
 
-  std::shared_ptr<const PairCut> cut_;  // of the matcher; null = none
+  std::shared_ptr<const PairCut> cut_;  // cut of the matcher; null = none
   std::optional<TileMatcher> tiles_;
   std::optional<Matcher> untiled_;
   std::string device_;

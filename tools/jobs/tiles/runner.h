@@ -21,7 +21,7 @@ struct TileRun {
   std::string device;           // empty = as the plan says
   std::vector<Device> devices;  // several: the tiles of one pair go to whichever is free
   int threads = 0;              // 0 = as the plan says, but not more than there are cores
-  std::size_t max_memory = 0;   // of the process; 0 = as the plan says
+  std::size_t max_memory = 0;   // memory limit of the process; 0 = as the plan says
   bool verify = false;          // compares the contents of pictures with the plan's hashes
 };
 
@@ -68,7 +68,7 @@ class TileRunner {
   std::mutex opening_;
   std::unique_ptr<OpenPair> open_;
   std::mutex planning_;
-  std::optional<TilePool> pool_;  // of several devices
+  std::optional<TilePool> pool_;  // pool of several devices
   LostDeviceNotice notice_;
 };
 

@@ -31,7 +31,7 @@ bool has_integer_truth(const std::string& calibration) {
 
 struct MiddleburyRange {
   double most;      // in pixels of the truth
-  bool is_integer;  // of the truth
+  bool is_integer;  // whether the truth has integers only
 };
 
 // Existing disparities are clipped to the search range, then rounded if the truth is.

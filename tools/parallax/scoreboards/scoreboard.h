@@ -41,7 +41,7 @@ struct ScoreboardPair {
 struct ScoreboardData {
   std::string folder;
   bool test = false;             // the test pairs, whose truth is not public
-  std::string resolution = "Q";  // of Middlebury: F, H or Q
+  std::string resolution = "Q";  // resolution of Middlebury: F, H or Q
 };
 
 // A result, as a benchmark wants it.
