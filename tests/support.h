@@ -87,6 +87,14 @@ inline Device cpu(int threads) {
   return device;
 }
 
+// Numbers of threads for a test of a vector target. Threads share work above the inner loops: one target runs each case
+// on every number of threads, and the others on one, by turns.
+inline std::vector<int> thread_counts(const std::string& target, unsigned number) {
+  const std::vector<int> counts{1, 2, 7};
+  if (target == cpu_targets().front() && !sanitized) return counts;
+  return {counts[number % counts.size()]};
+}
+
 // The name of a method in a form for names of tests: "tiled_bp".
 inline std::string name_in_tests(std::string method) {
   std::replace(method.begin(), method.end(), '-', '_');

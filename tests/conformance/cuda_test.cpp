@@ -243,7 +243,7 @@ TEST_F(CudaTest, MotionEqualsTheReferenceForAnyRangeOfLabels) {
 }
 
 TEST_F(CudaTest, MotionsOneAfterTheOtherEqualTheReference) {
-  const SynthPair pair = synthesize({.size = {71, 40}, .disparities = 20});
+  const SynthPair pair = synthesize({.size = {45, 22}, .disparities = 20});
   for (const int window : {0, 5}) {
     MotionParameters parameters;
     parameters.active_window = window;

@@ -170,7 +170,7 @@ class OpenclBeliefPropagationConformance : public OpenclConformance {
   // The case with this cost and arithmetic, if possible. All cases share kernels, because building takes most
   // of the time; labels of a volume, which cannot be chosen, may need others.
   static std::optional<BeliefPropagationParameters> changed(const RandomCase& random_case) {
-    constexpr std::size_t most_pixels = 2500;
+    constexpr std::size_t most_pixels = 1400;
     auto parameters = *random_case.parameters().get_if<BeliefPropagationParameters>();
     const ImageFormat& format = random_case.pair().left.format;
     const bool takes_volume = cost() == DataCost::volume;
@@ -310,7 +310,7 @@ class OpenclSemiGlobalConformance : public OpenclConformance {
   // The case with this cost, if possible. All cases share kernels except for the bits of costs, because
   // building takes most of the time; labels of a volume, which cannot be chosen, may need others.
   static std::optional<SemiGlobalParameters> changed(const RandomCase& random_case) {
-    constexpr std::size_t most_pixels = 2500;
+    constexpr std::size_t most_pixels = 1400;
     auto parameters = *random_case.parameters().get_if<SemiGlobalParameters>();
     const ImageFormat& format = random_case.pair().left.format;
     const bool takes_volume = cost() == DataCost::volume;
@@ -351,7 +351,7 @@ TEST(OpenclSemiGlobalTest, EqualsTheReferenceForAnyNumberOfLabels) {
     int labels, min_disparity;
   };
   const std::vector<Case> on_processors{{{20, 9}, 100, -60}, {{9, 5}, 1024, -500}},
-      on_gpus{{{41, 33}, 2, 0}, {{130, 9}, 21, -7}, {{70, 7}, 300, -200}};
+      on_gpus{{{41, 33}, 2, 0}, {{130, 9}, 21, -7}, {{33, 5}, 300, -200}};
   for (const bool is_gpu : {false, true}) {
     if (is_gpu && !why_no_gpu_kernels().empty()) continue;
     std::optional<Disguised> disguised;

@@ -85,8 +85,6 @@ class CudaRefineTest : public ::testing::TestWithParam<RefineCase> {
     }
   }
 
-  static const Step& step() { return std::get<Step>(GetParam()); }
-
  private:
   template <class T>
   static T* pointer(const cuda::DeviceMemory& memory) {
@@ -98,7 +96,7 @@ class CudaRefineTest : public ::testing::TestWithParam<RefineCase> {
 };
 
 TEST_P(CudaRefineTest, EqualsTheCpu) {
-  for_each_refine_problem(step(), [&](const RefineParameters& parameters, Size size, const Guide& guide) {
+  for_each_refine_problem(GetParam(), [&](const RefineParameters& parameters, Size size, const Guide& guide) {
     expect_as_on_cpu(parameters, size, guide);
   });
 }
@@ -118,10 +116,7 @@ TEST(CudaPipelineTest, StepsNobodyAskedForTakeNoMemory) {
   EXPECT_EQ(layout.bytes(), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(, CudaRefineTest,
-                         testing::Combine(testing::ValuesIn(pictures),
-                                          testing::ValuesIn(steps_of_refinement())),
-                         name_of_refine_case);
+INSTANTIATE_TEST_SUITE_P(, CudaRefineTest, testing::ValuesIn(refine_cases()), name_of_refine_case);
 
 }  // namespace
 }  // namespace parallax

@@ -22,8 +22,6 @@ class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
  protected:
   void SetUp() override { PARALLAX_NEEDS_OPENCL(); }
 
-  static const Step& step() { return std::get<Step>(GetParam()); }
-
   struct Place {
     Buffer<float> disparity, right;
     Buffer<std::uint8_t> status;
@@ -101,7 +99,7 @@ class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
 
 TEST_P(OpenclRefineTest, EqualsTheCpu) {
   on_each_device([&](const std::string& device) {
-    for_each_refine_problem(step(), [&](RefineParameters parameters, Size size, const Guide& guide) {
+    for_each_refine_problem(GetParam(), [&](RefineParameters parameters, Size size, const Guide& guide) {
       parameters.refit = 0;  // refused
       expect_as_on_cpu(parameters, size, guide, device);
     });
@@ -123,10 +121,7 @@ TEST(OpenclPipelineTest, StepsNobodyAskedForTakeNoMemory) {
   EXPECT_EQ(layout.bytes(), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(, OpenclRefineTest,
-                         testing::Combine(testing::ValuesIn(pictures),
-                                          testing::ValuesIn(steps_of_refinement())),
-                         name_of_refine_case);
+INSTANTIATE_TEST_SUITE_P(, OpenclRefineTest, testing::ValuesIn(refine_cases()), name_of_refine_case);
 
 }  // namespace
 }  // namespace parallax::test

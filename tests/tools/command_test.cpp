@@ -351,7 +351,6 @@ TEST_F(CommandTest, TheExitStatusSaysWhetherARetryMayMendIt) {
 }
 
 TEST_F(CommandTest, BenchMeasuresSyntheticPairsWithoutData) {
-  if (sanitized) GTEST_SKIP() << "slow, and other tests match such pairs";
   const Outcome outcome = run("bench --json b.json", "unset PARALLAX_DATA;");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const auto report = nlohmann::json::parse(contents(folder_ / "b.json"));

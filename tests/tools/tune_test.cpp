@@ -179,7 +179,7 @@ TEST_F(TuneCommand, ASearchThatEndsBeforeItBeganRemembersNothing) {
 }
 
 TEST_F(TuneCommand, ASuiteThatEndsBeforeItBeganHasNoFigures) {
-  ASSERT_EQ(run("synth data/papers/venus --size 400x300 --disparities 8").status, 0);
+  ASSERT_EQ(run("synth data/papers/venus --size 100x75 --disparities 8").status, 0);
   const Outcome outcome = tune(
       "--suite papers --data data --device cpu --threads 1 --disparities 64 --arithmetic float32 --budget "
       "0.01");
