@@ -20,7 +20,7 @@ const char* name_of(ErrorCategory category) {
 
 std::string match_once(const Device& device) {
   const SynthPair pair = small_pair();
-  const BeliefPropagationParameters parameters = small_belief_propagation();
+  const BlockParameters parameters = small_block();
   const test::Result expected = match(parameters, reference, views_with_masks(pair));
   return same_bytes(match(parameters, device, views_with_masks(pair)), expected)
              ? "the bytes of the reference"
