@@ -292,7 +292,7 @@ TEST_F(CudaTest, CandidatesEqualTheReferenceForAnyNumberOfLabels) {
     BeliefPropagationParameters parameters;
   };
   for (const Case& one :
-       {Case{{75, 45}, 30, 0, of_candidates(2, 2, 2)}, Case{{75, 45}, 30, 0, of_candidates(1, 4, 0)},
+       {Case{{70, 37}, 30, 0, of_candidates(2, 2, 2)}, Case{{41, 22}, 30, 0, of_candidates(1, 4, 0)},
         Case{{90, 20}, 63, -31, of_candidates(2, 1, 1)}, Case{{70, 40}, 40, -45, of_candidates(2, 3, 2)},
         Case{{41, 33}, 5, -2, of_candidates(2, 4, 0)}, Case{{33, 17}, 128, -60, of_candidates(2, 2, 40)},
         Case{{20, 9}, 300, -150, of_candidates(2, 1, 1024)}, Case{{5, 3}, 2, 0, of_candidates(2, 2, 0)},

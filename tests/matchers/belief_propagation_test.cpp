@@ -168,7 +168,7 @@ void for_each_belief(const WideGrid& grid, Size size, const Check& check) {
 constexpr int data_bound = 4 * WideGrid::bound + 1;
 
 TEST(EightBitsTest, HoldEveryMessageAndBelief) {
-  for (unsigned seed = 0; seed < 400; ++seed) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
     Adversary adversary(seed);
     const auto edges = seed % 2 == 0 ? adversary.random_edges() : adversary.flat_edges();
     WideGrid whole(adversary.size, adversary.data, edges),

@@ -120,14 +120,14 @@ void expect_exact(TiledCase& random, const MatcherParameters& parameters, const 
 }
 
 TEST(TileExactness, BlockMatchingOnTheReference) {
-  for (unsigned seed = 0; seed < (sanitized ? 1 : 6); ++seed) {
+  for (unsigned seed = 0; seed < (sanitized ? 1 : 4); ++seed) {
     TiledCase random(seed);
     expect_exact(random, random_block(random), reference, seed);
   }
 }
 
 TEST(TileExactness, BlockMatchingOnTheProcessor) {
-  for (unsigned seed = 100; seed < (sanitized ? 110 : 190); ++seed) {
+  for (unsigned seed = 100; seed < (sanitized ? 110 : 170); ++seed) {
     TiledCase random(seed);
     expect_exact(random, random_block(random), cpu(2), seed);
   }
@@ -141,7 +141,7 @@ TEST(TileExactness, CensusMatchingOnTheReference) {
 }
 
 TEST(TileExactness, CensusMatchingOnTheProcessor) {
-  for (unsigned seed = 100; seed < (sanitized ? 110 : 190); ++seed) {
+  for (unsigned seed = 100; seed < (sanitized ? 110 : 170); ++seed) {
     TiledCase random(seed);
     expect_exact(random, random_census(random), cpu(2), seed);
   }
@@ -149,7 +149,7 @@ TEST(TileExactness, CensusMatchingOnTheProcessor) {
 
 // Ranges of both signs, with only the left-right check, to test how far it reads.
 TEST(TileExactness, LeftRightCheckOfCensusMatching) {
-  for (unsigned seed = 0; seed < (sanitized ? 30 : 120); ++seed) {
+  for (unsigned seed = 0; seed < (sanitized ? 30 : 80); ++seed) {
     TiledCase random(seed);
     CensusParameters p = plain_census();
     p.disparities = random.any(2, 24);
