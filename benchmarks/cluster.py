@@ -23,7 +23,7 @@ def main(command):
         folder.chmod(0o755)
         (folder / "cluster").mkdir()
         slurm.bring_up_loopback()
-        cluster = slurm.Cluster(folder / "cluster", most_tasks=1001)
+        cluster = slurm.Cluster(folder / "cluster", max_tasks=1001)
         try:
             measure(command, folder, cluster)
         finally:

@@ -345,7 +345,7 @@ class RemapBench {
     moved_bytes_ = 2 * (maps + 2 * image + (which.masks ? pixels : 0));
     const auto stride = static_cast<std::ptrdiff_t>(image / static_cast<std::size_t>(which.size.height));
     const ImageFormat format{which.size, which.depth};
-    memory_ = cuda::allocate(gpu_.context(), most_pairs * (4 * image + 2 * pixels));
+    memory_ = cuda::allocate(gpu_.context(), max_pairs * (4 * image + 2 * pixels));
     auto* at = reinterpret_cast<std::byte*>(memory_.get());
     const auto take = [&](std::size_t bytes) { return std::exchange(at, at + bytes); };
     for (auto& pair : pairs_) {
@@ -359,12 +359,12 @@ class RemapBench {
 
   // Milliseconds of one pair on an idle GPU, and of one among many consecutive pairs.
   double one() { return milliseconds_of(1); }
-  double in_a_row() { return milliseconds_of(10 * most_pairs); }
+  double in_a_row() { return milliseconds_of(10 * max_pairs); }
   double moved_bytes() const { return static_cast<double>(moved_bytes_); }
   double megabytes() const { return static_cast<double>(rectifier_.memory_bytes()) / 1e6; }
 
  private:
-  static constexpr std::size_t most_pairs = 16;
+  static constexpr std::size_t max_pairs = 16;
   struct CameraPair {
     ImageView cameras[2];
     RectifiedPair rectified;
@@ -374,7 +374,7 @@ class RemapBench {
     return timed(50, [&] {
       return gpu_.milliseconds([&] {
         for (std::size_t pair = 0; pair < count; ++pair) {
-          const CameraPair& images = pairs_[pair % most_pairs];
+          const CameraPair& images = pairs_[pair % max_pairs];
           rectifier_.enqueue(images.cameras[0], images.cameras[1], images.rectified, gpu_.stream());
         }
       }) / static_cast<double>(count);
@@ -385,7 +385,7 @@ class RemapBench {
   Rectifier rectifier_;
   cuda::DeviceMemory memory_;
   std::size_t moved_bytes_ = 0;
-  CameraPair pairs_[most_pairs];
+  CameraPair pairs_[max_pairs];
 };
 
 void remap_table() {

@@ -77,20 +77,20 @@ class Buffers {
 // Calls `next`, which returns when one more pair is matched, until the pairs per second no longer change.
 double steady_rate(const std::function<void()>& next) {
   constexpr double seconds = 0.3, alike = 0.03;
-  constexpr int least_pairs = 20, most_windows = 8;
+  constexpr int min_pairs = 20, max_windows = 8;
   double before = 0;
   for (int window = 0;; ++window) {
     int pairs = 0;
     const auto start = Clock::now();
     std::chrono::duration<double> elapsed{};
-    for (; pairs < least_pairs || elapsed.count() < seconds; ++pairs) {
+    for (; pairs < min_pairs || elapsed.count() < seconds; ++pairs) {
       next();
       elapsed = Clock::now() - start;
     }
     const double now = pairs / elapsed.count();
     // The first window includes making plans.
     const bool is_steady = window > 1 && std::abs(now / before - 1) < alike;
-    if (is_steady || window == most_windows) return std::max(now, before);
+    if (is_steady || window == max_windows) return std::max(now, before);
     before = now;
   }
 }

@@ -95,6 +95,15 @@ inline std::vector<int> thread_counts(const std::string& target, unsigned number
   return {number % 3 == 0 ? 1 : several};
 }
 
+// Whether a vector target takes a case of many. The widest and the narrowest take all; the others, which only
+// check_all_vectors has, take a third.
+inline bool takes_case(const std::string& target, unsigned number) {
+  const std::vector<std::string> targets = cpu_targets();
+  const auto at =
+      static_cast<std::size_t>(std::find(targets.begin(), targets.end(), target) - targets.begin());
+  return at == 0 || at + 1 >= targets.size() || number % 3 == at % 3;
+}
+
 // The name of a method in a form for names of tests: "tiled_bp".
 inline std::string name_in_tests(std::string method) {
   std::replace(method.begin(), method.end(), '-', '_');

@@ -17,7 +17,7 @@ namespace {
 
 // Memory limit for the plans of one group on processors; a single plan may exceed it. On a GPU, plans fail by
 // themselves if there is no room.
-constexpr std::size_t most_memory_bytes = std::size_t{4} << 30;
+constexpr std::size_t max_memory_bytes = std::size_t{4} << 30;
 
 // The value of Grauer-Gray & Cavazos.
 constexpr int tile_padding = 20;
@@ -203,7 +203,7 @@ class GroupRun {
   std::string plan(Trial& trial) {
     try {
       const std::size_t needed = trial.on_processor() ? trial.memory_needed() : 0;
-      if (memory_bytes_ + needed > most_memory_bytes) finish();
+      if (memory_bytes_ + needed > max_memory_bytes) finish();
       trial.plan();
       memory_bytes_ += needed;
       return "";

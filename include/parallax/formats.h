@@ -99,12 +99,12 @@ std::vector<std::byte> encode_mesh(const Mesh& mesh);
 /// \throws Error (argument) for a point that is not finite.
 std::vector<std::byte> encode_pcd(std::span<const Point> points);
 
-/// Reads a whole file of at most `most_bytes` bytes, which also must not exceed the memory of this machine.
+/// Reads a whole file of at most `max_bytes` bytes, which also must not exceed the memory of this machine.
 /// From a pipe or a device, which may never end, it reads at most the lesser of 1 GiB and a quarter of that
 /// memory.
 /// \throws Error (file) with the system's reason, or when the file is larger than the limit.
 std::vector<std::byte> read_file(const std::string& path,
-                                 std::size_t most_bytes = std::numeric_limits<std::size_t>::max());
+                                 std::size_t max_bytes = std::numeric_limits<std::size_t>::max());
 
 /// Writes a file completely or not at all, and flushes it to the disk: writes a temporary file in the same
 /// folder and renames it. A symbolic link stays a link, even if its target does not exist yet; the target is

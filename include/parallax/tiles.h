@@ -178,7 +178,7 @@ std::size_t stitch_memory_bytes(const TilePlan& plan, int rows);
 
 /// Returns the largest number of rows, up to the height of the image, for which stitch_memory_bytes() is at
 /// most `bytes`; 0 if even one row needs more.
-int most_rows_to_stitch(const TilePlan& plan, std::size_t bytes);
+int max_rows_to_stitch(const TilePlan& plan, std::size_t bytes);
 
 /// Stitches the map from the maps of the tiles and runs the steps after the left-right check over it, strip
 /// by strip, each with the surrounding rows that these steps look at. Strips of any height give the same

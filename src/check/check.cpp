@@ -16,10 +16,10 @@ namespace check {
 namespace {
 
 // Fewer corners permit no conclusion.
-constexpr std::size_t least_corners = 30;
+constexpr std::size_t min_corners = 30;
 // Fewer points, or a smaller share of the matches, mean that the pictures do not show the same scene.
-constexpr std::size_t least_points = 20;
-constexpr double least_share = 0.4;
+constexpr std::size_t min_points = 20;
+constexpr double min_share = 0.4;
 // Row differences are measured at points whose rows are known to this many pixels, or at the better half of
 // all points.
 constexpr double well_located = 0.05;
@@ -51,7 +51,7 @@ struct Evidence {
   RowModel model;
 
   bool agrees() const {
-    return points.size() >= least_points && static_cast<double>(points.size()) >= least_share * matched;
+    return points.size() >= min_points && static_cast<double>(points.size()) >= min_share * matched;
   }
   double negative_share() const {
     const auto negative = std::count_if(points.begin(), points.end(),
@@ -191,10 +191,10 @@ void examine(const StereoPair& pair, const CheckParameters& parameters, PairRepo
     report.verdict = Verdict::identical;
     return;
   }
-  if (std::min(left.corners.size(), right.corners.size()) < least_corners) {
-    const bool both = std::max(left.corners.size(), right.corners.size()) < least_corners;
+  if (std::min(left.corners.size(), right.corners.size()) < min_corners) {
+    const bool both = std::max(left.corners.size(), right.corners.size()) < min_corners;
     report.verdict = Verdict::too_little_texture;
-    report.side = both ? Side::neither : left.corners.size() < least_corners ? Side::left : Side::right;
+    report.side = both ? Side::neither : left.corners.size() < min_corners ? Side::left : Side::right;
     return;
   }
   Evidence evidence = gather(left, right, parameters, workers);

@@ -12,8 +12,8 @@ namespace parallax::check {
 namespace {
 
 // In mean squared gray levels per pixel. Noise of two gray levels stays below it.
-constexpr float least_strength = 0.5f;
-constexpr int most_in_cell = 6;
+constexpr float min_strength = 0.5f;
+constexpr int max_in_cell = 6;
 constexpr int wanted_corners = 5000;
 constexpr int smallest_cell = 16;
 constexpr int moment_radius = 2;
@@ -111,7 +111,7 @@ std::vector<Corner> corners_of_cell(const Plane<float>& strengths, View<const st
   for (int y = cell.top; y < cell.bottom; ++y) {
     const float* row = strengths.row(y);
     for (int x = cell.left; x < cell.right; ++x)
-      if (row[x] >= least_strength && row[x] >= row[x - 1] && row[x] >= row[x + 1] &&
+      if (row[x] >= min_strength && row[x] >= row[x - 1] && row[x] >= row[x + 1] &&
           is_maximum(strengths, x, y) && is_seen(mask, flip, x, y))
         corners.push_back({x, y, row[x]});
   }
@@ -119,7 +119,7 @@ std::vector<Corner> corners_of_cell(const Plane<float>& strengths, View<const st
     return a.strength != b.strength ? a.strength > b.strength : (a.y != b.y ? a.y < b.y : a.x < b.x);
   };
   std::sort(corners.begin(), corners.end(), stronger);
-  if (corners.size() > most_in_cell) corners.resize(most_in_cell);
+  if (corners.size() > max_in_cell) corners.resize(max_in_cell);
   return corners;
 }
 
@@ -132,7 +132,7 @@ std::vector<Corner> find_corners(const GrayImage& image, View<const std::uint8_t
   Plane<float> strengths(size);
   for_row_ranges(workers, size.height,
                  [&](int first, int last, int) { strengths_of_rows(image.smooth, first, last, strengths); });
-  const double area = static_cast<double>(size.pixels()) * most_in_cell / wanted_corners;
+  const double area = static_cast<double>(size.pixels()) * max_in_cell / wanted_corners;
   const int side = std::max(smallest_cell, static_cast<int>(std::sqrt(area)));
   const int width = size.width - 2 * corner_margin, height = size.height - 2 * corner_margin;
   const int columns = divide_round_up(width, side), rows = divide_round_up(height, side);

@@ -8,7 +8,7 @@ namespace parallax::check {
 namespace {
 
 // Out of 224 bits. Unrelated corners differ in about 112.
-constexpr int most_distance = 60;
+constexpr int max_distance = 60;
 // The second best must differ in more bits than this, if the best differs in `best`. Lowe (2004) uses a
 // similar ratio.
 constexpr double rival_bits(int best) {
@@ -35,7 +35,7 @@ class Search {
     const auto end = std::lower_bound(begin, corners_.end(), corner.y + band_.rows + 1, above);
     const int first = static_cast<int>(begin - corners_.begin()), count = static_cast<int>(end - begin);
     hamming_distances(words, index, words_, first, count, distances_.data());
-    int best = -1, least = most_distance + 1;
+    int best = -1, least = max_distance + 1;
     for (int i = 0; i < count; ++i)
       if (distances_[at(i)] < least && std::abs(corners_[at(first + i)].x - corner.x) <= band_.columns) {
         best = i;

@@ -22,13 +22,13 @@ constexpr int radius = 7;
 constexpr int side = 2 * radius + 1;
 constexpr int pitch = 16;  // pitch of a window's rows; the last column has weight 0
 constexpr int pixels = side * pitch;
-constexpr int most_steps = 10;
+constexpr int max_steps = 10;
 constexpr double close_enough = 0.004;  // last step in pixels
 constexpr double farthest = 2.5;        // from the corner, in pixels
 constexpr double steepest = 2;          // a and b, in pixels at the edge of the window
-constexpr double most_uncertainty = 0.4;
+constexpr double max_uncertainty = 0.4;
 // standard deviation of the residuals, relative to that of the window
-constexpr double most_difference = 0.45;
+constexpr double max_difference = 0.45;
 
 enum Unknown { gain, offset, along_x, along_y, slope_x, slope_y, unknowns };
 
@@ -46,7 +46,7 @@ std::array<float, 4> cubic(float t) {
 
 // Samples the window around a corner; false if it leaves the image.
 bool sample(const Plane<float>& image, const Corner& corner, const Warp& warp, Window& window) {
-  constexpr int most_columns = 32;
+  constexpr int max_columns = 32;
   const double reach = radius + std::abs(warp.a) + std::abs(warp.b);
   const double left = std::floor(corner.x + warp.u - reach) - 1,
                top = std::floor(corner.y + warp.v) - radius - 1;
@@ -56,7 +56,7 @@ bool sample(const Plane<float>& image, const Corner& corner, const Warp& warp, W
   const int x0 = static_cast<int>(left), y0 = static_cast<int>(top);
   const std::array<float, 4> down = cubic(static_cast<float>(corner.y + warp.v - (y0 + radius + 1)));
   for (int j = 0; j < side; ++j) {
-    std::array<float, most_columns> row;
+    std::array<float, max_columns> row;
     const float *r0 = image.row(y0 + j) + x0, *r1 = image.row(y0 + j + 1) + x0,
                 *r2 = image.row(y0 + j + 2) + x0, *r3 = image.row(y0 + j + 3) + x0;
     for (int i = 0; i < columns; ++i)
@@ -147,7 +147,7 @@ std::optional<CheckedPoint> refine(const GrayImage& left, const GrayImage& right
   if (!window.usable()) return std::nullopt;
   Warp warp{static_cast<double>(to.x - from.x), static_cast<double>(to.y - from.y)};
   Window sampled;
-  for (int step = 0; step < most_steps; ++step) {
+  for (int step = 0; step < max_steps; ++step) {
     if (!sample(right.smooth, from, warp, sampled)) return std::nullopt;
     double difference = 0;
     const rows::Vector<unknowns> found = window.regress(sampled, difference);
@@ -163,7 +163,7 @@ std::optional<CheckedPoint> refine(const GrayImage& left, const GrayImage& right
     if (std::max(std::abs(dx), std::abs(dy)) > close_enough) continue;
     const double uncertainty = std::sqrt(difference * window.inverse_diagonal(along_y)) / found[gain];
     const double relative = std::sqrt(difference / window.variance()) / found[gain];
-    if (uncertainty > most_uncertainty || relative > most_difference) return std::nullopt;
+    if (uncertainty > max_uncertainty || relative > max_difference) return std::nullopt;
     return CheckedPoint{static_cast<float>(from.x),          static_cast<float>(from.y),
                         static_cast<float>(from.x + warp.u), static_cast<float>(from.y + warp.v),
                         static_cast<float>(uncertainty),     0};

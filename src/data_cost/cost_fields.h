@@ -35,7 +35,7 @@ inline void add_align_rows_field(detail::Fields& fields, bool& align_rows) {
 
 // Adds row_tolerance: matches are searched in as many rows above and below.
 inline void add_row_tolerance_field(detail::Fields& fields, int& row_tolerance) {
-  fields.add("row_tolerance", row_tolerance, detail::range(0, most_row_tolerance),
+  fields.add("row_tolerance", row_tolerance, detail::range(0, max_row_tolerance),
              {"Rows above and below in which matches are searched, too: for pairs whose rows do not line up",
               "rows"});
 }

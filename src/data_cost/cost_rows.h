@@ -39,10 +39,10 @@ class CostRows {
   // The number of pixels that fit in the first-level cache.
   int at_once() const {
     constexpr int first_cache = 16384;
-    return std::clamp(first_cache / model_.disparities(), 64, most_at_once);
+    return std::clamp(first_cache / model_.disparities(), 64, max_at_once);
   }
   // Includes a margin, which also places labels in different sets of the cache.
-  static constexpr int stride() { return most_at_once + widest_vector_bytes; }
+  static constexpr int stride() { return max_at_once + widest_vector_bytes; }
 
  private:
   // Rows of one side: [row][plane][pitch].

@@ -104,7 +104,7 @@ inline int volume_labels(DataCost cost, int labels) {
 void check_reachable(const CostModel& model, Size size);
 
 // Upper limit of row_tolerance: rows searched above and below.
-inline constexpr int most_row_tolerance = 16;
+inline constexpr int max_row_tolerance = 16;
 
 // How much surrounding image a tile of belief propagation needs: `padding` pixels on every side, plus those
 // that data costs read.

@@ -112,7 +112,7 @@ RowFeatures::Planes RowFeatures::planes(int side, int y, int slot) const {
       break;
     case Feature::census:
     case Feature::census_opposites: {
-      std::uint8_t* bytes[most_feature_planes];
+      std::uint8_t* bytes[max_feature_planes];
       for (std::size_t plane = 0; plane < to_size(feature_planes(feature_)); ++plane)
         bytes[plane] = reinterpret_cast<std::uint8_t*>(scratch.planes[plane]);
       write_census(side, y, y + 1, slot, bytes, 0);

@@ -54,7 +54,7 @@ inline constexpr bool is_census(Feature feature) {
 inline constexpr int feature_bytes(Feature feature) {
   return feature == Feature::bytes || feature == Feature::gradients_in_bytes || is_census(feature) ? 1 : 2;
 }
-inline constexpr int most_feature_planes = 8;
+inline constexpr int max_feature_planes = 8;
 
 // Vectors read and write up to this many bytes beyond the end of a row.
 inline constexpr int widest_vector_bytes = 64;
@@ -84,7 +84,7 @@ class RowFeatures {
 
   // The planes of a row of the left or the right image: `width` bytes or words in this slot's memory,
   // followed by a widest vector of arbitrary values.
-  using Planes = std::array<const std::uint16_t*, most_feature_planes>;
+  using Planes = std::array<const std::uint16_t*, max_feature_planes>;
   Planes planes(int side, int y, int slot) const;
 
   // The census of up to 8 rows, in memory of the caller's: rows of a plane are `pitch` apart, and end at a
@@ -102,7 +102,7 @@ class RowFeatures {
   struct Scratch {
     std::uint16_t* samples;
     std::array<std::uint16_t*, max_census_rows + 6> census_rows;  // bytes or words
-    std::array<std::uint16_t*, most_feature_planes> planes;
+    std::array<std::uint16_t*, max_feature_planes> planes;
   };
   bool smooths() const { return weights_.size() > 1; }
   template <class Sample>

@@ -25,7 +25,7 @@ HWY_INLINE float* units_of(const RowCosts& row) {
 // Mean differences of windows, in integer levels.
 HWY_INLINE std::uint8_t* levels_of(const RowCosts& row, int label) {
   auto* levels = reinterpret_cast<std::uint8_t*>(units_of(row) + row.labels * widest_vector_bytes);
-  return levels + static_cast<std::ptrdiff_t>(label) * most_at_once;
+  return levels + static_cast<std::ptrdiff_t>(label) * max_at_once;
 }
 HWY_INLINE void* sums_of(const RowCosts& row) {
   return levels_of(row, row.labels);

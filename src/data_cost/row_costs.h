@@ -13,7 +13,7 @@ namespace parallax::data_cost {
 // Size of the windows that mean_absolute_difference compares.
 inline constexpr int window_radius = 2;
 inline constexpr int window_rows = 2 * window_radius + 1;
-static_assert(window_rows <= most_feature_planes);
+static_assert(window_rows <= max_feature_planes);
 
 struct RowCosts {
   int labels;
@@ -22,8 +22,8 @@ struct RowCosts {
   // repeated samples on both sides.
   bool windows;
   // Label k of pixel x compares element x of the left planes with element x + labels − 1 − k of the right.
-  const void* left[most_feature_planes];
-  const void* right[most_feature_planes];
+  const void* left[max_feature_planes];
+  const void* right[max_feature_planes];
   const std::uint8_t* left_valid;   // 255 where the pixel has data costs, else 0
   const std::uint8_t* right_valid;  // 255 where there is a right pixel, else 0
   // Costs of integer differences 0…255, and the outside cost, are bytes, and differences are integers or cost
@@ -47,10 +47,10 @@ struct RowCosts {
 };
 
 // The maximum number of pixels computed at once.
-inline constexpr int most_at_once = 256;
+inline constexpr int max_at_once = 256;
 inline std::size_t row_costs_scratch(int labels) {
-  constexpr std::size_t sums = (most_at_once + 2 * widest_vector_bytes) * sizeof(float);
-  constexpr std::size_t units = widest_vector_bytes * sizeof(float), levels = most_at_once;
+  constexpr std::size_t sums = (max_at_once + 2 * widest_vector_bytes) * sizeof(float);
+  constexpr std::size_t units = widest_vector_bytes * sizeof(float), levels = max_at_once;
   return to_size(labels) * (units + levels) + sums;
 }
 

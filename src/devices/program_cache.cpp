@@ -69,8 +69,8 @@ class File {
   File& operator=(const File&) = delete;
 
   bool is_ours() const {
-    constexpr off_t most_bytes = 1 << 28;
-    return S_ISREG(status_.st_mode) && status_.st_size <= most_bytes && status_.st_uid == geteuid() &&
+    constexpr off_t max_bytes = 1 << 28;
+    return S_ISREG(status_.st_mode) && status_.st_size <= max_bytes && status_.st_uid == geteuid() &&
            (status_.st_mode & (S_IWGRP | S_IWOTH)) == 0;
   }
   // The content, as far as it can be read.

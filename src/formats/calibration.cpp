@@ -98,8 +98,8 @@ Calibration parse_middlebury_calibration(std::string_view text, const std::strin
 }
 
 Calibration read_middlebury_calibration(const std::string& path) {
-  constexpr std::size_t most_bytes = 1 << 20;  // the file has a few lines
-  const std::vector<std::byte> bytes = read_file(path, most_bytes);
+  constexpr std::size_t max_bytes = 1 << 20;  // the file has a few lines
+  const std::vector<std::byte> bytes = read_file(path, max_bytes);
   return parse_middlebury_calibration({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
 }
 

@@ -85,7 +85,7 @@ int write_all(int file, std::span<const std::byte> bytes) {
 }
 
 // Pipes and devices do not report their size, and some never end.
-std::size_t most_bytes_of_stream() {
+std::size_t max_bytes_of_stream() {
   constexpr std::size_t gibibyte = std::size_t{1} << 30;
   return std::min(gibibyte, whole_memory() / 4);
 }
@@ -150,8 +150,8 @@ int fill_temporary(Descriptor& file, std::span<const std::byte> bytes, const mod
 // Returns the end of a chain of links, which need not exist; empty if the links form a loop.
 std::filesystem::path end_of_links(std::filesystem::path path) {
   namespace fs = std::filesystem;
-  constexpr int most_links = 40;  // the limit of the system
-  for (int links = 0; links <= most_links; ++links) {
+  constexpr int max_links = 40;  // the limit of the system
+  for (int links = 0; links <= max_links; ++links) {
     std::error_code failed;
     if (!fs::is_symlink(fs::symlink_status(path, failed))) return path;
     const fs::path next = fs::read_symlink(path, failed);
@@ -163,7 +163,7 @@ std::filesystem::path end_of_links(std::filesystem::path path) {
 
 }  // namespace
 
-std::vector<std::byte> read_file(const std::string& path, std::size_t most_bytes) {
+std::vector<std::byte> read_file(const std::string& path, std::size_t max_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) fail_file("read", path, errno);
   struct stat about {};
@@ -171,7 +171,7 @@ std::vector<std::byte> read_file(const std::string& path, std::size_t most_bytes
   if (S_ISDIR(about.st_mode)) fail_file("read", path, EISDIR);
   const auto size = static_cast<std::size_t>(about.st_size);
   const std::size_t most =
-      std::min(most_bytes, S_ISREG(about.st_mode) ? whole_memory() : most_bytes_of_stream());
+      std::min(max_bytes, S_ISREG(about.st_mode) ? whole_memory() : max_bytes_of_stream());
   if (size > most) fail_for_size(path, most);
   try {
     return read_all(file, size, most, path);

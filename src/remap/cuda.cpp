@@ -31,8 +31,8 @@ class Cuda final : public Plan {
         stage_(problem, layout_) {
     const Size size = problem.maps[0].size;
     for (int side = 0; side < sides; ++side) {
-      constexpr std::size_t most_channels = 3;
-      const std::size_t bytes = most_channels * bytes_per_sample(problem.depth);
+      constexpr std::size_t max_channels = 3;
+      const std::size_t bytes = max_channels * bytes_per_sample(problem.depth);
       from_[side] = reserve_staged(problem.maps[side].camera.pixels() * bytes);
       to_[side] = reserve_staged(size.pixels() * bytes);
       masks_[side] = reserve_staged(size.pixels());

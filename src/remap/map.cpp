@@ -15,7 +15,7 @@ namespace parallax::remap {
 namespace {
 
 // Offsets have 10 bits for pixels; the largest offset is `unseen`.
-constexpr int most_pixels = (1 << (16 - fraction_bits)) - 2;
+constexpr int max_pixels = (1 << (16 - fraction_bits)) - 2;
 
 // A position in 1/64 pixels.
 struct Point {
@@ -109,8 +109,8 @@ class MapMaker {
     for (int i = first_of_block; i < first_of_block + block_columns; ++i) {
       const Point& point = group[static_cast<std::size_t>(i)];
       const int x = point.x - block.x * steps, row = point.y - block.y * steps;
-      if (point.seen && std::max(x, row) >> fraction_bits > most_pixels)
-        refuse("the rectified image shows more than " + std::to_string(most_pixels / block_columns) +
+      if (point.seen && std::max(x, row) >> fraction_bits > max_pixels)
+        refuse("the rectified image shows more than " + std::to_string(max_pixels / block_columns) +
                " camera pixels in one: give a larger size or zoom");
       map_.x.at(first + i, y) = point.seen ? static_cast<std::uint16_t>(x) : unseen;
       map_.y.at(first + i, y) = point.seen ? static_cast<std::uint16_t>(row) : 0;

@@ -24,8 +24,8 @@ class Opencl final : public Plan {
         workers_(device.threads),
         stage_(problem, layout_) {
     const Size size = problem.maps[0].size;
-    constexpr std::size_t most_channels = 3;
-    const std::size_t bytes = most_channels * bytes_per_sample(problem.depth);
+    constexpr std::size_t max_channels = 3;
+    const std::size_t bytes = max_channels * bytes_per_sample(problem.depth);
     std::size_t staging = 0;
     for (int side = 0; side < sides; ++side) {
       const std::size_t from = problem.maps[side].camera.pixels() * bytes, to = size.pixels() * bytes;

@@ -15,13 +15,13 @@ constexpr int coarse_rounds = 4, rounds = 20;
 constexpr double close_enough = 1e-4;  // last step, in pixels
 // A frame counts as at most this many points, because errors of points have common causes, which no number of
 // points averages out: interpolation, surfaces that are not flat, lenses.
-constexpr double most_independent = 100;
+constexpr double max_independent = 100;
 
 double noise_of(const std::vector<double>& rows) {
   std::vector<double> distances;
   for (const double difference : rows)
     if (std::isfinite(difference)) distances.push_back(std::abs(difference));
-  return std::max(rows::least_noise, rows::deviation(distances));
+  return std::max(rows::min_noise, rows::deviation(distances));
 }
 
 double weight_of(double difference, double uncertainty, double noise, bool coarse) {
@@ -61,7 +61,7 @@ std::optional<Fit> fit(const Rows& rows, std::span<const PointPair> points, cons
     const std::vector<Values> derivatives = rows.derivatives(values, differences);
     const double noise = noise_of(differences);
     rows::NormalEquations<unknowns> equations{before.information, {}};
-    const double share = std::min(1.0, most_independent / static_cast<double>(std::max(1, result.points)));
+    const double share = std::min(1.0, max_independent / static_cast<double>(std::max(1, result.points)));
     for (std::size_t i = 0; i < unknowns; ++i)
       for (std::size_t j = 0; j < unknowns; ++j)
         equations.sums[i] +=
@@ -78,7 +78,7 @@ std::optional<Fit> fit(const Rows& rows, std::span<const PointPair> points, cons
         if (before.kept[k]) d[k] = 0;
       equations.add(d, differences[p], weight);
     }
-    const auto factor = Factor::of(equations.products, least_pivot);
+    const auto factor = Factor::of(equations.products, min_pivot);
     if (!factor) return std::nullopt;
     const Values step = factor->solve(equations.sums);
     double moved = 0;
@@ -102,7 +102,7 @@ bool in_one_plane(const std::vector<Rectified>& points) {
   const auto for_points = [&](const auto& each) {
     for (const Rectified& point : points) each(rows::Vector<3>{1, point.x, point.y}, point.disparity);
   };
-  const auto plane = rows::least_absolute<3>(fits, {}, for_points);
+  const auto plane = rows::min_absolute<3>(fits, {}, for_points);
   if (!plane) return false;
   std::vector<double> distances;
   for_points([&](const rows::Vector<3>& terms, double disparity) {

@@ -18,7 +18,7 @@ enum Unknown { turn_x, turn_y, turn_z, down, forward, ratio, row, bend, decentre
 using Values = rows::Vector<unknowns>;
 using Factor = rows::Cholesky<unknowns>;
 // Points may hold one combination of unknowns a million times better than another.
-inline constexpr double least_pivot = 1e-13;
+inline constexpr double min_pivot = 1e-13;
 
 // The rig with these changes. The right camera turns about its own centre.
 Rig changed(const Rig& rig, const Values& values);

@@ -15,10 +15,10 @@ namespace parallax {
 namespace repair {
 namespace {
 
-constexpr int least_points = 20;
+constexpr int min_points = 20;
 // If rows are off by more pixels than this, the points are searched again with the rig as it is then known.
 constexpr double look_again = 0.1;
-constexpr int most_looks = 4;
+constexpr int max_looks = 4;
 constexpr double settled = 0.1;     // pixels by which a frame may move rows once the estimate has converged
 constexpr double disagrees = 0.15;  // pixels, and 4 standard deviations
 constexpr int frames_of_drift = 3;
@@ -98,7 +98,7 @@ class RigRepairer::Estimator {
     std::optional<Fit> alone;
     std::vector<PointPair> points;
     FrameRepair frame;
-    for (int looks = 0; looks < most_looks; ++looks) {
+    for (int looks = 0; looks < max_looks; ++looks) {
       Sight sight = look_with(current, pictures);
       if (!shows_points(sight.report)) {
         if (looks > 0) break;
@@ -264,7 +264,7 @@ class RigRepairer::Estimator {
 
   void describe_changes(RigRepair& result) const {
     const Values& values = main_.belief.mean;
-    const auto factor = Factor::of(main_.belief.information, least_pivot);
+    const auto factor = Factor::of(main_.belief.information, min_pivot);
     const auto value = [&](Unknown unknown, double unit) {
       const auto k = static_cast<std::size_t>(unknown);
       if (before_.kept[k] || !factor) return RepairedValue{};
@@ -286,7 +286,7 @@ class RigRepairer::Estimator {
     const std::string rows = "rows are off by " + number(result.rows_before, 2) +
                              " px at 95 % of the points by the given rig, by " +
                              number(result.rows_after, 2) + " px by the repaired one";
-    if (result.points < least_points) {
+    if (result.points < min_points) {
       result.verdict = RepairVerdict::too_few;
       result.sentence =
           "Not repaired: " + points + " are too few: give more pairs, or a scene with more texture.";

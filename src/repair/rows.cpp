@@ -148,7 +148,7 @@ double Grid::difference(const Values& a, const Values& b) const {
 
 double Grid::difference(const Belief& a, const Belief& b) const {
   constexpr double certain = 4;  // standard deviations
-  const auto of_a = Factor::of(a.information, least_pivot), of_b = Factor::of(b.information, least_pivot);
+  const auto of_a = Factor::of(a.information, min_pivot), of_b = Factor::of(b.information, min_pivot);
   if (!of_a || !of_b) return 0;
   const Values between = minus(a.mean, b.mean);
   double most = 0;
@@ -162,7 +162,7 @@ double Grid::difference(const Belief& a, const Belief& b) const {
 }
 
 double Grid::uncertainty(const Belief& belief) const {
-  const auto factor = Factor::of(belief.information, least_pivot);
+  const auto factor = Factor::of(belief.information, min_pivot);
   if (!factor || derivatives_.empty()) return std::numeric_limits<double>::infinity();
   double most = 0;
   for (const Values& derivative : derivatives_) {

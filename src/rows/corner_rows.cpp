@@ -100,7 +100,7 @@ double noise_of(const std::vector<Equation>& equations, const Vector<terms>& mod
     const double distance = std::abs(residual(equation, model));
     if (distance < near) distances.push_back(distance);
   }
-  return std::max(least_noise, deviation(distances));
+  return std::max(min_noise, deviation(distances));
 }
 
 struct Fit {

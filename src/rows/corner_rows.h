@@ -9,7 +9,7 @@
 
 namespace parallax::rows {
 
-inline constexpr double least_noise = 0.03;  // least noise of corners' rows, in pixels
+inline constexpr double min_noise = 0.03;  // least noise of corners' rows, in pixels
 // Points farther from the model than this many pixels, and than 4 standard deviations, are wrong matches.
 inline constexpr double wrong = 1.5;
 

@@ -23,7 +23,7 @@ class Cholesky {
   using Matrix = std::array<Vector<n>, n>;
 
   // Empty if the matrix is singular: if a pivot is not larger than this share of its diagonal element.
-  static std::optional<Cholesky> of(const Matrix& matrix, double least_pivot = 1e-9) {
+  static std::optional<Cholesky> of(const Matrix& matrix, double min_pivot = 1e-9) {
     Cholesky result;
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j <= i; ++j) {
@@ -32,7 +32,7 @@ class Cholesky {
         if (i != j) {
           result.lower_[i][j] = sum / result.lower_[j][j];
         } else {
-          if (!(sum > least_pivot * matrix[i][i])) return std::nullopt;
+          if (!(sum > min_pivot * matrix[i][i])) return std::nullopt;
           result.lower_[i][i] = std::sqrt(sum);
         }
       }
@@ -88,13 +88,13 @@ double residual(const Vector<n>& model, const Vector<all>& terms, double value) 
 // one round to the next. for_each(add) calls add(terms, value) for every equation. `diagonal` is added to the
 // matrix: small values keep it solvable. Empty if it is singular.
 template <std::size_t n, class ForEach>
-std::optional<Vector<n>> least_absolute(int rounds, const Vector<n>& diagonal, const ForEach& for_each) {
-  constexpr double least_residual = 0.1;
+std::optional<Vector<n>> min_absolute(int rounds, const Vector<n>& diagonal, const ForEach& for_each) {
+  constexpr double min_residual = 0.1;
   Vector<n> found{};
   for (int round = 0; round < rounds; ++round) {
     NormalEquations<n> equations;
     for_each([&](const Vector<n>& terms, double value) {
-      const double off = round == 0 ? 1 : std::max(least_residual, std::abs(residual(found, terms, value)));
+      const double off = round == 0 ? 1 : std::max(min_residual, std::abs(residual(found, terms, value)));
       equations.add(terms, value, 1 / off);
     });
     for (std::size_t i = 0; i < n; ++i) equations.products[i][i] += diagonal[i];

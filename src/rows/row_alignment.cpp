@@ -25,13 +25,13 @@ constexpr int reach = 2;  // rows up and down
 
 // Windows with less texture, the mean difference between neighbouring rows in gray levels, are left out; and
 // so are those that match badly, in mean difference of normalised gray levels, or whose V is flat.
-constexpr int least_texture = 2;
+constexpr int min_texture = 2;
 constexpr double worst_difference = 0.4;
-constexpr double least_rise = 0.1;
-constexpr int least_measured = 50;
+constexpr double min_rise = 0.1;
+constexpr int min_measured = 50;
 // v is quadratic, linear or constant, depending on the variance of the places where it was measured, in the
 // direction in which it is smallest, relative to that of places all over the image.
-constexpr double least_spread_quadratic = 0.4, least_spread_linear = 0.1;
+constexpr double min_spread_quadratic = 0.4, min_spread_linear = 0.1;
 constexpr int fitting_rounds = 10;
 // Rows are aligned already if the root mean square of v, where it was measured, is below this.
 constexpr double negligible = 0.07;
@@ -52,7 +52,7 @@ Terms terms_at(Size size, double column, double row) {
 
 // How many terms can be fitted to places of this spread.
 int terms_for(double spread) {
-  return spread >= least_spread_quadratic ? 6 : spread >= least_spread_linear ? 3 : 1;
+  return spread >= min_spread_quadratic ? 6 : spread >= min_spread_linear ? 3 : 1;
 }
 
 // Gray levels of a window, with mean 0 and variance 1.
@@ -90,7 +90,7 @@ bool is_textured(View<const std::uint8_t> gray, int x, int y) {
   int sum = 0;
   for (int j = y - radius; j <= y + radius; ++j)
     for (int i = x - radius; i <= x + radius; ++i) sum += std::abs(gray.at(i, j) - gray.at(i, j + 1));
-  return sum >= least_texture * window_pixels;
+  return sum >= min_texture * window_pixels;
 }
 
 // The lowest point of a V whose sides are equally steep through the differences at offsets of −reach…reach
@@ -101,7 +101,7 @@ float lowest_point(const std::array<double, 2 * reach + 1>& differences) {
     if (differences[k] < differences[best]) best = k;
   const double before = differences[best - 1], after = differences[best + 1];
   const double rise = std::max(before, after) - differences[best];
-  if (differences[best] > worst_difference || 2 * rise < least_rise) return unknown;
+  if (differences[best] > worst_difference || 2 * rise < min_rise) return unknown;
   return static_cast<float>(static_cast<int>(best) - reach + (before - after) / (2 * rise));
 }
 
@@ -220,9 +220,9 @@ void RowAlignment::fit() {
     spread.add(terms);
     ++count;
   });
-  if (count < least_measured) return;
+  if (count < min_measured) return;
   const auto fitted = terms_for(spread.smallest());
-  const auto found = least_absolute<6>(fitting_rounds, diagonal, [&](const auto& add) {
+  const auto found = min_absolute<6>(fitting_rounds, diagonal, [&](const auto& add) {
     for_measured([&](Terms terms, double rows) {
       std::fill(terms.begin() + fitted, terms.end(), 0.0);
       add(terms, rows);

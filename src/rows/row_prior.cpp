@@ -6,13 +6,13 @@
 namespace parallax::rows {
 namespace {
 
-constexpr int most_cells = 16;  // in each direction
+constexpr int max_cells = 16;  // in each direction
 constexpr double curvature_cost = 0.01;
 
 // A cell of squares.
 struct Cell {
   double x, y;
-  std::array<double, 2 * data_cost::most_row_tolerance + 1> costs;  // by v + N
+  std::array<double, 2 * data_cost::max_row_tolerance + 1> costs;  // by v + N
 
   // Between row offsets by linear interpolation.
   double cost_of(double row) const {
@@ -29,11 +29,11 @@ class Search {
   explicit Search(const RowOffsetCosts& costs)
       : best_{costs.image, -static_cast<double>(costs.rows), static_cast<double>(costs.rows)} {
     const Size squares = costs.squares();
-    const int squares_in_cell = divide_round_up(std::max(squares.width, squares.height), most_cells);
+    const int squares_in_cell = divide_round_up(std::max(squares.width, squares.height), max_cells);
     const int side = RowOffsetCosts::side * squares_in_cell;
     for (int y = 0; y < costs.image.height; y += side)
       for (int x = 0; x < costs.image.width; x += side) add_cell(costs, x, y, side);
-    least_ = cost_of(best_);
+    min_ = cost_of(best_);
   }
 
   const RowSurface& best() const { return best_; }
@@ -42,9 +42,9 @@ class Search {
   bool consider(const std::array<double, 6>& c) {
     const RowSurface surface{best_.image, best_.lowest, best_.highest, c};
     const double cost = cost_of(surface);
-    if (cost >= least_) return false;
+    if (cost >= min_) return false;
     best_ = surface;
-    least_ = cost;
+    min_ = cost;
     return true;
   }
 
@@ -84,11 +84,11 @@ class Search {
     return sum + curvature_cost * mean_ * (std::abs(c[3]) + std::abs(c[4]) + std::abs(c[5]));
   }
 
-  std::array<Cell, most_cells * most_cells> cells_;
+  std::array<Cell, max_cells * max_cells> cells_;
   std::size_t cell_count_ = 0;
   double mean_ = 0;  // mean of all row offsets, the sum over all cells
   RowSurface best_;
-  double least_;
+  double min_;
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ void RowVotes::settle() const {
   const bool has_prior = row_prior_ > 0 && own_.rows > 0;
   const RowSurface surface = has_prior ? fit_row_surface(own_) : RowSurface{};
   const double prior = has_prior ? row_prior_ * mean_of_squares() : 0;
-  std::array<double, 2 * data_cost::most_row_tolerance + 1> costs;
+  std::array<double, 2 * data_cost::max_row_tolerance + 1> costs;
   for (int y = 0; y < squares().height; ++y) {
     for (int x = 0; x < squares().width; ++x) {
       const int count = add_up(x, y);

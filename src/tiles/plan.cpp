@@ -58,11 +58,11 @@ struct Cut {
 };
 
 // Smaller tiles would consist almost entirely of margins.
-constexpr int least_inside = 16;
+constexpr int min_inside = 16;
 
-// The shortest length that holds `least_inside` pixels and their margins, wherever they begin.
-int least_length(const Axis& axis) {
-  const long long least = 0LL + axis.before + axis.after + axis.alignment - 1 + least_inside;
+// The shortest length that holds `min_inside` pixels and their margins, wherever they begin.
+int min_length(const Axis& axis) {
+  const long long least = 0LL + axis.before + axis.after + axis.alignment - 1 + min_inside;
   if (least >= axis.extent) return axis.extent;
   const int missing = (axis.extent - static_cast<int>(least)) % axis.alignment;
   return static_cast<int>(least) + missing;
@@ -72,7 +72,7 @@ int least_length(const Axis& axis) {
 std::vector<Cut> possible_cuts(const Axis& axis) {
   std::vector<Cut> cuts;
   const int longest = std::min(axis.extent, axis.largest);
-  for (long long length = least_length(axis); length <= longest; length += axis.alignment) {
+  for (long long length = min_length(axis); length <= longest; length += axis.alignment) {
     const int count = static_cast<int>(cut(axis, static_cast<int>(length)).size());
     if (cuts.empty() || count < cuts.back().count) cuts.push_back({static_cast<int>(length), count});
   }
@@ -334,7 +334,7 @@ TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, c
       limits.configuration, options.row_offsets};
   const Axis columns = columns_of(plan.margins, format.size, options.largest);
   const Axis rows = rows_of(plan.margins, format.size, options.largest);
-  const Size least{least_length(columns), least_length(rows)};
+  const Size least{min_length(columns), min_length(rows)};
   check_largest(columns, rows, least);
   TileEstimate estimate(plan);
   const Limits allowed(limits);

@@ -230,7 +230,7 @@ std::size_t stitch_memory_bytes(const TilePlan& plan, int rows) {
   return checked_stitcher(plan, rows).memory_bytes(plan.format.depth);
 }
 
-int most_rows_to_stitch(const TilePlan& plan, std::size_t bytes) {
+int max_rows_to_stitch(const TilePlan& plan, std::size_t bytes) {
   const auto fit = [&](int rows) {
     try {
       return stitch_memory_bytes(plan, rows) <= bytes;

@@ -269,7 +269,7 @@ void stitch_in_place(const TilePlan& plan, const StereoPair& pair, const Dispari
     copy(rows, part_of(map, {0, first_row, rows.disparity.size}), workers);
   };
   // Uses at most the memory of a tile, but stitches at least one row, which plan_tiles() found to fit.
-  stitch(plan, std::max(1, most_rows_to_stitch(plan, plan.tile_memory_bytes)), strips);
+  stitch(plan, std::max(1, max_rows_to_stitch(plan, plan.tile_memory_bytes)), strips);
 }
 
 }  // namespace

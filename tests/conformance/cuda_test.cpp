@@ -17,7 +17,7 @@
 namespace parallax::test {
 namespace {
 
-constexpr unsigned seeds_a_test = 16, most_seeds = 256;
+constexpr unsigned seeds_a_test = 16, max_seeds = 256;
 
 bool is_emulated() {
   return cuda::find_gpus().list.front().name == "Emulated GPU";
@@ -27,7 +27,7 @@ bool is_emulated() {
 unsigned seeds() {
   if (const char* wanted = std::getenv("PARALLAX_CUDA_SEEDS"))
     return static_cast<unsigned>(std::atoi(wanted));
-  return !is_emulated() ? most_seeds : sanitized ? 6 : seeds_a_test;
+  return !is_emulated() ? max_seeds : sanitized ? 6 : seeds_a_test;
 }
 
 class CudaConformance : public GpuTest, public testing::WithParamInterface<unsigned> {};
@@ -163,9 +163,9 @@ constexpr const char* schedulers[] = {"launch-per-diagonal", "grid-barrier", "ti
 // A thread mostly has as many labels as it can take, which is fastest on an emulated GPU.
 TunedValues ways_for_gpu(const TiledBeliefPropagationParameters& parameters, unsigned seed) {
   TunedValues ways;
-  constexpr int most_labels_a_thread = 32;
+  constexpr int max_labels_a_thread = 32;
   int threads = 1;
-  while (threads * most_labels_a_thread < parameters.disparities) threads *= 2;
+  while (threads * max_labels_a_thread < parameters.disparities) threads *= 2;
   if (seed % 3 == 0) threads = std::min(32, 2 * threads);
   if (seed % 5 == 0) threads = 0;
   if (threads > 0) ways["threads_per_pixel"] = std::to_string(threads);
@@ -210,7 +210,7 @@ TEST_P(CudaConformance, SemiGlobalMatchingEqualsTheReference) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, CudaConformance, testing::Range(0u, most_seeds / seeds_a_test));
+INSTANTIATE_TEST_SUITE_P(Seeds, CudaConformance, testing::Range(0u, max_seeds / seeds_a_test));
 
 // Labels whose rows up to 32 threads share, and labels that are kept in other memory.
 TEST_F(CudaTest, MotionEqualsTheReferenceForAnyRangeOfLabels) {

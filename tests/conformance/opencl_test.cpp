@@ -170,13 +170,13 @@ class OpenclBeliefPropagationConformance : public OpenclConformance {
   // The case with this cost and arithmetic, if possible. All cases share kernels, because building takes most
   // of the time; labels of a volume, which cannot be chosen, may need others.
   static std::optional<BeliefPropagationParameters> changed(const RandomCase& random_case) {
-    constexpr std::size_t most_pixels = 1400;
+    constexpr std::size_t max_pixels = 1400;
     auto parameters = *random_case.parameters().get_if<BeliefPropagationParameters>();
     const ImageFormat& format = random_case.pair().left.format;
     const bool takes_volume = cost() == DataCost::volume;
     const BitDepth depth = arithmetic() == Arithmetic::fixed8 ? BitDepth::bits8 : BitDepth::bits16;
     if ((parameters.cost == DataCost::volume) != takes_volume || format.depth != depth) return {};
-    if (!takes_volume && format.size.pixels() > most_pixels) return {};
+    if (!takes_volume && format.size.pixels() > max_pixels) return {};
     parameters.cost = cost();
     parameters.arithmetic = arithmetic();
     parameters.candidate_levels = 0;
@@ -310,12 +310,11 @@ class OpenclSemiGlobalConformance : public OpenclConformance {
   // The case with this cost, if possible. All cases share kernels except for the bits of costs, because
   // building takes most of the time; labels of a volume, which cannot be chosen, may need others.
   static std::optional<SemiGlobalParameters> changed(const RandomCase& random_case) {
-    constexpr std::size_t most_pixels = 1400;
+    constexpr std::size_t max_pixels = 1400;
     auto parameters = *random_case.parameters().get_if<SemiGlobalParameters>();
     const ImageFormat& format = random_case.pair().left.format;
     const bool takes_volume = cost() == DataCost::volume;
-    if ((parameters.cost == DataCost::volume) != takes_volume || format.size.pixels() > most_pixels)
-      return {};
+    if ((parameters.cost == DataCost::volume) != takes_volume || format.size.pixels() > max_pixels) return {};
     parameters.cost = cost();
     if (!takes_volume) parameters.disparities = 57 + static_cast<int>(format.size.pixels() % 8);
     if (takes_volume && parameters.disparities > 64) return {};

@@ -53,7 +53,7 @@ struct Problem {
 
 // Each configuration compiles its own kernels, which is slow on an emulated GPU and with OpenCL on a
 // processor. Sanitizers are slow, too.
-std::size_t most_configurations(const Device& device) {
+std::size_t max_configurations(const Device& device) {
   const bool takes_long = device.kind == DeviceKind::opencl || tuned_device_name(device) == "Emulated GPU";
   return takes_long ? 3 : sanitized ? 4 : 1000;
 }
@@ -69,7 +69,7 @@ void check_problem(const Problem& problem, const Device& device, std::mt19937& r
   const bool with_confidence = random_number(random, 0, 1) == 0;
   const Result expected = match(problem.parameters, reference, problem.pair, 0x11, with_confidence);
   for (const Configuration& configuration :
-       configurations(space, random, together, most_configurations(device))) {
+       configurations(space, random, together, max_configurations(device))) {
     const std::string which = problem.description + ":" + text_of(configuration);
     std::unique_ptr<detail::Plan> plan;
     try {

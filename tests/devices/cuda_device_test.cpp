@@ -672,7 +672,7 @@ struct Placed {
   }
 
   // More bytes than any of these cases needs.
-  static constexpr std::size_t most_bytes = 1 << 14;
+  static constexpr std::size_t max_bytes = 1 << 14;
 
   Result result() const {
     Result result(map.disparity.size, 0xEE, true);
@@ -687,7 +687,7 @@ struct Placed {
 TEST_P(CudaPlanTest, NothingIsWrittenAfterARunThatFailed) {
   PARALLAX_NEEDS_EMULATED_GPU();
   constexpr unsigned char mine = 0x33;
-  const Pinned memory(Placed::most_bytes);
+  const Pinned memory(Placed::max_bytes);
   const Placed placed(pair_, {}, memory.data());
   Matcher matcher = plan();
   const int before = emulated()->calls();
@@ -697,16 +697,16 @@ TEST_P(CudaPlanTest, NothingIsWrittenAfterARunThatFailed) {
     emulated()->set_lazy(1);
     emulated()->fail_call(nullptr, k, 700);
     error_of([&] { matcher.run(placed.pair, placed.map); });
-    std::memset(memory.data(), mine, Placed::most_bytes);
+    std::memset(memory.data(), mine, Placed::max_bytes);
     emulated()->set_lazy(0);  // runs everything that was deferred
-    for (std::size_t i = 0; i < Placed::most_bytes; ++i)
+    for (std::size_t i = 0; i < Placed::max_bytes; ++i)
       ASSERT_EQ(memory.data()[i], std::byte{mine}) << "byte " << i << ", call " << k << " of " << calls;
     Placed(pair_, {}, memory.data());
   }
 }
 
 // As little work as possible, because the GPU is emulated.
-BeliefPropagationParameters least_belief_propagation() {
+BeliefPropagationParameters smallest_belief_propagation() {
   BeliefPropagationParameters parameters = plain_belief_propagation();
   parameters.disparities = 2;
   parameters.levels = 1;
@@ -714,7 +714,7 @@ BeliefPropagationParameters least_belief_propagation() {
   return parameters;
 }
 
-const SmallPlan many_runs[] = {{"Fixed8", least_belief_propagation()}, small_plans[1], small_plans[2]};
+const SmallPlan many_runs[] = {{"Fixed8", smallest_belief_propagation()}, small_plans[1], small_plans[2]};
 
 class CudaManyRunsTest : public CudaPlanTest {
  protected:
@@ -765,8 +765,8 @@ TEST_P(CudaPlanTest, ImagesOfTheHostMayHaveAnyLayout) {
   const Result expected = on_reference(views_with_masks(pair_));
   Matcher matcher = plan();
   for (const Placing& placing : placings) {
-    std::vector<std::byte> pageable(Placed::most_bytes, std::byte{0xEE});
-    const Pinned pinned(Placed::most_bytes);
+    std::vector<std::byte> pageable(Placed::max_bytes, std::byte{0xEE});
+    const Pinned pinned(Placed::max_bytes);
     for (std::byte* memory : {pageable.data(), pinned.data()}) {
       const Placed placed(pair_, placing, memory);
       matcher.run(placed.pair, placed.map);
@@ -781,9 +781,9 @@ TEST_P(CudaPlanTest, ImagesOnTheDeviceMayHaveAnyLayout) {
   Matcher matcher = plan();
   const auto context = std::make_shared<cuda::Context>(0);
   const cuda::Current current(*context);
-  const cuda::DeviceMemory there = cuda::allocate(context, Placed::most_bytes);
+  const cuda::DeviceMemory there = cuda::allocate(context, Placed::max_bytes);
   for (const Placing& placing : placings) {
-    std::vector<std::byte> memory(Placed::most_bytes, std::byte{0xEE});
+    std::vector<std::byte> memory(Placed::max_bytes, std::byte{0xEE});
     const Placed here(pair_, placing, memory.data());
     const auto move = [&](auto* pointer) {
       using T = std::remove_pointer_t<decltype(pointer)>;
@@ -915,8 +915,8 @@ TEST_P(CudaPlanTest, WideImagesAtOddAddressesAreCopiedOrRefused) {
   };
   const Result expected = on_reference(pair_in(values.data()));
   Matcher matcher(parameters(), gpu(), format);
-  const Pinned pinned(Placed::most_bytes);
-  std::vector<std::byte> pageable(Placed::most_bytes);
+  const Pinned pinned(Placed::max_bytes);
+  std::vector<std::byte> pageable(Placed::max_bytes);
   for (std::byte* memory : {pinned.data() + 1, pageable.data() + 1}) {
     std::memcpy(memory, values.data(), values.size() * sizeof values[0]);
     EXPECT_TRUE(same_bytes(run(matcher, pair_in(memory)), expected));

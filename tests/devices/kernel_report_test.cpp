@@ -238,7 +238,7 @@ class KernelReportTest : public testing::Test {
 };
 
 // Spilling a few bytes costs less than running one block less on a multiprocessor.
-constexpr int most_spilled_bytes = 256;
+constexpr int max_spilled_bytes = 256;
 
 // The compiler's log of a program, from the cache if it was compiled before.
 std::string compiler_log(const Asked& asked, int architecture) {
@@ -287,7 +287,7 @@ TEST_F(KernelReportTest, EveryKernelCompilesAndHardlySpills) {
         ASSERT_NE(asked.source, nullptr);
         for (const auto& [kernel, usage] : kernels.compile(asked, architecture)) {
           EXPECT_GT(usage.registers, 0) << kernel;
-          EXPECT_LE(usage.spilled_bytes, most_spilled_bytes) << kernel;
+          EXPECT_LE(usage.spilled_bytes, max_spilled_bytes) << kernel;
           report_[{plan.name, kernel}][architecture] = usage;
         }
       }

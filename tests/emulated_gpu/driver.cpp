@@ -38,7 +38,7 @@ namespace {
 
 // The driver's numbers.
 constexpr int capability_major = 75, capability_minor = 76;
-constexpr int most_threads = 0, local_bytes = 3, registers = 4, dynamic_shared_limit = 8;
+constexpr int max_threads = 0, local_bytes = 3, registers = 4, dynamic_shared_limit = 8;
 constexpr int memory_type = 2;
 constexpr unsigned on_host = 1, on_device = 2;
 
@@ -81,7 +81,7 @@ Result attribute_of_device(int attribute, int& value) {
   } else if (attribute == capability_minor) {
     value = driver().architecture % 10;
   } else if (attribute == parallax::cuda::shared_bytes_per_block_opt_in) {
-    value = static_cast<int>(driver().most_shared_bytes());
+    value = static_cast<int>(driver().max_shared_bytes());
   } else {
     const auto found = device_attributes().find(attribute);
     if (found == device_attributes().end()) return invalid_value;
@@ -92,8 +92,8 @@ Result attribute_of_device(int attribute, int& value) {
 
 Result attribute_of_function(const Function& function, int attribute, int& value) {
   switch (attribute) {
-    case most_threads:
-      value = static_cast<int>(function.kernel->most_threads_a_block);
+    case max_threads:
+      value = static_cast<int>(function.kernel->max_threads_a_block);
       return success;
     case local_bytes:
       value = 0;
@@ -690,7 +690,7 @@ Result cuFuncSetAttribute(FunctionHandle handle, int attribute, int value) {
     Function* function = driver().function(handle);
     if (function == nullptr) return invalid_handle;
     if (attribute != dynamic_shared_limit || value < 0 ||
-        value > static_cast<int>(driver().most_shared_bytes()))
+        value > static_cast<int>(driver().max_shared_bytes()))
       return invalid_value;
     function->dynamic_shared_limit = static_cast<std::size_t>(value);
     return success;
@@ -780,7 +780,7 @@ void emulated_set_memory(std::size_t bytes) {
 
 void emulated_set_device_count(int count) {
   const std::lock_guard lock(driver().mutex);
-  driver().device_count = std::clamp(count, 0, most_devices);
+  driver().device_count = std::clamp(count, 0, max_devices);
 }
 
 // 90 for sm_90

@@ -35,9 +35,9 @@ bool is_forbidden_during(const Capture& capture) {
 
 DriverState::DriverState()
     : version(number_from_environment("PARALLAX_EMULATED_DRIVER_VERSION", 13000)),
-      device_count(std::clamp(number_from_environment("PARALLAX_EMULATED_DEVICES", 2), 0, most_devices)),
+      device_count(std::clamp(number_from_environment("PARALLAX_EMULATED_DEVICES", 2), 0, max_devices)),
       planned_failures(failures_from_environment()) {
-  for (int device = 0; device < most_devices; ++device) {
+  for (int device = 0; device < max_devices; ++device) {
     contexts.push_back(std::make_unique<Context>());
     contexts.back()->device = device;
     default_streams.push_back(std::make_unique<Stream>(*contexts.back(), true));
@@ -54,7 +54,7 @@ Result DriverState::count_call(const std::string& name) {
   return result;
 }
 
-std::size_t DriverState::most_shared_bytes() const {
+std::size_t DriverState::max_shared_bytes() const {
   const bool is_of_games = architecture / 10 == 12 || (architecture > 80 && architecture < 90);
   const std::size_t kibibytes = architecture < 80 ? 64 : architecture == 80 ? 163 : is_of_games ? 99 : 227;
   return 1024 * kibibytes;

@@ -17,7 +17,7 @@
 
 namespace emulated {
 
-inline constexpr int most_devices = 8;
+inline constexpr int max_devices = 8;
 
 // A call that is to fail.
 struct PlannedFailure {
@@ -58,7 +58,7 @@ class DriverState {
   Result count_call(const std::string& name);
   std::size_t live_objects() const;
   // The maximum shared memory that a block can request.
-  std::size_t most_shared_bytes() const;
+  std::size_t max_shared_bytes() const;
   // Fails during a capture and invalidates it, because no graph can hold this call.
   Result check_no_capture();
   // Null for an invalid handle.

@@ -18,8 +18,8 @@ enum class Collective {
   add,
   least,
   most,
-  least_signed,
-  most_signed,
+  min_signed,
+  max_signed,
   all_bits,
   any_bits,
   odd_bits
@@ -50,7 +50,7 @@ struct Kernel {
   void (*call)(void** arguments);
   const unsigned long* argument_bytes;
   unsigned argument_count;
-  unsigned most_threads_a_block;
+  unsigned max_threads_a_block;
 };
 
 }  // namespace emulated

@@ -58,9 +58,9 @@ struct Describe<kernel> {
 };
 
 template <auto kernel>
-constexpr Kernel describe(unsigned most_threads_a_block = 1024, unsigned = 0, unsigned = 0) {
+constexpr Kernel describe(unsigned max_threads_a_block = 1024, unsigned = 0, unsigned = 0) {
   return {Describe<kernel>::call, Describe<kernel>::bytes,
-          sizeof Describe<kernel>::bytes / sizeof(unsigned long) - 1, most_threads_a_block};
+          sizeof Describe<kernel>::bytes / sizeof(unsigned long) - 1, max_threads_a_block};
 }
 
 // nvrtc.cpp translates kernel<<<grid, block>>>(…) in a kernel into this.

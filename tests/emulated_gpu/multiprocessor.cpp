@@ -47,7 +47,7 @@ struct Multiprocessor::Block {
 namespace {
 
 // After this many turns a wait is considered endless.
-constexpr int most_idle_turns = 100'000;
+constexpr int max_idle_turns = 100'000;
 
 // There is only one multiprocessor, and its callbacks have no argument for it.
 Multiprocessor* running = nullptr;
@@ -76,9 +76,9 @@ unsigned reduced(Collective kind, unsigned a, unsigned b) {
       return std::min(a, b);
     case Collective::most:
       return std::max(a, b);
-    case Collective::least_signed:
+    case Collective::min_signed:
       return static_cast<unsigned>(std::min(static_cast<int>(a), static_cast<int>(b)));
-    case Collective::most_signed:
+    case Collective::max_signed:
       return static_cast<unsigned>(std::max(static_cast<int>(a), static_cast<int>(b)));
     case Collective::all_bits:
       return a & b;
@@ -228,7 +228,7 @@ bool Multiprocessor::run_turn() {
   while (failure_.empty() && (next_ready_ < ready_.size() || next_ < threads_.size())) run_ready_or_next();
   if (failure_.empty() && !yielding_.empty()) {
     idle_turns_ = events_ == before ? idle_turns_ + 1 : 0;
-    if (idle_turns_ <= most_idle_turns) return false;
+    if (idle_turns_ <= max_idle_turns) return false;
     failure_ = "its threads wait for what nobody writes";
   }
   finish_block();

@@ -99,7 +99,7 @@ Result check_launch(const Launch& launch, const Function& function) {
   if (volume(block) == 0 || block.x > 1024 || block.y > 1024 || block.z > 64 || volume(block) > 1024)
     return invalid_value;
   if (launch.dynamic_shared_bytes > function.dynamic_shared_limit) return invalid_value;
-  if (volume(block) > function.kernel->most_threads_a_block) return launch_out_of_resources;
+  if (volume(block) > function.kernel->max_threads_a_block) return launch_out_of_resources;
   const auto resident = static_cast<unsigned>(
       multiprocessors *
       blocks_a_multiprocessor(function, static_cast<int>(volume(block)), launch.dynamic_shared_bytes));
@@ -146,11 +146,11 @@ Rectangle line_of_host(const void* begin, std::size_t bytes) {
 }
 
 int blocks_a_multiprocessor(const Function& function, int threads, std::size_t dynamic_shared_bytes) {
-  constexpr int most_blocks = 32, most_threads = 2048;
+  constexpr int max_blocks = 32, max_threads = 2048;
   constexpr std::size_t shared_bytes = 228 * 1024, reserved_shared_bytes = 1024;
-  if (threads > static_cast<int>(function.kernel->most_threads_a_block)) return 0;
+  if (threads > static_cast<int>(function.kernel->max_threads_a_block)) return 0;
   const auto by_shared = static_cast<int>(shared_bytes / (dynamic_shared_bytes + reserved_shared_bytes));
-  return std::min({most_blocks, most_threads / threads, by_shared});
+  return std::min({max_blocks, max_threads / threads, by_shared});
 }
 
 Result copy(Stream& stream, const Rectangle& from, const Rectangle& to) {

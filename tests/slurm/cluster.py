@@ -36,7 +36,7 @@ ReturnToService=2
 SlurmdTimeout=10
 KillWait=2
 JobRequeue=0
-MaxArraySize={most_tasks}
+MaxArraySize={max_tasks}
 SchedulerParameters=bf_interval=1,sched_interval=2,batch_sched_delay=0
 {nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
@@ -66,8 +66,8 @@ def bring_up_loopback():
 
 
 class Cluster:
-    def __init__(self, folder, nodes=("a", "b"), most_tasks=6):
-        self.folder, self.nodes, self.most_tasks, self.daemons = pathlib.Path(folder), nodes, most_tasks, {}
+    def __init__(self, folder, nodes=("a", "b"), max_tasks=6):
+        self.folder, self.nodes, self.max_tasks, self.daemons = pathlib.Path(folder), nodes, max_tasks, {}
         self.folder.chmod(0o755)  # munged refuses a socket that others cannot reach
         (self.folder / "state").mkdir()
         host = socket.gethostname()
@@ -75,7 +75,7 @@ class Cluster:
             f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={6820 + i} CPUs=1 State=UNKNOWN"
             for i, node in enumerate(nodes)
         ]
-        text = CONFIGURATION.format(host=host, folder=folder, most_tasks=most_tasks, nodes="\n".join(lines))
+        text = CONFIGURATION.format(host=host, folder=folder, max_tasks=max_tasks, nodes="\n".join(lines))
         (self.folder / "slurm.conf").write_text(text)
         os.environ["SLURM_CONF"] = str(self.folder / "slurm.conf")
         self.start("munged", *self.munge_options())

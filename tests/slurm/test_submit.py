@@ -140,7 +140,7 @@ def test_a_tile_is_matched_here_to_find_chunks_that_take_minutes(cluster, tmp_pa
 def test_arrays_are_no_larger_than_the_scheduler_allows(cluster, tmp_path):
     job = Job(tmp_path)
     told, _ = job.submit("--chunk", 1)
-    assert f"chunks of {12 // cluster.most_tasks}" in told
+    assert f"chunks of {12 // cluster.max_tasks}" in told
     cluster.wait_until_done()
     job.assert_merged()
 

@@ -81,7 +81,7 @@ void expect_well_cut(const TilePlan& plan) {
 }
 
 // Takes the least limit, in bytes, from the error message.
-std::size_t least_limit(const MatcherParameters& parameters, const TileOptions& options = {}) {
+std::size_t min_limit(const MatcherParameters& parameters, const TileOptions& options = {}) {
   try {
     plan_tiles(parameters, cpu(2), format, {1000}, options);
   } catch (const Error& error) {
@@ -130,7 +130,7 @@ TEST(TilePlanTest, WhatFitsWholeIsOneTile) {
 
 TEST(TilePlanTest, SaysTheLeastLimitThatWouldDo) {
   for (const MatcherParameters& parameters : every_method()) {
-    const std::size_t least = least_limit(parameters);
+    const std::size_t least = min_limit(parameters);
     const TilePlan plan = plan_tiles(parameters, cpu(2), format, {least});
     EXPECT_EQ(std::max(plan.tile_memory_bytes, stitch_memory_bytes(plan, 1)), least);
     expect_well_cut(plan);
@@ -140,7 +140,7 @@ TEST(TilePlanTest, SaysTheLeastLimitThatWouldDo) {
 
 TEST(TilePlanTest, KeepsWithinEveryLimitAndWastesNone) {
   for (const MatcherParameters& parameters : every_method()) {
-    const std::size_t least = least_limit(parameters);
+    const std::size_t least = min_limit(parameters);
     double work = 1e30;
     for (const double factor : {1.0, 1.1, 1.3, 1.7, 2.5, 4.0}) {
       const auto limit = static_cast<std::size_t>(static_cast<double>(least) * factor);

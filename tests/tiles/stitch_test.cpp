@@ -408,7 +408,7 @@ TEST(StitchTest, HoldsMoreRowsForPlanes) {
   const std::size_t whole = stitch_memory_bytes(plan, 5003);
   EXPECT_LT(stitch_memory_bytes(plan, 100), whole / 5);
   for (const int rows : {1, 100, 3000}) {
-    const int most = most_rows_to_stitch(plan, stitch_memory_bytes(plan, rows));
+    const int most = max_rows_to_stitch(plan, stitch_memory_bytes(plan, rows));
     EXPECT_GE(most, rows);
     EXPECT_LT(most, rows + 32);
   }
@@ -426,10 +426,10 @@ TEST(StitchTest, HoldsMemoryByTheRowsOfAStrip) {
   EXPECT_LT(more, whole / 10);
   EXPECT_EQ(stitch_memory_bytes(plan, 1'000'000), whole);
   for (const int rows : {1, 10, 4000}) {
-    EXPECT_EQ(most_rows_to_stitch(plan, stitch_memory_bytes(plan, rows)), rows);
-    EXPECT_EQ(most_rows_to_stitch(plan, stitch_memory_bytes(plan, rows) - 1), rows - 1);
+    EXPECT_EQ(max_rows_to_stitch(plan, stitch_memory_bytes(plan, rows)), rows);
+    EXPECT_EQ(max_rows_to_stitch(plan, stitch_memory_bytes(plan, rows) - 1), rows - 1);
   }
-  EXPECT_EQ(most_rows_to_stitch(plan, 2 * whole), 5000);
+  EXPECT_EQ(max_rows_to_stitch(plan, 2 * whole), 5000);
 }
 
 TEST(StitchTest, HoldsRowsOfTheLeftImageThatGuideAStep) {

@@ -69,7 +69,7 @@ class TilesTest : public CommandTest {
   }
 
   // The limit that the refusal of a match recommends.
-  int least_mebibytes(const std::string& match) const {
+  int min_mebibytes(const std::string& match) const {
     const Outcome refused = run(match);
     EXPECT_EQ(refused.status, 1);
     const std::string before = "raise the limit to ";
@@ -551,7 +551,7 @@ TEST_F(TilesTest, ALimitThatIsTooSmallNamesOneThatWouldDo) {
       "match pair/left.png pair/right.png --method bp --disparities 128 --iterations 1 --padding 8 --json -o "
       "d.pfm "
       "--max-memory ";
-  const int least = least_mebibytes(match + "1M");
+  const int least = min_mebibytes(match + "1M");
   // Limits are tried in steps of a mebibyte.
   expect_refusal(match + std::to_string(least - 2) + "M", 1,
                  {"raise the limit to " + std::to_string(least) + "M"});
@@ -591,7 +591,7 @@ TEST_F(TilesTest, TwoTilesAreMatchedAtOnceWhereThatPays) {
   EXPECT_EQ(at_once("--method block --tile-size 300x300"), 2);
   EXPECT_EQ(at_once("--method block --tile-size 300x300 --threads 1"), 1);
   EXPECT_EQ(at_once("--tile-size 300x300 --method bp --padding 8"), 1);
-  const int least = least_mebibytes(
+  const int least = min_mebibytes(
       "match pair/left.png pair/right.png --method census --disparities 16 --fill row -o d.pfm --max-memory "
       "1M");
   EXPECT_EQ(at_once("--method census --resume --max-memory " + std::to_string(least) + "M"), 1);

@@ -36,7 +36,7 @@ class Simulated final : public tuning::Landscape {
   }
 
   std::unique_ptr<tuning::Candidate> open(const Configuration& configuration) override {
-    if (open_ >= most_open) throw Error(ErrorCategory::memory, "does not fit");
+    if (open_ >= max_open) throw Error(ErrorCategory::memory, "does not fit");
     if (prepared_.count(configuration.values()) == 0) seconds_ += seconds_to_build;
     if (has(configuration, Fault::build)) throw Error(ErrorCategory::argument, text_of(Fault::build));
     return std::make_unique<Built>(*this, configuration);
@@ -55,14 +55,14 @@ class Simulated final : public tuning::Landscape {
   int prepared_at_once() const override { return std::max(at_once, 1); }
   std::size_t largest_batch() const { return largest_batch_; }
   double seconds() const override { return seconds_; }
-  int most_seen_open() const { return most_seen_; }
+  int max_seen_open() const { return max_seen_; }
 
   double noise = 0;                              // standard deviation, as a share of the time
   double long_outliers = 0, short_outliers = 0;  // probabilities; only slow samples are ever too short
   double drift = 0;                              // relative slow-down per second
   double seconds_to_build = 0;
   int at_once = 0;  // number prepared at once; 0 = prepare() does nothing
-  int most_open = 100;
+  int max_open = 100;
   int late_run = 10;  // the run at which a late fault begins
   std::map<std::map<std::string, int, std::less<>>, Fault> faults;
 
@@ -71,7 +71,7 @@ class Simulated final : public tuning::Landscape {
    public:
     Built(Simulated& landscape, Configuration configuration)
         : landscape_(landscape), configuration_(std::move(configuration)) {
-      landscape_.most_seen_ = std::max(landscape_.most_seen_, ++landscape_.open_);
+      landscape_.max_seen_ = std::max(landscape_.max_seen_, ++landscape_.open_);
     }
     ~Built() override { --landscape_.open_; }
     double run() override { return landscape_.run(configuration_); }
@@ -110,7 +110,7 @@ class Simulated final : public tuning::Landscape {
   Near footprint_;
   std::mt19937 random_;
   double seconds_ = 0;
-  int open_ = 0, most_seen_ = 0;
+  int open_ = 0, max_seen_ = 0;
   bool dead_ = false;
   std::size_t largest_batch_ = 0;
   std::set<std::map<std::string, int, std::less<>>> prepared_;

@@ -279,16 +279,16 @@ TEST(Search, ADefaultThatFailsIsTheCallersError) {
 TEST(Search, GoesOnWhereOnlyOneFitsIntoMemory) {
   for (const TuningSearch which : both) {
     Simulated landscape(smooth, footprint, 1);
-    landscape.most_open = 1;
+    landscape.max_open = 1;
     EXPECT_EQ(best(find(landscape, which)), planted);
-    EXPECT_EQ(landscape.most_seen_open(), 1);
+    EXPECT_EQ(landscape.max_seen_open(), 1);
   }
 }
 
 TEST(Search, HoldsFewAtOnce) {
   Simulated landscape(smooth, footprint, 1);
   find(landscape, TuningSearch::exhaustive);
-  EXPECT_LE(landscape.most_seen_open(), 5);
+  EXPECT_LE(landscape.max_seen_open(), 5);
 }
 
 TEST(Search, EndsWithItsBudget) {

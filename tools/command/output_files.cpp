@@ -176,8 +176,8 @@ std::vector<std::byte> bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-std::string read_text(const std::string& path, std::size_t most_bytes) {
-  const std::vector<std::byte> bytes = read_file(path, most_bytes);
+std::string read_text(const std::string& path, std::size_t max_bytes) {
+  const std::vector<std::byte> bytes = read_file(path, max_bytes);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 

@@ -71,7 +71,7 @@ using FileBytes = std::pair<std::string, std::vector<std::byte>>;  // a path and
 std::vector<std::byte> bytes_of(std::string_view text);
 // The text of a file of at most so many bytes.
 // \throws Error (file)
-std::string read_text(const std::string& path, std::size_t most_bytes = SIZE_MAX);
+std::string read_text(const std::string& path, std::size_t max_bytes = SIZE_MAX);
 
 // Writes all files or, after an error, none. Files that would be made again after a crash need not be on the
 // disk. Devices and pipes are written directly.

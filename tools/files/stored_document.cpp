@@ -19,7 +19,7 @@ namespace {
 
 // 0 for a number that is not a small integer: converted to an int, it could wrap to the right value.
 int count_of(double number) {
-  return number >= 1 && number <= static_cast<double>(most_stored_values) && number == std::floor(number)
+  return number >= 1 && number <= static_cast<double>(max_stored_values) && number == std::floor(number)
              ? static_cast<int>(number)
              : 0;
 }
@@ -48,7 +48,7 @@ class YamlDocument : public StoredDocument {
     std::vector<double> values;
     if (!node || !node.IsSequence()) return values;
     for (const YAML::Node& value : node) {
-      if (values.size() == most_stored_values) break;
+      if (values.size() == max_stored_values) break;
       values.push_back(number(value));
     }
     return values;
@@ -81,7 +81,7 @@ class JsonDocument : public StoredDocument {
   static std::vector<double> list(const nlohmann::json& node) {
     std::vector<double> values;
     if (!node.is_array()) return values;
-    for (std::size_t i = 0; i < node.size() && i < most_stored_values; ++i) values.push_back(number(node[i]));
+    for (std::size_t i = 0; i < node.size() && i < max_stored_values; ++i) values.push_back(number(node[i]));
     return values;
   }
 
@@ -119,7 +119,7 @@ class XmlDocument : public StoredDocument {
     std::string_view text = node->GetText();
     constexpr std::string_view spaces = " \t\r\n";
     for (std::size_t start; (start = text.find_first_not_of(spaces)) != std::string_view::npos;) {
-      if (values.size() == most_stored_values) break;
+      if (values.size() == max_stored_values) break;
       text.remove_prefix(start);
       const std::string_view word = text.substr(0, text.find_first_of(spaces));
       double value = NAN;

@@ -25,7 +25,7 @@ struct StoredEntry {
 };
 
 // Lists are read to this length.
-inline constexpr std::size_t most_stored_values = 64;
+inline constexpr std::size_t max_stored_values = 64;
 
 // The entries at the top of a document. Only those that are requested are converted, so that a file of few
 // bytes, such as one of YAML aliases, takes little time and memory.

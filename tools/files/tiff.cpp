@@ -256,10 +256,10 @@ std::optional<Picture> read_converted_tiff(const std::string& path) {
   check_picture_size(image.width, image.height, path, "convert it to 8 bits, gray or RGB");
   const Size size{static_cast<int>(image.width), static_cast<int>(image.height)};
   // libtiff allocates a strip or tile before reading it; no compression reaches this ratio.
-  constexpr std::uint64_t usual_bytes = 1 << 26, most_of_a_byte = 1 << 16;
+  constexpr std::uint64_t usual_bytes = 1 << 26, max_of_a_byte = 1 << 16;
   const std::uint64_t unit_bytes =
       TIFFIsTiled(file.get()) != 0 ? TIFFTileSize64(file.get()) : TIFFStripSize64(file.get());
-  if (unit_bytes > std::max(usual_bytes, most_of_a_byte * length_of(file.get())))
+  if (unit_bytes > std::max(usual_bytes, max_of_a_byte * length_of(file.get())))
     fail_damaged(path, "a strip or tile of " + std::to_string(unit_bytes) + " bytes");
   // Rows are read as stored: upright() rotates them.
   image.req_orientation = image.orientation;

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* installation = "install it (Debian: apt install ffmpeg)";
 
 // A longer gap does not count as missing frames.
-constexpr std::size_t most_broken = 1000;
+constexpr std::size_t max_broken = 1000;
 
 std::vector<std::string> words_of(const std::string& command) {
   std::istringstream stream(command);
@@ -147,7 +147,7 @@ std::optional<std::size_t> VideoReader::next_number() {
     const double number = (static_cast<double>(shown) * seconds_per_tick_ - description_.first_second) *
                           description_.frames_per_second;
     const double missing = std::round(number) - static_cast<double>(position_);
-    return position_ + (missing > 0 && missing <= most_broken ? static_cast<std::size_t>(missing) : 0);
+    return position_ + (missing > 0 && missing <= max_broken ? static_cast<std::size_t>(missing) : 0);
   }
 }
 

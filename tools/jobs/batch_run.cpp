@@ -161,19 +161,18 @@ class Batch {
   std::size_t thread_count() const {
     std::size_t count = pipeline_slots();
     for (const Device& device : request_.search.devices)
-      if (device.kind == DeviceKind::cuda || device.kind == DeviceKind::opencl)
-        count += most_in_flight_of_gpu;
+      if (device.kind == DeviceKind::cuda || device.kind == DeviceKind::opencl) count += max_in_flight_of_gpu;
     return std::min(count, pairs_.size());
   }
 
   // The pairs in front of the oldest that is not done, whose rows wait for its row.
-  static constexpr std::size_t most_ahead = 256;
+  static constexpr std::size_t max_ahead = 256;
 
   bool ends() const { return ends_ || stop_signal() != 0; }
 
   bool take(std::size_t& position) {
     std::unique_lock lock(mutex_);
-    finished_.wait(lock, [&] { return ends() || next_ < told_ + most_ahead; });
+    finished_.wait(lock, [&] { return ends() || next_ < told_ + max_ahead; });
     if (ends() || next_ == pairs_.size()) return false;
     position = next_++;
     return true;

@@ -13,14 +13,14 @@
 namespace parallax::tool {
 namespace {
 
-constexpr int least_rows = 2, most_rows = 16;
+constexpr int min_rows = 2, max_rows = 16;
 
 // The opinions agree if this share of the row offsets is this close to the corners' model, in pixels. Row
 // offsets between two rows are drawn to the nearer one, by up to some 0.25 px.
 constexpr double near_model = 0.5, agreeing_share = 0.8;
 
 // Fewer pixels say nothing about a picture.
-constexpr double least_share = 0.01;
+constexpr double min_share = 0.01;
 
 // Filled pixels have the row offsets of others.
 MatcherParameters parameters_of(const DenseRequest& request, int row_tolerance) {
@@ -41,11 +41,11 @@ MatcherParameters parameters_of(const DenseRequest& request, int row_tolerance) 
 // Half a row more, so that fractions can be interpolated.
 int rows_needed(const PairReport& report) {
   const double needed = std::ceil(report.rows_off_95 + 0.5);
-  if (report.has_range() && needed > most_rows)
+  if (report.has_range() && needed > max_rows)
     fail("rows are off by " + with_decimals(report.rows_off_95, 1) + " px, and a match searches at most " +
-         std::to_string(most_rows) + " rows: give --row-tolerance " + std::to_string(most_rows) +
+         std::to_string(max_rows) + " rows: give --row-tolerance " + std::to_string(max_rows) +
          ", or align the rows first, with --repair");
-  return std::clamp(static_cast<int>(needed), least_rows, most_rows);
+  return std::clamp(static_cast<int>(needed), min_rows, max_rows);
 }
 
 void settle_range_of(const DenseRequest& request, const PairReport& report, MatcherParameters& parameters) {
@@ -100,7 +100,7 @@ void match_rows(const StereoPair& pair, const PairReport& report, const DenseReq
 
   const View<const float> disparity = result.disparity.view(), row_offset = result.row_offset.view();
   dense.rows = summarise_row_offsets(disparity, row_offset);
-  if (static_cast<double>(dense.rows.pixels) < least_share * static_cast<double>(size.pixels()))
+  if (static_cast<double>(dense.rows.pixels) < min_share * static_cast<double>(size.pixels()))
     fail("only " + std::to_string(dense.rows.pixels) + " of " + std::to_string(size.pixels()) +
          " pixels have a row offset");
   if (report.has_range()) compare_with(report.model, disparity, row_offset, dense);
@@ -117,8 +117,8 @@ void add_dense_options(Options& options, DenseRequest& request) {
   options.add("--method", request.method, "Method of the dense match: " + join(methods)).offer(methods);
   options
       .add("--row-tolerance N", request.row_tolerance,
-           "Rows to search above and below; 0 = as the corners need, at least " + std::to_string(least_rows))
-      .range(0, most_rows);
+           "Rows to search above and below; 0 = as the corners need, at least " + std::to_string(min_rows))
+      .range(0, max_rows);
   options.add("--min-disparity N", request.min_disparity, "Lowest disparity to search");
   options
       .add("--disparities N", request.disparities,
@@ -135,9 +135,9 @@ void settle_dense_options(const Options& options, const DenseRequest& request) {
   if (!capabilities(request.method).row_tolerance)
     throw UsageError("--method is " + request.method + ", which does not search rows: choose one of " +
                      join(methods_with(&Capabilities::row_tolerance)));
-  parameters_of(request, std::max(request.row_tolerance, least_rows)).validate();
+  parameters_of(request, std::max(request.row_tolerance, min_rows)).validate();
   // Refuses a device before anything is read.
-  Matcher(parameters_of({.method = request.method}, least_rows), Device::parse(request.device),
+  Matcher(parameters_of({.method = request.method}, min_rows), Device::parse(request.device),
           {{64, 64}, BitDepth::bits8});
 }
 

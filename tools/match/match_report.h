@@ -67,7 +67,7 @@ std::vector<FileBytes> encode_outputs(const Outputs& paths, const MatchPlan& pla
 std::string text(const std::vector<Device>& devices);
 
 // As many pairs as a MatcherPool matches at once on a GPU, at most, unless it is told otherwise.
-inline constexpr std::size_t most_in_flight_of_gpu = 16;
+inline constexpr std::size_t max_in_flight_of_gpu = 16;
 
 // Tells of each device that stopped working, once.
 class LostDeviceNotice {

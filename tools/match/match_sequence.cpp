@@ -82,7 +82,7 @@ struct Failure {
 std::size_t frames_in_pool(const std::vector<Device>& devices) {
   std::size_t count = 0;
   if (devices.size() > 1)
-    for (const Device& device : devices) count += device.kind == DeviceKind::cuda ? most_in_flight_of_gpu : 1;
+    for (const Device& device : devices) count += device.kind == DeviceKind::cuda ? max_in_flight_of_gpu : 1;
   return count;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t most_frames_for_match = 30;
+constexpr std::size_t max_frames_for_match = 30;
 
 // A frame of a sequence, or the only pair.
 struct Shot {
@@ -235,7 +235,7 @@ RepairedPair repair_for_match(const Input& input, int threads, FrameSource* fram
       of_right([&](Size size) { return start_repair(rig, size, focal, check, true); });
   Shots shots(input, frames);
   std::size_t count = 0;
-  for (Shot shot; count < most_frames_for_match && shots.next(shot); ++count) {
+  for (Shot shot; count < max_frames_for_match && shots.next(shot); ++count) {
     if (!shot.error.empty() && frames == nullptr) throw Error(ErrorCategory::file, shot.error);
     of_both.add(shot);
     if (!rig) of_right.add(shot);

@@ -11,7 +11,7 @@
 namespace parallax::tool {
 namespace {
 
-constexpr double most_samples = 100'000;
+constexpr double max_samples = 100'000;
 
 using Sample = RowOffsetSampler::Sample;
 
@@ -51,13 +51,13 @@ Coefficients solve(std::array<std::array<double, 4>, 3> rows) {
 // The least absolute residuals, by least squares with weights.
 Coefficients fit(const std::vector<Sample>& samples) {
   constexpr int rounds = 10;
-  constexpr double least_residual = 0.1;
+  constexpr double min_residual = 0.1;
   Coefficients coefficients{};
   for (int round = 0; round < rounds; ++round) {
     std::array<std::array<double, 4>, 3> equations{};
     for (const Sample& sample : samples) {
       const double residual = std::abs(sample.rows - product(coefficients, sample));
-      const double weight = round == 0 ? 1 : 1 / std::max(residual, least_residual);
+      const double weight = round == 0 ? 1 : 1 / std::max(residual, min_residual);
       for (std::size_t i = 0; i < coefficients.size(); ++i) {
         for (std::size_t j = 0; j < coefficients.size(); ++j)
           equations[i][j] += weight * sample.terms[i] * sample.terms[j];
@@ -74,7 +74,7 @@ Coefficients fit(const std::vector<Sample>& samples) {
 RowOffsetSampler::RowOffsetSampler(Size map)
     : map_(map),
       step_(static_cast<int>(
-          std::ceil(std::sqrt(std::max(1.0, static_cast<double>(map.pixels()) / most_samples))))) {}
+          std::ceil(std::sqrt(std::max(1.0, static_cast<double>(map.pixels()) / max_samples))))) {}
 
 void RowOffsetSampler::add(int first_row, View<const float> disparity, View<const float> row_offset) {
   const auto [width, height] = map_;

@@ -43,15 +43,15 @@ void tell(const JobStatus& status) {
   if (!status.missing.empty()) std::cout << "missing: " << join(ranges_of(status.missing), ",") << "\n";
   if (!status.damaged.empty())
     std::cout << "of these, damaged or of another plan: " << join(ranges_of(status.damaged), ",") << "\n";
-  constexpr std::size_t most_named = 20;
-  for (std::size_t i = 0; i < std::min(status.failed.size(), most_named); ++i) {
+  constexpr std::size_t max_named = 20;
+  for (std::size_t i = 0; i < std::min(status.failed.size(), max_named); ++i) {
     const FailedTile& tile = status.failed[i];
     std::cout << "tile " << tile.tile << " failed on " << printable(tile.host)
               << (tile.is_transient ? " for a reason that may pass: " : ": ") << printable(tile.reason)
               << "\n";
   }
-  if (status.failed.size() > most_named)
-    std::cout << "and " << status.failed.size() - most_named << " more failed: --json names them\n";
+  if (status.failed.size() > max_named)
+    std::cout << "and " << status.failed.size() - max_named << " more failed: --json names them\n";
   if (!status.milliseconds_per_tile) return;
   std::cout << with_decimals(*status.milliseconds_per_tile, 1) << " ms a tile (median)";
   if (status.tiles_per_second)

@@ -139,7 +139,7 @@ void write_frames(const std::string& folder, const FlowSynthParameters& paramete
 }
 
 // Larger pairs are always written in tiles: in memory, they would take gigabytes.
-constexpr std::size_t most_pixels_at_once = 100'000'000;
+constexpr std::size_t max_pixels_at_once = 100'000'000;
 
 // Options that only one of the two kinds of pairs has.
 // \throws UsageError
@@ -200,7 +200,7 @@ int synth_command(const Arguments& arguments) {
     throw UsageError("--disparities is " + std::to_string(parameters.disparities) +
                      ": give at most the width, " + std::to_string(parameters.size.width));
 
-  if (tiled || parameters.size.pixels() > most_pixels_at_once)
+  if (tiled || parameters.size.pixels() > max_pixels_at_once)
     write_tiled_pair(folder, parameters, !without_truth);
   else
     write_pair(folder, parameters, !without_truth);

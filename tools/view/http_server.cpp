@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t most_header_bytes = 1 << 16;
+constexpr std::uint64_t max_header_bytes = 1 << 16;
 
 // Whether the socket is ready within a time; also if it is broken.
 bool is_ready(socket_t socket, short events, milliseconds patience) {
@@ -41,14 +41,14 @@ class Connection : public httplib::Stream {
     return position_ < end_ || is_ready(socket_, POLLIN, patience);
   }
   // A request begins, which has to be read until then.
-  void begin(Clock::time_point deadline, std::uint64_t most_header_bytes) {
+  void begin(Clock::time_point deadline, std::uint64_t max_header_bytes) {
     deadline_ = deadline;
-    most_bytes_ = most_header_bytes;
+    max_bytes_ = max_header_bytes;
     bytes_read_ = 0;
   }
   // Its headers were read.
   void begin_body() {
-    most_bytes_ = std::numeric_limits<std::uint64_t>::max();
+    max_bytes_ = std::numeric_limits<std::uint64_t>::max();
     bytes_read_ = 0;
   }
   std::uint64_t bytes_of_body() const { return bytes_read_; }
@@ -63,14 +63,14 @@ class Connection : public httplib::Stream {
   }
 
   ssize_t read(char* bytes, size_t most) override {
-    if (bytes_read_ >= most_bytes_ || !is_readable()) return -1;
+    if (bytes_read_ >= max_bytes_ || !is_readable()) return -1;
     if (position_ == end_) {
       const ssize_t count = receive();
       if (count <= 0) return count;
       position_ = 0;
       end_ = static_cast<std::size_t>(count);
     }
-    const std::size_t count = std::min({most, end_ - position_, most_bytes_ - bytes_read_});
+    const std::size_t count = std::min({most, end_ - position_, max_bytes_ - bytes_read_});
     std::copy_n(buffer_.data() + position_, count, bytes);
     position_ += count;
     bytes_read_ += count;
@@ -109,7 +109,7 @@ class Connection : public httplib::Stream {
   Clock::time_point deadline_;
   std::array<char, 4096> buffer_{};
   std::size_t position_ = 0, end_ = 0;
-  std::uint64_t bytes_read_ = 0, most_bytes_ = 0;
+  std::uint64_t bytes_read_ = 0, max_bytes_ = 0;
 };
 
 // Reads what is left of a body. Returns whether it came.
@@ -136,7 +136,7 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
   bool is_open = true;
   for (std::size_t rest = keep_alive_max_count_; is_open && rest > 0 && svr_sock_ != INVALID_SOCKET; --rest) {
     if (!connection.has_bytes(std::chrono::seconds(keep_alive_timeout_sec_))) break;
-    connection.begin(Clock::now() + patience_, most_header_bytes);
+    connection.begin(Clock::now() + patience_, max_header_bytes);
     std::uint64_t body_bytes = 0;
     bool knows_length = true, is_last = false;
     is_open = process_request(connection, rest == 1, is_last, [&](httplib::Request& request) {
@@ -159,7 +159,7 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
 void ConnectionThreads::enqueue(std::function<void()> connection) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(connection));
-  if (idle_ < waiting_.size() && threads_.size() < most_) {
+  if (idle_ < waiting_.size() && threads_.size() < max_) {
     try {
       threads_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {

@@ -33,7 +33,7 @@ class HttpServer : public httplib::Server {
 // each. A fixed number of threads could be held up by as many connections that send nothing.
 class ConnectionThreads : public httplib::TaskQueue {
  public:
-  explicit ConnectionThreads(std::size_t most) : most_(most) {}
+  explicit ConnectionThreads(std::size_t most) : max_(most) {}
 
   void enqueue(std::function<void()> connection) override;
   // Waits for all connections.
@@ -42,7 +42,7 @@ class ConnectionThreads : public httplib::TaskQueue {
  private:
   void work();
 
-  std::size_t most_;
+  std::size_t max_;
   std::mutex mutex_;
   std::condition_variable arrival_;
   std::list<std::function<void()>> waiting_;

@@ -8,7 +8,7 @@
 namespace parallax::view {
 namespace {
 
-constexpr std::size_t most_overview_pixels = 2'200'000;
+constexpr std::size_t max_overview_pixels = 2'200'000;
 constexpr int greatest_code = 65535, finest_steps = 64;
 
 // The middle of a block, within a region of this extent.
@@ -57,7 +57,7 @@ std::vector<std::uint8_t> copy_picture(const ImageView& picture, const Rectangle
 
 int overview_scale(Size size) {
   int scale = 1;
-  while (scaled(size, scale).pixels() > most_overview_pixels) ++scale;
+  while (scaled(size, scale).pixels() > max_overview_pixels) ++scale;
   return scale;
 }
 

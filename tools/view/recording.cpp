@@ -19,10 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t least_free_bytes = std::uintmax_t{32} << 20;
+constexpr std::uintmax_t min_free_bytes = std::uintmax_t{32} << 20;
 
 // Half of what the system allows, so that there is room for what ffmpeg writes at the end.
-std::uintmax_t most_bytes() {
+std::uintmax_t max_bytes() {
   constexpr std::uintmax_t most = std::uintmax_t{2} << 30;
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return most;
@@ -117,10 +117,10 @@ std::unique_ptr<NamelessFile> Recording::finish() {
 std::string Recording::why_full() const {
   std::uintmax_t bytes = 0;
   for (const fs::directory_entry& file : fs::directory_iterator(folder_)) bytes += file.file_size();
-  if (bytes > most_bytes()) return "its file may not be larger";
+  if (bytes > max_bytes()) return "its file may not be larger";
   std::error_code unknown;
   const fs::space_info space = fs::space(folder_, unknown);
-  if (!unknown && space.available < least_free_bytes)
+  if (!unknown && space.available < min_free_bytes)
     return "the disk of " + fs::path(folder_).parent_path().string() + " is nearly full";
   return "";
 }

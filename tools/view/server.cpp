@@ -35,10 +35,10 @@ using httplib::Response;
 using namespace std::chrono_literals;
 
 constexpr int usual_port = 8730, ports_to_try = 20;
-constexpr std::size_t most_pages = 8, most_body_bytes = 1 << 16;
-constexpr std::size_t most_connections = 256;
-constexpr auto most_request_time = 10s;
-constexpr int most_region_side = 1024;
+constexpr std::size_t max_pages = 8, max_body_bytes = 1 << 16;
+constexpr std::size_t max_connections = 256;
+constexpr auto max_request_time = 10s;
+constexpr int max_region_side = 1024;
 constexpr auto alive_interval = 2s, patience_for_reload = 2s;
 
 // A status other than 200, and why.
@@ -87,7 +87,7 @@ std::string why_refused(int status) {
     case 404:
       return "there is nothing here";
     case 413:
-      return "the body is larger than " + std::to_string(most_body_bytes / 1024) + " KiB";
+      return "the body is larger than " + std::to_string(max_body_bytes / 1024) + " KiB";
     case 414:
       return "the address is too long";
     case 416:
@@ -139,12 +139,11 @@ void set_file_name(Response& response, const std::string& name) {
 
 // Piece by piece.
 void send_file(Response& response, std::shared_ptr<const NamelessFile> file, const std::string& name) {
-  static constexpr std::size_t most_at_once = 1 << 18;
+  static constexpr std::size_t max_at_once = 1 << 18;
   set_file_name(response, name);
   response.set_content_provider(file->bytes(), "application/octet-stream",
                                 [file](std::size_t position, std::size_t rest, httplib::DataSink& sink) {
-                                  const std::string bytes =
-                                      file->read(position, std::min(rest, most_at_once));
+                                  const std::string bytes = file->read(position, std::min(rest, max_at_once));
                                   return !bytes.empty() && sink.write(bytes.data(), bytes.size());
                                 });
 }
@@ -297,8 +296,8 @@ class Server::Routes {
 
  private:
   void set_limits() {
-    server_.new_task_queue = [] { return new ConnectionThreads(most_connections); };
-    server_.set_payload_max_length(most_body_bytes);
+    server_.new_task_queue = [] { return new ConnectionThreads(max_connections); };
+    server_.set_payload_max_length(max_body_bytes);
     server_.set_read_timeout(5s);
     server_.set_write_timeout(20s);
     server_.set_keep_alive_timeout(5);
@@ -440,8 +439,8 @@ class Server::Routes {
     const Rectangle region{number_of(request, "x"), number_of(request, "y"), size};
     const Size whole = map.result.disparity.size();
     const bool fits = region.x >= 0 && region.y >= 0 && size.width > 0 && size.height > 0 &&
-                      size.width <= std::min(most_region_side, whole.width) &&
-                      size.height <= std::min(most_region_side, whole.height) &&
+                      size.width <= std::min(max_region_side, whole.width) &&
+                      size.height <= std::min(max_region_side, whole.height) &&
                       region.x <= whole.width - size.width && region.y <= whole.height - size.height;
     if (!fits) throw Error(ErrorCategory::argument, "the region does not lie within the picture");
     return region;
@@ -476,8 +475,8 @@ class Server::Routes {
     std::shared_ptr<Page> page;
     {
       const std::lock_guard lock(mutex_);
-      if (stopped_ || pages_.size() >= most_pages)
-        return refuse(response, {503, std::to_string(most_pages) + " pages are open: close one of them"});
+      if (stopped_ || pages_.size() >= max_pages)
+        return refuse(response, {503, std::to_string(max_pages) + " pages are open: close one of them"});
       if (pages_.contains(name)) return refuse(response, {409, "there is a page of this name: reload it"});
       page = pages_[name] = std::make_shared<Page>(scene_);
     }
@@ -535,7 +534,7 @@ class Server::Routes {
   std::map<std::string, std::shared_ptr<Page>> pages_;
   std::optional<std::chrono::steady_clock::time_point> last_closed_;
   bool stopped_ = false;
-  HttpServer server_{most_request_time};
+  HttpServer server_{max_request_time};
 };
 
 Server::Server(Scene& scene, const ServerOptions& options)

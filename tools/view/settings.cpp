@@ -34,8 +34,8 @@ Json bound(double value) {
 
 // The integers that a parameter takes, where only some between its bounds are allowed; null elsewhere.
 Json allowed_numbers(const std::string& method, const ParameterInfo& parameter) {
-  constexpr double most_to_list = 64;
-  if (parameter.kind != ParameterKind::integer || !(parameter.most - parameter.least <= most_to_list))
+  constexpr double max_to_list = 64;
+  if (parameter.kind != ParameterKind::integer || !(parameter.most - parameter.least <= max_to_list))
     return nullptr;
   MatcherParameters parameters = preset(method, "default");
   Json numbers = Json::array();

@@ -8,7 +8,7 @@
 namespace parallax::cuda {
 namespace {
 
-constexpr int most_channels = 3;
+constexpr int max_channels = 3;
 constexpr unsigned copy_block = 128;  // threads of a block of the kernels that copy maps
 
 DeviceAddress address_of(const void* memory) {
@@ -47,7 +47,7 @@ Plan::Plan(const Device& device, const ImageFormat& format, int volume_labels, b
       workers_(device.threads) {
   const std::size_t pixels = format.size.pixels();
   const std::size_t sample = bytes_per_sample(format.depth);
-  for (auto& image : staged_images_) image = host_layout_.reserve<std::byte>(pixels * sample * most_channels);
+  for (auto& image : staged_images_) image = host_layout_.reserve<std::byte>(pixels * sample * max_channels);
   for (auto& mask : staged_masks_) mask = host_layout_.reserve<std::uint8_t>(pixels);
   staged_map_ = MapBuffers(format.size, tells_confidence, tells_row_offsets, host_layout_);
   map_ = MapBuffers(format.size, tells_confidence, tells_row_offsets, layout_);
@@ -254,10 +254,10 @@ void Plan::copy_volume(const CostVolume& costs, MemoryType type, StreamHandle st
     check(result,
           "cuMemcpy2DAsync of " + std::to_string(copy.width_bytes * copy.height) + " bytes of data costs");
   };
-  constexpr std::ptrdiff_t most_apart = 0x7FFFFFFF;
+  constexpr std::ptrdiff_t max_apart = 0x7FFFFFFF;
   const std::ptrdiff_t stride_bytes = costs.stride_bytes;
   const bool in_order =
-      stride_bytes >= static_cast<std::ptrdiff_t>(copy.width_bytes) && stride_bytes <= most_apart;
+      stride_bytes >= static_cast<std::ptrdiff_t>(copy.width_bytes) && stride_bytes <= max_apart;
   if (in_order) copy.source_pitch = static_cast<std::size_t>(stride_bytes);
   if (in_order) return copy_from(0, format_.size.height);
   for (int y = 0; y < format_.size.height; ++y) copy_from(y, 1);

@@ -9,7 +9,7 @@
 namespace parallax::opencl {
 namespace {
 
-constexpr std::size_t most_channels = 3;
+constexpr std::size_t max_channels = 3;
 
 std::size_t aligned(std::size_t bytes) {
   return round_up(bytes, buffer_alignment);
@@ -24,7 +24,7 @@ Plan::Plan(const Device& device, const ImageFormat& format, bool tells_confidenc
       volume_labels_(volume_labels),
       workers_(device.threads) {
   const std::size_t pixels = format.size.pixels();
-  pair_ = layout_.reserve<std::byte>(2 * aligned(pixels * most_channels * bytes_per_sample(format.depth)) +
+  pair_ = layout_.reserve<std::byte>(2 * aligned(pixels * max_channels * bytes_per_sample(format.depth)) +
                                      2 * aligned(pixels) + aligned(pixels * bytes_of_costs()));
   disparity_ = layout_.reserve_plane<float>(format.size);
   status_ = layout_.reserve_plane<std::uint8_t>(format.size);
@@ -187,12 +187,12 @@ void Plan::download_at_once(const DisparityMap& map, detail::StageClock& clock) 
 
 // While a band of rows is copied to the caller, the next ones travel.
 void Plan::download_bands(const DisparityMap& map, detail::StageClock& clock) {
-  constexpr int most_bands = 4;
-  const int height = format_.size.height, bands = std::min(most_bands, height);
+  constexpr int max_bands = 4;
+  const int height = format_.size.height, bands = std::min(max_bands, height);
   const auto first_row = [=](int band) {
     return static_cast<int>(static_cast<std::int64_t>(height) * band / bands);
   };
-  std::array<Owned<cl_event>, most_bands> arrivals;
+  std::array<Owned<cl_event>, max_bands> arrivals;
   for (int band = 0; band < bands; ++band)
     arrivals[static_cast<std::size_t>(band)] = read_band(map, first_row(band), first_row(band + 1));
   check(driver().clFlush(queue_.handle()), "clFlush");

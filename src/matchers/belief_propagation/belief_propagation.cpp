@@ -26,14 +26,14 @@ namespace belief_propagation {
 namespace {
 
 // With less than half a unit per label, the rounded slope would differ too much from the exact one.
-constexpr float least_slope = 0.5f;
+constexpr float min_slope = 0.5f;
 
 void check_fits(const Model& model) {
   const BeliefPropagationParameters& p = model.parameters;
   const std::string instead = p.arithmetic == Arithmetic::fixed8 ? "fixed16 or float32" : "float32";
-  if (model.scale < least_slope)
+  if (model.scale < min_slope)
     refuse("discontinuity_truncation", model.truncation,
-           "at most " + std::to_string(static_cast<int>(static_cast<float>(model.bound) / least_slope)) +
+           "at most " + std::to_string(static_cast<int>(static_cast<float>(model.bound) / min_slope)) +
                " labels, or arithmetic " + instead);
   if (p.cost != DataCost::volume && model.data_cost(model.differences) < 1)
     refuse("data_weight", p.data_weight,

@@ -111,28 +111,28 @@ HWY_INLINE void update_lanes(const TileLabels& tile, int colour, int offset, con
   const auto gap = [&](int k) { return tile.labels[k + 1] - tile.labels[k]; };
   const int pitch = tile.pitch(), all = tile.all();
   for (int first = 0; first < all; first += pitch) {
-    Bytes least_of_row[direction_count];
-    for (int d = 0; d < direction_count; ++d) least_of_row[d] = reach[d] = hn::Set(tag, highest);
+    Bytes min_of_row[direction_count];
+    for (int d = 0; d < direction_count; ++d) min_of_row[d] = reach[d] = hn::Set(tag, highest);
     for (int k = 0; k < tile.count; ++k) {
       in.load(first + k);
       if (k > 0) rise(reach, slope, gap(k - 1) - 1);
       for (int d = 0; d < direction_count; ++d) {
         const Bytes h = hn::Sub(in.belief, in.messages[d]);
-        least_of_row[d] = hn::Min(least_of_row[d], h);
+        min_of_row[d] = hn::Min(min_of_row[d], h);
         reach[d] = hn::Min(h, hn::SaturatedAdd(reach[d], slope[d]));
         hn::StoreU(reach[d], tag, out(first + k, d));
       }
     }
     for (int d = 0; d < direction_count; ++d) {
-      least[d] = hn::Min(least[d], least_of_row[d]);
-      if (tile.has_others) hn::StoreU(least_of_row[d], tag, out(first + tile.count, d));
+      least[d] = hn::Min(least[d], min_of_row[d]);
+      if (tile.has_others) hn::StoreU(min_of_row[d], tag, out(first + tile.count, d));
     }
   }
   for (int first = 0; first < all; first += pitch) {
     Bytes limit[direction_count];
     for (int d = 0; d < direction_count; ++d) {
-      const Bytes least_of_row = tile.has_others ? in.at(out(first + tile.count, d)) : least[d];
-      reach[d] = limit[d] = hn::SaturatedAdd(least_of_row, edge(truncations, d));
+      const Bytes min_of_row = tile.has_others ? in.at(out(first + tile.count, d)) : least[d];
+      reach[d] = limit[d] = hn::SaturatedAdd(min_of_row, edge(truncations, d));
       if (tile.has_others) hn::StoreU(hn::Sub(limit[d], least[d]), tag, out(first + tile.count, d));
     }
     for (int k = tile.count - 1; k >= 0; --k) {
@@ -391,13 +391,13 @@ class PixelCosts {
     const auto bits = [&](int plane)
                           HWY_ATTR { return hn::PopulationCount(hn::Xor(left_[plane], right(plane))); };
     auto distance = bits(0);
-    for (int p = 1; p < most_feature_planes; ++p) distance = hn::Add(distance, bits(p));
-    const auto missing = hn::Not(right(most_feature_planes));
-    return hn::And(left_[most_feature_planes], table_.at(hn::Or(distance, missing)));
+    for (int p = 1; p < max_feature_planes; ++p) distance = hn::Add(distance, bits(p));
+    const auto missing = hn::Not(right(max_feature_planes));
+    return hn::And(left_[max_feature_planes], table_.at(hn::Or(distance, missing)));
   }
 
  private:
-  static constexpr int planes = most_feature_planes + 1;
+  static constexpr int planes = max_feature_planes + 1;
   CostTable table_;
   PixelBytes left_[planes];
   const std::uint8_t* right_[planes];

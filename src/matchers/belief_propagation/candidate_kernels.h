@@ -119,7 +119,7 @@ void locate_tile(const TileAxis& axis, float* values);
 // Features of 8 rows, transposed: plane b of column x begins at planes[b] + 8·x. The last plane is that of
 // validity.
 struct FeatureStrip {
-  const std::uint8_t* planes[most_feature_planes + 1];
+  const std::uint8_t* planes[max_feature_planes + 1];
 };
 // Strips have a multiple of this many columns.
 inline constexpr int strip_unit = 32;

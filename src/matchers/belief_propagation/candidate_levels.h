@@ -146,8 +146,8 @@ class CandidateLevels {
     coarser_ = coarser;
     mirrored_ = mirrored;
     const Size tiles = tile_count(sizes_.front());
-    constexpr int least_rows = 4;
-    const int bands = std::clamp(tiles.height / least_rows, 1, workers.slots());
+    constexpr int min_rows = 4;
+    const int bands = std::clamp(tiles.height / min_rows, 1, workers.slots());
     // A band begins where a tile of the coarser level does, so that fewer of those are computed twice.
     const auto first_row = [&](int band) {
       return std::min(tiles.height, round_up(tiles.height * band / bands, 2));
@@ -175,13 +175,13 @@ class CandidateLevels {
           coarser_(coarser),
           size_(all.sizes_[to_size(level)]),
           tiles_(tile_count(size_)),
-          most_columns_(all.computed_columns(level)) {
-      rows_.resize(to_size(std::min(tiles_.height, all.most_iterations(level) + 3)));
+          max_columns_(all.computed_columns(level)) {
+      rows_.resize(to_size(std::min(tiles_.height, all.max_iterations(level) + 3)));
     }
 
     void reserve(Arena& arena) {
-      const auto tiles = to_size(most_columns_);
-      const std::size_t labels = tiles * most_candidates();
+      const auto tiles = to_size(max_columns_);
+      const std::size_t labels = tiles * max_candidates();
       for (TileRow& row : rows_) {
         row.spans = arena.reserve<TileSpan>(tiles);
         row.labels = arena.reserve<std::uint16_t>(labels);
@@ -191,9 +191,9 @@ class CandidateLevels {
         for (int table = 0; table < tables(); ++table)
           row.edges[table] = reserve_with_margin<TileMessages>(arena, tiles);
       }
-      beliefs_ = arena.reserve<std::uint8_t>(most_candidates() * tile_lanes);
+      beliefs_ = arena.reserve<std::uint8_t>(max_candidates() * tile_lanes);
       if (level_ > 0) best_ = arena.reserve_plane<std::uint16_t>(size_);
-      parents_ = arena.reserve<const TileMessages*>(most_candidates());
+      parents_ = arena.reserve<const TileMessages*>(max_candidates());
       edge_rows_ = arena.reserve<std::uint8_t>(to_size(tables() * edge_rows * edge_pitch()));
       for (std::uint8_t*& strip : edge_strips_)
         strip = arena.reserve<std::uint8_t>(to_size(edge_pitch() * tile_side));
@@ -264,7 +264,7 @@ class CandidateLevels {
     }
 
     // A tile may have all labels, because ranges are joined.
-    std::size_t most_candidates() const {
+    std::size_t max_candidates() const {
       return to_size(all_.model_.labels + (has_rows() ? all_.model_.row_offsets : 0));
     }
 
@@ -353,7 +353,7 @@ class CandidateLevels {
     static constexpr int edge_rows = tile_side + tile_side + 1;
     // The first rows of the edges to the left, above, and below.
     static constexpr int first_edge_rows[] = {0, tile_side, tile_side + 1};
-    int edge_pitch() const { return most_columns_ * tile_side + 2 * widest_vector_bytes; }
+    int edge_pitch() const { return max_columns_ * tile_side + 2 * widest_vector_bytes; }
     std::uint8_t* edge_row(int table, int row) const {
       return edge_rows_ + (table * edge_rows + row) * edge_pitch();
     }
@@ -497,7 +497,7 @@ class CandidateLevels {
     View<const std::uint16_t> gray_;     // empty where all edges are alike
     std::uint8_t* edge_rows_ = nullptr;  // [EdgeTable][row][edge_pitch()]
     std::uint8_t* edge_strips_[3] = {};  // transposed: of the edges to the left, above, and below
-    int most_columns_;
+    int max_columns_;
     Range own_columns_{}, computed_rows_{}, columns_{};  // ranges of tiles
     int entered_ = 0, finished_ = 0, decided_ = 0;
   };
@@ -507,7 +507,7 @@ class CandidateLevels {
     return sweeps_[to_size(slot * count + count - 1 - level)];
   }
   // The larger number of both matches.
-  int most_iterations(int level) const {
+  int max_iterations(int level) const {
     const auto index = to_size(level);
     return std::max(model_.iterations(index, false), model_.iterations(index, true));
   }
@@ -515,7 +515,7 @@ class CandidateLevels {
   int computed_columns(int level) const {
     // A strip begins and ends anywhere in a tile of the coarser level, and needs the pixels next to it.
     const int own = level == 0 ? strip_columns_ : computed_columns(level - 1) / 2 + 2;
-    const int reach = divide_round_up(most_iterations(level) + 1, tile_side);
+    const int reach = divide_round_up(max_iterations(level) + 1, tile_side);
     return std::min(own + 2 * reach, tile_count(sizes_[to_size(level)]).width);
   }
 

@@ -19,7 +19,7 @@
 namespace parallax::belief_propagation {
 
 inline constexpr int tile_side = 8;
-inline constexpr int most_candidate_ranges = 4;
+inline constexpr int max_candidate_ranges = 4;
 
 struct LabelRange {
   int first, last;  // last excluded
@@ -33,7 +33,7 @@ struct LabelRange {
 inline constexpr LabelRange no_labels{1 << 20, 0};
 
 struct LabelRanges {
-  std::array<LabelRange, most_candidate_ranges> at;
+  std::array<LabelRange, max_candidate_ranges> at;
   int count;
 
   const LabelRange* begin() const { return at.data(); }
@@ -57,7 +57,7 @@ inline Size tile_count(Size size) {
 inline LabelRange parents_of_tile(int tile, int coarse_end) {
   return {std::max(0, tile * tile_side / 2 - 1), std::min(coarse_end, (tile + 1) * tile_side / 2 + 1)};
 }
-inline constexpr int most_parents = (tile_side / 2 + 2) * (tile_side / 2 + 2);
+inline constexpr int max_parents = (tile_side / 2 + 2) * (tile_side / 2 + 2);
 
 // A set of labels, to which tiles add those that pixels believe most.
 class LabelSet {
@@ -78,8 +78,8 @@ class LabelSet {
 };
 
 // The ranges around the labels in a set.
-inline LabelRanges candidate_ranges(const LabelSet& best, int slack, int labels, int most_ranges) {
-  std::array<LabelRange, most_parents> found;
+inline LabelRanges candidate_ranges(const LabelSet& best, int slack, int labels, int max_ranges) {
+  std::array<LabelRange, max_parents> found;
   int count = 0;
   for (int label = best.next(0, labels); label < labels; label = best.next(label + 1, labels)) {
     const LabelRange range{std::max(0, label - slack), std::min(labels, label + slack + 1)};
@@ -88,7 +88,7 @@ inline LabelRanges candidate_ranges(const LabelSet& best, int slack, int labels,
     else
       found[to_size(count++)] = range;
   }
-  while (count > most_ranges) {
+  while (count > max_ranges) {
     const auto gap = [&](LabelRange* range) { return range[1].first - range[0].last; };
     LabelRange* joined = found.data();
     for (LabelRange* range = joined; range != found.data() + count - 1; ++range)

@@ -104,7 +104,7 @@ HWY_INLINE Float::Vector load_float(const typename Number::Storage* p) {
 }
 
 template <class Number>
-void least_costs_as(const RowOffsets& row) {
+void min_costs_as(const RowOffsets& row) {
   const Float::Tag tag;
   const int lanes = static_cast<int>(hn::Lanes(tag)), disparities = row.shape.labels / row.shape.row_offsets;
   for (int i = 0; i < row.shape.computed; i += lanes) {
@@ -199,8 +199,8 @@ void cost_row_here(Arithmetic arithmetic, const RowCost& row) {
   as_number(arithmetic, [&](auto number) { cost_row_as<decltype(number)>(row); });
 }
 
-void least_costs_here(Arithmetic arithmetic, const RowOffsets& row) {
-  as_number(arithmetic, [&](auto number) { least_costs_as<decltype(number)>(row); });
+void min_costs_here(Arithmetic arithmetic, const RowOffsets& row) {
+  as_number(arithmetic, [&](auto number) { min_costs_as<decltype(number)>(row); });
 }
 
 void add_costs_here(Arithmetic arithmetic, const RowOffsets& row) {
@@ -242,7 +242,7 @@ HWY_EXPORT(split_bytes_here);
 HWY_EXPORT(split_words_here);
 
 PARALLAX_DISPATCH(void, cost_row, (Arithmetic arithmetic, const RowCost& row), (arithmetic, row))
-PARALLAX_DISPATCH(void, least_costs, (Arithmetic arithmetic, const RowOffsets& row), (arithmetic, row))
+PARALLAX_DISPATCH(void, min_costs, (Arithmetic arithmetic, const RowOffsets& row), (arithmetic, row))
 PARALLAX_DISPATCH(void, add_costs, (Arithmetic arithmetic, const RowOffsets& row), (arithmetic, row))
 PARALLAX_DISPATCH(void, settle_costs,
                   (Arithmetic arithmetic, const PlaneShape& shape, int count, const float* units, int bound,

@@ -169,7 +169,7 @@ class CostPyramid {
     const Level& level = levels_[levels_.first_stored()];
     for (int parity = 0; parity < 2; ++parity) {
       const RowOffsets row = row_offsets_of(level, y, parity, slot);
-      least_costs(arithmetic_, row);
+      min_costs(arithmetic_, row);
       for (int k = 0; k < model_.row_offsets; ++k)
         for_half(level, parity,
                  [&](int x, int i) { prior_.add(x, y, k, row.costs[k * level.shape.stride + i]); });

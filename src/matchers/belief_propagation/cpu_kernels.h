@@ -18,7 +18,7 @@
 
 namespace parallax::belief_propagation {
 
-using data_cost::Feature, data_cost::feature_bytes, data_cost::feature_planes, data_cost::most_feature_planes,
+using data_cost::Feature, data_cost::feature_bytes, data_cost::feature_planes, data_cost::max_feature_planes,
     data_cost::widest_vector_bytes;
 
 // The direction that a message goes to, or comes from.
@@ -81,17 +81,17 @@ struct RowSum {
 // The right row is extended to every column that any label reaches, and split by parity as the left one:
 // disparity k of left pixel x reads extended column x + disparities − 1 − k.
 struct RightRow {
-  const void* planes[2][most_feature_planes];  // both halves of the extended row
-  const std::uint8_t* valid[2];                // 255 where there is a right pixel, else 0
+  const void* planes[2][max_feature_planes];  // both halves of the extended row
+  const std::uint8_t* valid[2];               // 255 where there is a right pixel, else 0
 };
 struct RowCost {
   PlaneShape shape;
   Range range;
   Feature feature;
-  int parity;                             // parity of the left pixels' columns
-  const void* left[most_feature_planes];  // the half of this parity
-  const std::uint8_t* left_valid;         // 255 where the pixel has data costs, else 0
-  const RightRow* right;                  // for each row offset
+  int parity;                            // parity of the left pixels' columns
+  const void* left[max_feature_planes];  // the half of this parity
+  const std::uint8_t* left_valid;        // 255 where the pixel has data costs, else 0
+  const RightRow* right;                 // for each row offset
   // Integer differences 0…255 and the outside cost in bytes, where fixed8 represents them exactly.
   bool simple;
   const std::uint8_t* table;
@@ -134,7 +134,7 @@ void decide_row(Arithmetic arithmetic, const RowDecision& row);
 void sum_row(Arithmetic arithmetic, const RowSum& row);
 void cost_row(Arithmetic arithmetic, const RowCost& row);
 // Sets the costs of row offsets to the least data costs of their labels.
-void least_costs(Arithmetic arithmetic, const RowOffsets& row);
+void min_costs(Arithmetic arithmetic, const RowOffsets& row);
 // Adds the costs of row offsets to the data costs.
 void add_costs(Arithmetic arithmetic, const RowOffsets& row);
 

@@ -37,7 +37,7 @@ constexpr int directions = 4;
 
 // Tunables of integer arithmetic,
 constexpr const char *labels_a_thread = "labels_per_thread", *threads_a_block = "threads_per_block",
-                     *least_blocks = "blocks_per_multiprocessor", *shared_below = "share_directions_below",
+                     *min_blocks = "blocks_per_multiprocessor", *shared_below = "share_directions_below",
                      *both_at_once = "both_matches_at_once";
 // and of floats,
 constexpr const char *in_registers = "values_in_registers", *in_shared_memory = "values_in_shared_memory",
@@ -196,7 +196,7 @@ Dealing deal(int labels, int wanted_per_lane) {
   const int wanted = wanted_per_lane > 0 ? wanted_per_lane : labels <= 32 ? 4 : labels <= 64 ? 8 : 16;
   // The cost of having half or twice as many labels per lane as wanted.
   const double cost_of_an_octave = wanted_per_lane > 0 ? 100 : 0.2;
-  constexpr int most_per_lane = 32;
+  constexpr int max_per_lane = 32;
   std::optional<Dealing> best;
   constexpr double cost_of_short_words = 0.1;
   const auto cost = [&](const Dealing& dealing) {
@@ -205,7 +205,7 @@ Dealing deal(int labels, int wanted_per_lane) {
   };
   for (int lanes = 1; lanes <= 32; lanes *= 2) {
     const Dealing dealing{lanes, round_up(divide_round_up(labels, lanes), 2)};
-    if (dealing.per_lane <= most_per_lane && (!best || cost(dealing) < cost(*best))) best = dealing;
+    if (dealing.per_lane <= max_per_lane && (!best || cost(dealing) < cost(*best))) best = dealing;
   }
   return *best;
 }
@@ -219,7 +219,7 @@ int registers_of_update(int per_lane) {
 detail::TuningSpace integer_space(const BeliefPropagationParameters& parameters) {
   detail::TuningSpace space;
   space.tunables = {{threads_a_block, "Threads per block", {64, 128, 256}},
-                    {least_blocks, help_of_blocks, {2, 4, 6, 8, 12, 16}},
+                    {min_blocks, help_of_blocks, {2, 4, 6, 8, 12, 16}},
                     {shared_below,
                      "Levels with fewer threads compute the four directions in separate blocks",
                      {0, 4000, 16000, 64000, 256000}},
@@ -237,7 +237,7 @@ detail::TuningSpace integer_space(const BeliefPropagationParameters& parameters)
     for (const detail::Tunable& tunable : CudaCandidates::tunables()) space.tunables.push_back(tunable);
   }
   space.allowed = [](const detail::Configuration& configuration) {
-    return configuration.value(threads_a_block, block_threads) * configuration.value(least_blocks, 1) <=
+    return configuration.value(threads_a_block, block_threads) * configuration.value(min_blocks, 1) <=
                cuda::multiprocessor::threads &&
            CudaCandidates::allows(configuration);
   };
@@ -247,7 +247,7 @@ detail::TuningSpace integer_space(const BeliefPropagationParameters& parameters)
     const int threads = configuration.value(threads_a_block, block_threads);
     const int fit =
         std::min(cuda::multiprocessor::threads, cuda::multiprocessor::registers / registers_used) / threads;
-    const int blocks = std::max(1, configuration.value(least_blocks, fit));
+    const int blocks = std::max(1, configuration.value(min_blocks, fit));
     return footprint_of(threads, blocks,
                         std::min(registers_used, cuda::multiprocessor::registers / (blocks * threads)), 0);
   };
@@ -262,7 +262,7 @@ class Integer final : public Cuda {
         bits_(parameters.arithmetic == Arithmetic::fixed8 ? 8 : 16),
         dealing_(deal(parameters.disparities, configuration.value(labels_a_thread, 0))),
         threads_(static_cast<unsigned>(configuration.value(threads_a_block, block_threads))),
-        least_blocks_(configuration.value(least_blocks, 0)),
+        min_blocks_(configuration.value(min_blocks, 0)),
         shared_below_(to_size(configuration.value(shared_below, 8000))),
         candidates_(model(), sizes(), layout_, configuration, at_once()) {
     levels_[CudaImages::as_it_is] = reserve_levels();
@@ -346,7 +346,7 @@ class Integer final : public Cuda {
     Options options = common_options(threads_);
     options.insert(options.end(),
                    {define("BITS", bits_), define("BOUND", model().bound), define("LANES", dealing_.lanes),
-                    define("PER_LANE", dealing_.per_lane), define("LEAST_BLOCKS", least_blocks_),
+                    define("PER_LANE", dealing_.per_lane), define("LEAST_BLOCKS", min_blocks_),
                     define("VECTOR", dealing_.per_lane % 4 == 0 ? 4 : 2), define("REACH", reach())});
     program_ = cuda::Program(context(), cuda::belief_propagation_integer_cu, options);
     find_costs_ = program_.kernel("find_costs");
@@ -454,7 +454,7 @@ class Integer final : public Cuda {
   int bits_;
   Dealing dealing_;
   unsigned threads_;          // per block
-  int least_blocks_;          // minimum number resident on a multiprocessor; 0 = no minimum
+  int min_blocks_;            // minimum number resident on a multiprocessor; 0 = no minimum
   std::size_t shared_below_;  // levels with fewer threads share directions among blocks
   CudaCandidates candidates_;
   std::vector<Level> levels_[2];  // [pair]
@@ -469,7 +469,7 @@ class Integer final : public Cuda {
 struct Places {
   int registers = 0, shared = 0;  // numbers of labels
   int pixels = 32;
-  int least_blocks = 1;  // minimum number resident on a multiprocessor
+  int min_blocks = 1;  // minimum number resident on a multiprocessor
 
   int threads() const { return directions * pixels; }
   int shared_bytes() const { return threads() * shared * static_cast<int>(sizeof(float)); }
@@ -486,18 +486,18 @@ int blocks_by_registers(int values, int threads) {
 
 Places choose_places(const BeliefPropagationParameters& parameters, int shared_bytes_a_block,
                      const detail::Configuration& configuration) {
-  constexpr int most_in_registers = 64;
+  constexpr int max_in_registers = 64;
   const int labels = parameters.disparities,
-            most_shared = std::min(shared_bytes_worth_taking, shared_bytes_a_block);
+            max_shared = std::min(shared_bytes_worth_taking, shared_bytes_a_block);
   Places places;
-  (labels <= most_in_registers ? places.registers : places.shared) = labels;
+  (labels <= max_in_registers ? places.registers : places.shared) = labels;
   places.registers = std::min(labels, configuration.value(in_registers, places.registers));
   places.shared = std::min(labels - places.registers, configuration.value(in_shared_memory, places.shared));
   places.pixels = configuration.value(pixels_a_block, places.pixels);
-  while (places.shared_bytes() > most_shared) places.pixels /= 2;
+  while (places.shared_bytes() > max_shared) places.pixels /= 2;
   const bool all_in_registers = places.registers == labels;
-  places.least_blocks =
-      configuration.value(least_blocks, all_in_registers ? blocks_by_registers(labels, places.threads()) : 1);
+  places.min_blocks =
+      configuration.value(min_blocks, all_in_registers ? blocks_by_registers(labels, places.threads()) : 1);
   return places;
 }
 
@@ -516,10 +516,10 @@ detail::TuningSpace float_space(const BeliefPropagationParameters& parameters,
                                 any};
   for (const int values : {8, 16, 32, 48, 64, 96, 128})
     if (values < labels) registers.values.push_back(values), shared_memory.values.push_back(values);
-  constexpr int most_in_registers = 160;
-  registers.values.push_back(std::min(labels, most_in_registers));
+  constexpr int max_in_registers = 160;
+  registers.values.push_back(std::min(labels, max_in_registers));
   shared_memory.values.push_back(labels);
-  space.tunables = {{least_blocks, help_of_blocks, {1, 2, 3, 4, 6, 8, 12, 16}},
+  space.tunables = {{min_blocks, help_of_blocks, {1, 2, 3, 4, 6, 8, 12, 16}},
                     {pixels_a_block, "Pixels per block, with four threads each", {8, 16, 32, 64}},
                     registers,
                     shared_memory,
@@ -530,8 +530,8 @@ detail::TuningSpace float_space(const BeliefPropagationParameters& parameters,
                      {0, 1}},
                     {aligned, "Whether rows begin on 64-byte boundaries", {}, {"false", "true"}, {0, 1}}};
   const auto fits = [](const Places& places, int shared) {
-    return places.least_blocks * places.threads() <= cuda::multiprocessor::threads &&
-           places.least_blocks * (places.shared_bytes() + cuda::multiprocessor::reserved_bytes_a_block) <=
+    return places.min_blocks * places.threads() <= cuda::multiprocessor::threads &&
+           places.min_blocks * (places.shared_bytes() + cuda::multiprocessor::reserved_bytes_a_block) <=
                shared;
   };
   space.allowed = [=](const detail::Configuration& configuration) {
@@ -548,7 +548,7 @@ detail::TuningSpace float_space(const BeliefPropagationParameters& parameters,
     const int fit = std::min({cuda::multiprocessor::threads / places.threads(),
                               shared / (places.shared_bytes() + cuda::multiprocessor::reserved_bytes_a_block),
                               blocks_by_registers(places.registers, places.threads())});
-    const int blocks = std::max(places.least_blocks, fit);
+    const int blocks = std::max(places.min_blocks, fit);
     const int of_values =
         std::clamp(cuda::multiprocessor::registers / (blocks * places.threads()) - registers_beside_values, 0,
                    places.registers);
@@ -608,7 +608,7 @@ class Float final : public Cuda {
     options.insert(options.end(),
                    {define("STORAGE", storage()), define("NAIVE_ORDER", naive_order_),
                     define("IN_REGISTERS", places_.registers), define("IN_SHARED_MEMORY", places_.shared),
-                    define("PIXELS", places_.pixels), define("LEAST_BLOCKS", places_.least_blocks)});
+                    define("PIXELS", places_.pixels), define("LEAST_BLOCKS", places_.min_blocks)});
     program_ = cuda::Program(context(), cuda::belief_propagation_float_cu, options);
     find_costs_ = program_.kernel("find_costs");
     add_up_ = program_.kernel("add_up");

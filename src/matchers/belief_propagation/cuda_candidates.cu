@@ -343,7 +343,7 @@ class Decision {
     const bool adjoins = label == last_label_ + 1;
     if (value < best_) {
       // The lowest belief of the labels before this one that do not adjoin it.
-      rival_ = adjoins ? least_before_last_ : min(least_before_last_, last_);
+      rival_ = adjoins ? min_before_last_ : min(min_before_last_, last_);
       before_ = adjoins ? last_ : no_belief;
       best_ = value, label_ = label, after_ = no_belief;
     } else if (label == label_ + 1) {
@@ -351,7 +351,7 @@ class Decision {
     } else {
       rival_ = min(rival_, value);
     }
-    least_before_last_ = min(least_before_last_, last_);
+    min_before_last_ = min(min_before_last_, last_);
     last_ = value;
     last_label_ = label;
   }
@@ -363,7 +363,7 @@ class Decision {
  private:
   uint32 best_ = no_belief, before_ = no_belief, after_ = no_belief, rival_ = no_belief;
   uint32 last_ = no_belief,
-         least_before_last_ = no_belief;  // the last belief, and the lowest of those before it
+         min_before_last_ = no_belief;  // the last belief, and the lowest of those before it
   int label_ = -3, last_label_ = -3;
 };
 
@@ -555,8 +555,8 @@ namespace {
 
 // Candidates
 
-constexpr int most_parents = (tile_side / 2 + 2) * (tile_side / 2 + 2);
-static_assert(most_parents <= 2 * warp_lanes);
+constexpr int max_parents = (tile_side / 2 + 2) * (tile_side / 2 + 2);
+static_assert(max_parents <= 2 * warp_lanes);
 
 template <class Combine>
 __device__ __forceinline__ int over_warp(int value, const Combine& combine) {

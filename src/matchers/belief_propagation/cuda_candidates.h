@@ -40,7 +40,7 @@ class CudaCandidates {
         size_(sizes.front()),
         threads_(static_cast<unsigned>(configuration.value(threads_of_candidates, usual_candidate_threads))),
         shared_slots_(std::min(model.labels, configuration.value(candidates_shared, usual_shared))),
-        least_blocks_(configuration.value(blocks_of_candidates, 0)) {
+        min_blocks_(configuration.value(blocks_of_candidates, 0)) {
     memory_of_[Which::as_it_is] = reserve(sizes, layout);
     memory_of_[Which::mirrored] = at_once ? reserve(sizes, layout) : memory_of_[Which::as_it_is];
   }
@@ -68,7 +68,7 @@ class CudaCandidates {
     options.insert(
         options.end(),
         {cuda::define("CANDIDATE_BLOCK", static_cast<int>(threads_)),
-         cuda::define("CANDIDATE_LEAST_BLOCKS", least_blocks_), cuda::define("SHARED_SLOTS", shared_slots_),
+         cuda::define("CANDIDATE_LEAST_BLOCKS", min_blocks_), cuda::define("SHARED_SLOTS", shared_slots_),
          cuda::define("RANGES", model_.parameters.candidate_ranges),
          cuda::define("SLACK", model_.parameters.candidate_slack), cuda::define("SIDE", 1 << finest_data()),
          cuda::define("EXISTENCE_BLOCK", static_cast<int>(existence_threads)),
@@ -161,7 +161,7 @@ class CudaCandidates {
       level.plane_words = level.tiles * to_size(model_.labels) * tile_side;
       level.data = layout.reserve<std::uint32_t>(2 * level.plane_words);
       level.messages = layout.reserve<std::uint32_t>(2 * message_planes * level.plane_words);
-      level.ranges = layout.reserve<std::uint32_t>(level.tiles * most_candidate_ranges);
+      level.ranges = layout.reserve<std::uint32_t>(level.tiles * max_candidate_ranges);
       level.labels = layout.reserve<std::uint16_t>(level.tiles * to_size(model_.labels));
       memory.levels.push_back(level);
     }
@@ -180,7 +180,7 @@ class CudaCandidates {
   Size size_;
   unsigned threads_;  // per block
   int shared_slots_;  // candidates of a tile that fit in shared memory
-  int least_blocks_;  // minimum number of update blocks resident on a multiprocessor; 0 = no minimum
+  int min_blocks_;    // minimum number of update blocks resident on a multiprocessor; 0 = no minimum
   Memory memory_of_[2];
   std::byte* memory_ = nullptr;
   cuda::Program program_;

@@ -559,20 +559,20 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaIntegerLevel level, Cuda
 
 namespace {
 
-__device__ __forceinline__ uint32 least_value(uint32 value) {
+__device__ __forceinline__ uint32 min_value(uint32 value) {
   return over_lanes(value, [](uint32 a, uint32 b) { return min(a, b); });
 }
 
 // The lowest belief of a pixel, with its label in the lower half: ties go to the lowest label.
-__device__ __forceinline__ uint32 least_belief(const Words& belief, int first_label, int p) {
+__device__ __forceinline__ uint32 min_belief(const Words& belief, int first_label, int p) {
   uint32 best = ~0u;
 #pragma unroll
   for (int k = 0; k < PER_LANE; ++k) best = min(best, element(belief.of[k], p) << 16 | (first_label + k));
-  return least_value(best);
+  return min_value(best);
 }
 
 __device__ __forceinline__ Beliefs find_best(const Words& belief, int first_label, int p) {
-  const uint32 best = least_belief(belief, first_label, p);
+  const uint32 best = min_belief(belief, first_label, p);
   Beliefs found = {static_cast<int>(best & 0xFFFF), 0, static_cast<float>(best >> 16), 0, 0};
   constexpr uint32 none = 0xFFFF;
   uint32 before = none, after = none, rival = none;
@@ -584,9 +584,9 @@ __device__ __forceinline__ Beliefs find_best(const Words& belief, int first_labe
     if (distance == 1) after = value;
     if ((distance < -1 || distance > 1) && label < LABELS) rival = min(rival, value);
   }
-  found.before = static_cast<float>(least_value(before));
-  found.after = static_cast<float>(least_value(after));
-  rival = least_value(rival);
+  found.before = static_cast<float>(min_value(before));
+  found.after = static_cast<float>(min_value(after));
+  rival = min_value(rival);
   found.rival = rival == none ? __uint_as_float(0x7F800000u) : static_cast<float>(rival);
   return found;
 }
@@ -618,7 +618,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_labels(CudaIntegerLevel level, Cud
   const Words belief = beliefs(data_of(level, colour, place), incoming(level, colour, place));
 #pragma unroll
   for (int p = 0; p < group_pixels; ++p) {
-    const int label = static_cast<int>(least_belief(belief, place.lane * PER_LANE, p) & 0xFFFF);
+    const int label = static_cast<int>(min_belief(belief, place.lane * PER_LANE, p) & 0xFFFF);
     const int x = 2 * (place.group * group_pixels + p) + parity(place.y, colour);
     if (place.inside && place.lane == p % LANES && x < level.width)
       labels.of[static_cast<int64>(place.y) * labels.width + x] = label;

@@ -23,8 +23,8 @@ struct CudaEdges {
     const unsigned short* gray;
     unsigned* edges;  // see CudaIntegerLevel
   };
-  static constexpr int most_levels = 30;
-  Level of[most_levels];
+  static constexpr int max_levels = 30;
+  Level of[max_levels];
 };
 
 // A level with candidates; see cuda_candidates.cu. A group is a row of one colour in a tile.

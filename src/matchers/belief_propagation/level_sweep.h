@@ -52,8 +52,8 @@ class LevelSchedule {
   // `window_bytes` is the part of the window of rows that should stay in a cache, `column_bytes` what an
   // element of a half takes there.
   LevelSchedule(const Model& model, const Levels& levels, std::size_t window_bytes, std::size_t column_bytes,
-                int most_bands)
-      : model_(model), levels_(levels), column_bytes_(column_bytes), most_bands_(most_bands) {
+                int max_bands)
+      : model_(model), levels_(levels), column_bytes_(column_bytes), max_bands_(max_bands) {
     strip_width_ = choose_strip_width(static_cast<int>(window_bytes / column_bytes));
   }
 
@@ -89,7 +89,7 @@ class LevelSchedule {
 
  private:
   int bands(std::size_t level, int iterations) const {
-    return std::clamp(levels_[level].size.height / iterations, 1, most_bands_);
+    return std::clamp(levels_[level].size.height / iterations, 1, max_bands_);
   }
 
   // Elements of a half that the iterations of the finest level and the decision reach on one side.
@@ -116,7 +116,7 @@ class LevelSchedule {
   const Model& model_;
   const Levels& levels_;
   std::size_t column_bytes_;
-  int most_bands_;
+  int max_bands_;
   int strip_width_;
 };
 

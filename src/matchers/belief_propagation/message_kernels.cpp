@@ -91,7 +91,7 @@ HWY_INLINE void send_integers(const RowUpdate& row, std::ptrdiff_t i) {
   typename Number::Storage* out[direction_count];
   Vector slopes[direction_count], truncations[direction_count], least[direction_count],
       reach[direction_count];
-  const auto least_of = [&](int k, int d) {  // least h of a row offset, in a direction
+  const auto min_of = [&](int k, int d) {  // least h of a row offset, in a direction
     return static_cast<typename Number::Value*>(row.scratch) +
            (k * direction_count + d) * static_cast<int>(hn::Lanes(tag));
   };
@@ -102,27 +102,27 @@ HWY_INLINE void send_integers(const RowUpdate& row, std::ptrdiff_t i) {
     least[d] = hn::Set(tag, Number::highest);
   }
   for (int k = 0; k < rows; ++k) {
-    Vector least_of_row[direction_count];
-    for (int d = 0; d < direction_count; ++d) least_of_row[d] = reach[d] = hn::Set(tag, Number::highest);
+    Vector min_of_row[direction_count];
+    for (int d = 0; d < direction_count; ++d) min_of_row[d] = reach[d] = hn::Set(tag, Number::highest);
     for (int label = k * disparities; label < (k + 1) * disparities; ++label) {
       in.load(label);
       const Vector belief = in.belief();
       for (int d = 0; d < direction_count; ++d) {
         const Vector h = hn::Sub(belief, in.messages[d]);
-        least_of_row[d] = hn::Min(least_of_row[d], h);
+        min_of_row[d] = hn::Min(min_of_row[d], h);
         reach[d] = hn::Min(h, hn::SaturatedAdd(reach[d], slopes[d]));
         Number::store(reach[d], out[d] + label * stride);
       }
     }
     for (int d = 0; d < direction_count; ++d) {
-      least[d] = hn::Min(least[d], least_of_row[d]);
-      Number::store_values(least_of_row[d], least_of(k, d));
+      least[d] = hn::Min(least[d], min_of_row[d]);
+      Number::store_values(min_of_row[d], min_of(k, d));
     }
   }
   for (int k = 0; k < rows; ++k) {
     Vector highest[direction_count];
     for (int d = 0; d < direction_count; ++d)
-      reach[d] = highest[d] = hn::SaturatedAdd(hn::Load(tag, least_of(k, d)), truncations[d]);
+      reach[d] = highest[d] = hn::SaturatedAdd(hn::Load(tag, min_of(k, d)), truncations[d]);
     for (int label = (k + 1) * disparities - 1; label >= k * disparities; --label) {
       for (int d = 0; d < direction_count; ++d) {
         auto* at = out[d] + label * stride;
@@ -334,7 +334,7 @@ void sum_row_integers(const RowSum& row) {
   const auto bound = hn::Set(wide, static_cast<Wide>(row.bound));
   Wide* sums = static_cast<Wide*>(row.scratch);
   for (int i = 0; i < row.fine.copied; i += 2 * lanes) {
-    auto least_even = hn::Set(wide, std::numeric_limits<Wide>::max()), least_odd = least_even;
+    auto min_even = hn::Set(wide, std::numeric_limits<Wide>::max()), min_odd = min_even;
     for (int label = 0; label < row.fine.labels; ++label) {
       auto even = hn::Zero(wide), odd = hn::Zero(wide);
       for (const auto& children : row.children) {
@@ -345,15 +345,15 @@ void sum_row_integers(const RowSum& row) {
           odd = hn::Add(odd, hn::ShiftRight<bits>(both));
         }
       }
-      least_even = hn::Min(least_even, even);
-      least_odd = hn::Min(least_odd, odd);
+      min_even = hn::Min(min_even, even);
+      min_odd = hn::Min(min_odd, odd);
       hn::Store(even, wide, sums + 2 * label * lanes);
       hn::Store(odd, wide, sums + (2 * label + 1) * lanes);
     }
     for (int label = 0; label < row.fine.labels; ++label) {
       for (int parity = 0; parity < 2; ++parity) {
         const auto sum = hn::Load(wide, sums + (2 * label + parity) * lanes);
-        const auto kept = hn::Min(hn::Sub(sum, parity == 0 ? least_even : least_odd), bound);
+        const auto kept = hn::Min(hn::Sub(sum, parity == 0 ? min_even : min_odd), bound);
         Storage* out = static_cast<Storage*>(row.sums[parity]) + label * row.coarse.stride + i / 2;
         hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(signed_wide, kept)), narrow, out);
       }

@@ -24,7 +24,7 @@ Fields fields(BeliefPropagationParameters& p) {
            {"Finest levels that consider only labels near those of the next coarser level; 0 = none"})
       .add("candidate_slack", p.candidate_slack, detail::range(0, 1024),
            {"Labels considered on either side of each of those", "labels", Audience::experts})
-      .add("candidate_ranges", p.candidate_ranges, detail::range(1, most_candidate_ranges),
+      .add("candidate_ranges", p.candidate_ranges, detail::range(1, max_candidate_ranges),
            {"Most ranges of labels considered in a tile of 8×8 pixels", "", Audience::experts})
       .add("arithmetic", p.arithmetic,
            {{"fixed8", Arithmetic::fixed8},

@@ -36,10 +36,10 @@ struct Layout {
 
 Layout layout_of(const opencl::DeviceInfo& device, int bits, int labels) {
   if (device.is_processor) return {512 / bits, 1, round_up(labels, 64), 1};
-  constexpr int group_items = 256, most_words = 64;
+  constexpr int group_items = 256, max_words = 64;
   const int per_share = std::min(labels, labels <= 64 ? 8 : labels <= 256 ? 16 : 32);
   const int shares = divide_round_up(labels, per_share);
-  return {32 / bits, shares, per_share, std::min(most_words, group_items / shares)};
+  return {32 / bits, shares, per_share, std::min(max_words, group_items / shares)};
 }
 
 class Opencl final : public opencl::Plan {

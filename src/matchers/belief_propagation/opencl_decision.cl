@@ -6,7 +6,7 @@
 // The lowest belief of each pixel so far, the beliefs of the labels next to it, and the lowest other belief.
 typedef struct {
   Wide best, label, before, after, rival;
-  Wide last, least_before_last;
+  Wide last, min_before_last;
   int last_label;
 } Decision;
 
@@ -22,18 +22,18 @@ INLINE Decision undecided() {
 INLINE void take(Decision* so_far, int label, Wide belief) {
   const Wide none = NO_BELIEF, own_label = (ushort)label;
   if (label != so_far->last_label + 1) {
-    so_far->least_before_last = lower_wide(so_far->least_before_last, so_far->last);
+    so_far->min_before_last = lower_wide(so_far->min_before_last, so_far->last);
     so_far->last = none;
   }
   const Wide other = lower_wide(so_far->rival, belief);
   const Wide rival = so_far->label == (Wide)(own_label - (Wide)1) ? so_far->rival : other;
   const Wide after = so_far->label == (Wide)(own_label - (Wide)1) ? belief : so_far->after;
-  so_far->rival = belief < so_far->best ? so_far->least_before_last : rival;
+  so_far->rival = belief < so_far->best ? so_far->min_before_last : rival;
   so_far->before = belief < so_far->best ? so_far->last : so_far->before;
   so_far->after = belief < so_far->best ? none : after;
   so_far->label = belief < so_far->best ? own_label : so_far->label;
   so_far->best = lower_wide(so_far->best, belief);
-  so_far->least_before_last = lower_wide(so_far->least_before_last, so_far->last);
+  so_far->min_before_last = lower_wide(so_far->min_before_last, so_far->last);
   so_far->last = belief;
   so_far->last_label = label;
 }

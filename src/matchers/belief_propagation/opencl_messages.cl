@@ -181,7 +181,7 @@ INLINE Values carried_down(const local SharedMessages* shared, Values slope, int
   return carry;
 }
 
-INLINE Values least_of_shares(const local SharedMessages* shared) {
+INLINE Values min_of_shares(const local SharedMessages* shared) {
   Values least = all_values(NOTHING);
   for (int other = 0; other < SHARES; ++other)
     least = lower(least, TO_VALUES(shared->least[other][get_local_id(0)]));
@@ -234,7 +234,7 @@ kernel GROUP void update(global uchar* memory, OpenclLevel level, OpenclSmoothne
   for (int direction = 0; direction < DIRECTIONS; ++direction) {
     const Values slope = smoothness.slope[direction];
     Values up = carried_up(&shared[direction], slope, alike.reach), down = all_values(NOTHING);
-    least[direction] = least_of_shares(&shared[direction]);
+    least[direction] = min_of_shares(&shared[direction]);
     EACH for (int k = 0; k < PER_SHARE; ++k) {
       up = lower_of_raised(up, slope, TO_VALUES(KEPT(direction, k)));
       KEPT(direction, k) = TO_WORD(up);

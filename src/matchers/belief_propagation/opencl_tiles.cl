@@ -412,7 +412,7 @@ static int join_nearest(int2* ranges, int count) {
 
 // Finds the candidates of a tile from the beliefs of the next coarser level: one work item per tile.
 kernel void find_candidates(global uchar* memory, OpenclTiles tiles, OpenclLabels best, int slack,
-                            int most_ranges) {
+                            int max_ranges) {
   const int tile = get_global_id(0);
   if (tile >= tiles.across * tiles_down(&tiles)) return;
   uint found[MOST_LABELS / 32];
@@ -420,7 +420,7 @@ kernel void find_candidates(global uchar* memory, OpenclTiles tiles, OpenclLabel
   for (int i = 0; i <= (tiles.labels - 1) / 32; ++i) found[i] = 0;
   find_best(memory, &best, tile % tiles.across, tile / tiles.across, found);
   int count = make_ranges(found, tiles.labels, slack, ranges);
-  while (count > most_ranges) count = join_nearest(ranges, count);
+  while (count > max_ranges) count = join_nearest(ranges, count);
   global uint* to = ranges_of(memory, &tiles, tile);
   global ushort8* slots = slots_of(memory, &tiles, tile);
   int slot = 0;

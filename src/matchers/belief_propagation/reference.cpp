@@ -28,9 +28,9 @@ float nearest_bfloat16(float value) {
 }
 
 float nearest_half(float value) {
-  constexpr float least_normal = 6.103515625e-05f;
+  constexpr float min_normal = 6.103515625e-05f;
   // Halves below the least normal one are spaced like floats from ½ to 1.
-  if (std::abs(value) < least_normal) return std::copysign(std::abs(value) + 0.5f - 0.5f, value);
+  if (std::abs(value) < min_normal) return std::copysign(std::abs(value) + 0.5f - 0.5f, value);
   const auto bits = std::bit_cast<std::uint32_t>(value);
   return std::bit_cast<float>((bits + 0x0FFF + (bits >> 13 & 1)) & ~0x1FFFu);
 }

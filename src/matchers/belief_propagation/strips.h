@@ -18,8 +18,8 @@
 
 namespace parallax::belief_propagation {
 
-inline constexpr int strip_planes = most_feature_planes + 1;
-inline constexpr int validity_plane = most_feature_planes;
+inline constexpr int strip_planes = max_feature_planes + 1;
+inline constexpr int validity_plane = max_feature_planes;
 // transpose_rows() writes up to this many columns more.
 inline constexpr int spare_columns = 15;
 
@@ -47,7 +47,7 @@ class Strips {
       moved_.push_back(reserve_right());
     status_ = arena.reserve_plane<std::uint8_t>(size_);
     for (std::uint8_t*& rows : scratch_)
-      rows = arena.reserve<std::uint8_t>(to_size(row_pitch()) * tile_side * most_feature_planes);
+      rows = arena.reserve<std::uint8_t>(to_size(row_pitch()) * tile_side * max_feature_planes);
   }
   void fill_memory() {
     for (const Side& side : sides_) std::memset(side.memory, 0, side_bytes(side.columns));
@@ -70,7 +70,7 @@ class Strips {
   void mirror(const StereoPair& pair, const Workers& workers) {
     const StereoPair mirrored = data_cost::exchanged(pair);
     workers.for_each(divide_round_up(size_.height, tile_side), [&](int strip, int slot) {
-      for (int plane = 0; plane < most_feature_planes; ++plane) {
+      for (int plane = 0; plane < max_feature_planes; ++plane) {
         auto* left = reinterpret_cast<std::uint64_t*>(sides_[0].pixels(strip, plane));
         auto* right = reinterpret_cast<std::uint64_t*>(sides_[1].pixels(strip, plane));
         std::swap_ranges(left, left + size_.width, std::make_reverse_iterator(right + size_.width));
@@ -108,7 +108,7 @@ class Strips {
     int first;  // the column of pixel 0
     std::uint8_t* plane(int strip, int plane) const {
       return memory +
-             static_cast<std::ptrdiff_t>(strip * (most_feature_planes + 1) + plane) * columns * tile_side;
+             static_cast<std::ptrdiff_t>(strip * (max_feature_planes + 1) + plane) * columns * tile_side;
     }
     std::uint8_t* pixels(int strip, int plane) const { return this->plane(strip, plane) + first * tile_side; }
   };
@@ -159,11 +159,10 @@ class Strips {
     std::uint8_t* rows = scratch_[to_size(slot)];
     const std::ptrdiff_t pitch = row_pitch();
     const int first = strip * tile_side, last = std::min(first + tile_side, size_.height);
-    std::uint8_t* planes[most_feature_planes];
-    for (int plane = 0; plane < most_feature_planes; ++plane)
-      planes[plane] = rows + plane * tile_side * pitch;
+    std::uint8_t* planes[max_feature_planes];
+    for (int plane = 0; plane < max_feature_planes; ++plane) planes[plane] = rows + plane * tile_side * pitch;
     rows_.write_census(side, first, last, slot, planes, pitch);
-    for (int plane = 0; plane < most_feature_planes; ++plane)
+    for (int plane = 0; plane < max_feature_planes; ++plane)
       transpose_rows(planes[plane], pitch, size_.width, sides_[side].pixels(strip, plane));
   }
   void write_validity(const StereoPair& pair, bool mirrored, int strip, int slot) const {

@@ -25,7 +25,7 @@ using refine::no_value;
 
 inline constexpr int side = rows::RowVotes::side;
 inline constexpr int no_row = std::numeric_limits<int>::min();
-inline constexpr int max_offsets = 2 * data_cost::most_row_tolerance + 1;
+inline constexpr int max_offsets = 2 * data_cost::max_row_tolerance + 1;
 
 class RowSearch {
  public:

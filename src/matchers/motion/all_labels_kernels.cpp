@@ -360,7 +360,7 @@ HWY_INLINE bool row_exists(const CostingRow& row, int r) {
 // Costs in bytes.
 void census_bytes(const CostingRow& row, int i) {
   const hn::ScalableTag<std::uint8_t> tag;
-  constexpr int planes = data_cost::most_feature_planes, chunks = 4;
+  constexpr int planes = data_cost::max_feature_planes, chunks = 4;
   const std::uint8_t *left = row.left + row.layout.plane_at(row.y, row.parity, 0) + i,
                      *valid_left = row.left + row.layout.valid_at(row.y, row.parity) + i;
   const std::ptrdiff_t pitch = row.layout.elements();
@@ -416,7 +416,7 @@ void float_costs(const CostingRow& row, int i) {
   const auto planes_of = [&](const std::uint8_t* first, const void** planes) HWY_ATTR {
     for (int p = 0; p < row.layout.planes(); ++p) planes[p] = first + p * pitch;
   };
-  const void *left[data_cost::most_feature_planes], *right[data_cost::most_feature_planes];
+  const void *left[data_cost::max_feature_planes], *right[data_cost::max_feature_planes];
   planes_of(row.left + row.layout.plane_at(row.y, row.parity, 0), left);
   const auto valid = is_set(row.left + row.layout.valid_at(row.y, row.parity) + i);
   auto least = hn::Set(tag, std::numeric_limits<float>::infinity());

@@ -101,7 +101,7 @@ struct FeatureLayout {
   static constexpr int border = widest_vector_bytes;
   bool census;
   int pixels;  // pixels of a parity
-  int planes() const { return census ? data_cost::most_feature_planes : 1; }
+  int planes() const { return census ? data_cost::max_feature_planes : 1; }
   int sample_bytes() const { return census ? 1 : 2; }
   std::ptrdiff_t elements() const { return round_up(pixels, border) + 2 * border; }
   std::ptrdiff_t half_bytes() const { return (planes() * sample_bytes() + 1) * elements(); }

@@ -40,7 +40,7 @@ constexpr std::size_t max_bytes_at_once = std::size_t{2} << 30;
 
 // Tunables.
 constexpr const char *both_at_once = "both_matches_at_once", *min_blocks = "blocks_per_multiprocessor";
-constexpr int usual_least_blocks = 6;  // as in the kernel, on GPUs since compute capability 9.0
+constexpr int usual_min_blocks = 6;  // as in the kernel, on GPUs since compute capability 9.0
 
 enum Way { forward, backward };
 
@@ -420,7 +420,7 @@ detail::TuningSpace cuda_tuning_space(const MotionParameters& parameters, const 
        {},
        {0, 1}}};
   space.footprint = [](const detail::Configuration& configuration) {
-    return cuda::footprint(configuration.value(min_blocks, usual_least_blocks), block_threads, 0);
+    return cuda::footprint(configuration.value(min_blocks, usual_min_blocks), block_threads, 0);
   };
   return space;
 }

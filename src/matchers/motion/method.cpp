@@ -14,13 +14,13 @@ namespace {
 using detail::Audience, detail::Fields;
 
 Fields fields(MotionParameters& p) {
-  constexpr int most_labels = 4096;
+  constexpr int max_labels = 4096;
   Fields fields;
-  detail::add_range_fields(fields, p.min_disparity, p.disparities, 1, most_labels);
+  detail::add_range_fields(fields, p.min_disparity, p.disparities, 1, max_labels);
   fields
       .add("min_row_offset", p.min_row_offset, detail::range(-1'000'000, 1'000'000),
            {"Lowest row offset, downwards; may be negative", "pixels"})
-      .add("row_offsets", p.row_offsets, detail::range(1, most_labels), {"Number of row offsets", "pixels"});
+      .add("row_offsets", p.row_offsets, detail::range(1, max_labels), {"Number of row offsets", "pixels"});
   fields.group(detail::matching_group)
       .add("active_window", p.active_window, detail::odd_or_zero(3, 7),
            {"Side of the square of labels around the motion found at the next coarser scale: 0 (all labels, "

@@ -33,7 +33,7 @@ class FrameCensus {
   void prepare(const ScaleFrames& frames, const Workers& workers) const;
 
   // The bytes of a row's signatures, in planes of this slot's memory.
-  using Planes = std::array<std::uint8_t*, data_cost::most_feature_planes>;
+  using Planes = std::array<std::uint8_t*, data_cost::max_feature_planes>;
   const Planes& row(int frame, int y, int slot) const;
 
  private:

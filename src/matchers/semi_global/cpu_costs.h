@@ -197,7 +197,7 @@ class TileCosts {
   template <class Element>
   void add_groups(const Element* costs, int first, int y, int count, int k) const {
     static_assert(RowPrior::group == 4);
-    std::array<std::uint16_t, data_cost::most_at_once> min;
+    std::array<std::uint16_t, data_cost::max_at_once> min;
     min.fill(65535);
     for (int d = 0; d < layout_.disparities; ++d, costs += data_cost::CostRows::stride())
       for (int i = 0; i + RowPrior::group <= count; ++i)

@@ -21,7 +21,7 @@ inline std::ptrdiff_t pitch(int disparities) {
   return round_up(disparities, vector_bytes);
 }
 
-// Transposes the costs of up to data_cost::most_at_once pixels from [disparity][pixel] to [pixel][disparity].
+// Transposes the costs of up to data_cost::max_at_once pixels from [disparity][pixel] to [pixel][disparity].
 struct Transposition {
   int element_bytes, disparities, pixels;
   const void* from;  // disparity d of pixel i is element d·stride + i; up to 15 more pixels are read

@@ -37,8 +37,8 @@ constexpr const char *labels_a_thread = "labels_per_thread", *threads_a_block = 
 
 // The number of pixels of a row whose sums a block keeps in shared memory.
 int pixels_a_segment(int labels) {
-  constexpr int most_sums = 16384, most_pixels = 64, fewest_pixels = 8;
-  return std::clamp(most_sums / labels, fewest_pixels, most_pixels);
+  constexpr int max_sums = 16384, max_pixels = 64, fewest_pixels = 8;
+  return std::clamp(max_sums / labels, fewest_pixels, max_pixels);
 }
 
 class Cuda final : public cuda::Plan {
@@ -93,9 +93,9 @@ class Cuda final : public cuda::Plan {
 
   // The number of pixels ahead whose data costs fit in shared memory.
   int pixels_that_fit(int wanted) const {
-    constexpr int most_bytes = 40 * 1024;
+    constexpr int max_bytes = 40 * 1024;
     const int bytes_a_pixel = path_threads_ * dealing_.per_lane * bits() / 8;
-    while (wanted * bytes_a_pixel > most_bytes) wanted /= 2;
+    while (wanted * bytes_a_pixel > max_bytes) wanted /= 2;
     return wanted;
   }
 
@@ -256,8 +256,8 @@ class Cuda final : public cuda::Plan {
     unsigned blocks = 0;
     const CudaPaths all = paths(pair, anywhere, blocks);
     const Size size = format().size;
-    const auto most_pixels = to_size(std::max(size.width, size.height));
-    const Shape grid{cuda::blocks(most_pixels * to_size(dealing_.lanes), path_threads()),
+    const auto max_pixels = to_size(std::max(size.width, size.height));
+    const Shape grid{cuda::blocks(max_pixels * to_size(dealing_.lanes), path_threads()),
                      static_cast<unsigned>(parameters_.paths)};
     for (int front = 0; front < size.width + size.height - 1; ++front)
       follow_front_.launch(stream, grid, {path_threads()}, 0, volumes(), all, front);

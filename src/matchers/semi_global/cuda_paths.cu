@@ -74,7 +74,7 @@ __device__ __forceinline__ Costs next(const State& last, const Costs& costs, uin
   return path;
 }
 
-__device__ __forceinline__ uint32 least_of(const Costs& path) {
+__device__ __forceinline__ uint32 min_of(const Costs& path) {
   uint32 least = __vminu2(path.of[0], path.of[1]);
 #pragma unroll
   for (int k = 2; k < half_labels; k += 2) least = __vimin3_u16x2(least, path.of[k], path.of[k + 1]);
@@ -155,7 +155,7 @@ __device__ __forceinline__ void follow_chain(const uint32* volume_of_costs, cons
     }
     copy(i + AHEAD);
     state.path = next(state, costs, here.is_first ? 0 : jump);
-    state.least = least_of(state.path);
+    state.least = min_of(state.path);
     if (chain.inside) cuda::store<cuda::Streaming>(pack(state.path), chain.out + here.word);
     chain.way.advance<is_diagonal>(here);
   }
@@ -253,7 +253,7 @@ __device__ __forceinline__ Costs brought_by(const CudaPaths& paths, const uint32
   const int u = is_inside ? x : here.x, v = is_inside ? y : here.y;
   State state{unpack(load_lane(path_costs, static_cast<int64>(v) * width + u)), 0};
   set_padding(state.path, 0x7FFF);
-  state.least = least_of(state.path);
+  state.least = min_of(state.path);
   uint32 jump = both(LARGE_JUMP);
   if constexpr (EDGES) {
     const int64 stride = paths.gray_stride;

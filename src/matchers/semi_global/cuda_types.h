@@ -4,7 +4,7 @@
 
 namespace parallax::semi_global {
 
-constexpr int most_paths = 8;
+constexpr int max_paths = 8;
 
 // The costs of all pixels and labels, in rows without gaps; see cuda_common.h.
 struct CudaVolumes {
@@ -20,7 +20,7 @@ struct CudaPaths {
     int x, y;  // step from pixel to pixel
     int volume;
     unsigned after;  // number of the first block behind this path's blocks
-  } of[most_paths];
+  } of[max_paths];
   const unsigned short* gray;
   int gray_stride;
   const unsigned short* large_jumps;  // P2 by the difference in gray levels

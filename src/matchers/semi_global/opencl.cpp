@@ -27,8 +27,8 @@ using refine::OpenclDecision;
 
 // The number of pixels of a row whose sums a group keeps in local memory.
 int pixels_a_segment(int labels) {
-  constexpr int most_sums = 8192, most_pixels = 64, fewest_pixels = 4;
-  return std::clamp(most_sums / labels, fewest_pixels, most_pixels);
+  constexpr int max_sums = 8192, max_pixels = 64, fewest_pixels = 4;
+  return std::clamp(max_sums / labels, fewest_pixels, max_pixels);
 }
 
 class Opencl final : public opencl::Plan {

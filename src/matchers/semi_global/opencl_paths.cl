@@ -34,7 +34,7 @@ INLINE Word large_jump(const global uchar* memory, const OpenclPaths* paths, boo
   return all_of(((const global ushort*)(memory + paths->large_jumps))[(abs(gray - gray_before) + 128) / 256]);
 }
 
-INLINE Word least_word(const Word* words) {
+INLINE Word min_word(const Word* words) {
   Word least = all_of(NOTHING);
   EACH for (int k = 0; k < WORDS; k += 2) least = lower(least, lower(words[k], words[k + 1]));
   return least;
@@ -47,7 +47,7 @@ INLINE void find_next(const Path* last, const Word* costs, int small_jump, Word 
     const Word aside = lower_of_sum(lower(last->of[k], last->of[k + 2]), small, last->of[k + 1]);
     next->of[k + 1] = lower(aside, capped) - last->least + costs[k];
   }
-  next->least = least_word(next->of + 1);
+  next->least = min_word(next->of + 1);
 }
 
 // Costs that the lanes of a chain exchange. Aligned for wide loads.
@@ -310,7 +310,7 @@ INLINE void load_path(global uchar* memory, const OpenclVolumes* volumes, long p
                       Path* path) {
   load(costs_at(memory, path_costs, pixel), path->of + 1);
   set_padding(path->of + 1, volumes->labels, NOTHING);
-  path->least = least_word(path->of + 1);
+  path->least = min_word(path->of + 1);
   exchange_ends(ends, path);
 }
 

@@ -115,10 +115,10 @@ struct Dealing {
 
 // Few labels per lane mean more threads, many mean that lanes exchange less. `wanted_per_lane`: 0 = default.
 inline Dealing deal(int labels, int wanted_per_lane = 0) {
-  constexpr int most_lanes = 32;
+  constexpr int max_lanes = 32;
   const int wanted = wanted_per_lane > 0 ? wanted_per_lane : labels <= 32 ? 8 : 16;
   Dealing dealing;
-  while (dealing.lanes < most_lanes && dealing.lanes * wanted < labels) dealing.lanes *= 2;
+  while (dealing.lanes < max_lanes && dealing.lanes * wanted < labels) dealing.lanes *= 2;
   dealing.per_lane = round_up(divide_round_up(labels, dealing.lanes), 4);
   return dealing;
 }

@@ -57,7 +57,7 @@ void transpose_as(const Transposition& t) {
   constexpr int side = 16 / sizeof(Element);
   const auto* from = static_cast<const Element*>(t.from);
   auto* to = static_cast<Element*>(t.to);
-  Element beyond[data_cost::most_at_once + side];
+  Element beyond[data_cost::max_at_once + side];
   std::fill(beyond, beyond + t.pixels + side, highest<Element>);
   for (int label = 0; label < pitch(t.disparities); label += side) {
     const Element* rows[side];

@@ -21,7 +21,7 @@ struct Batch {
 
 class Batches {
  public:
-  Batches(const TileGrid& grid, int most) : grid_(grid), most_(most) {
+  Batches(const TileGrid& grid, int most) : grid_(grid), max_(most) {
     for (int d = 0; d < grid.columns + grid.rows - 1; ++d) {
       first_of_diagonal_.push_back(static_cast<int>(batches_.size()));
       for (int row = first_row(d); row <= last_row(d); row += most)
@@ -37,7 +37,7 @@ class Batches {
   };
   Place place(int column, int row) const {
     const int d = column + row, index = row - first_row(d);
-    return {first_of_diagonal_[to_size(d)] + index / most_, index % most_};
+    return {first_of_diagonal_[to_size(d)] + index / max_, index % max_};
   }
 
   // Batches [first, last), of the previous or the next diagonal, whose messages a batch reads.
@@ -52,7 +52,7 @@ class Batches {
     const int low = std::max(batch.row - (reverse ? 0 : 1), first_row(other));
     const int high = std::min(batch.row + batch.tiles - (reverse ? 0 : 1), last_row(other));
     const int begin = first_of_diagonal_[to_size(other)];
-    return {begin + (low - first_row(other)) / most_, begin + (high - first_row(other)) / most_ + 1};
+    return {begin + (low - first_row(other)) / max_, begin + (high - first_row(other)) / max_ + 1};
   }
 
  private:
@@ -60,7 +60,7 @@ class Batches {
   int last_row(int diagonal) const { return std::min(grid_.rows - 1, diagonal); }
 
   TileGrid grid_;
-  int most_;
+  int max_;
   std::vector<Batch> batches_;
   std::vector<int> first_of_diagonal_;
 };

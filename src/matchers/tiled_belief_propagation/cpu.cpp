@@ -50,7 +50,7 @@ class Cpu final : public host::Plan {
 
   detail::Footprint footprint() const {
     return cpu::footprint(
-        shares_blocks_ ? most_blocks() : tiling_.batches().count(), workers_,
+        shares_blocks_ ? max_blocks() : tiling_.batches().count(), workers_,
         2 * tiling_.batch_bytes() + to_size(tiling_.row_blocks()) * tiling_.row_block_bytes());
   }
 
@@ -63,10 +63,10 @@ class Cpu final : public host::Plan {
   }
   void fill_memory() override { costs_.fill_memory(); }
 
-  int most_blocks() const { return std::max(tiling_.row_blocks(), tiling_.column_blocks()); }
+  int max_blocks() const { return std::max(tiling_.row_blocks(), tiling_.column_blocks()); }
   bool has_many_blocks() const {
     constexpr int enough = 4;
-    return most_blocks() >= enough;
+    return max_blocks() >= enough;
   }
 
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {

@@ -28,7 +28,7 @@ using refine::CudaDecision;
 
 constexpr unsigned cost_threads = 128;
 constexpr int warp_lanes = 32;
-constexpr int most_labels_a_thread = 32;
+constexpr int max_labels_a_thread = 32;
 
 // Names of the tunables. The side of tiles is not tunable, because it is part of the model: another side
 // gives other labels.
@@ -84,11 +84,11 @@ Dealing deal(int labels, int wanted_lanes) {
   if (lanes == 0)
     for (lanes = 1; lanes < warp_lanes && labels_a_thread(labels, lanes) > enough;) lanes *= 2;
   const Dealing dealing{lanes, labels_a_thread(labels, lanes)};
-  if (dealing.per_lane > most_labels_a_thread)
+  if (dealing.per_lane > max_labels_a_thread)
     throw Error(ErrorCategory::device, "threads_per_pixel " + std::to_string(lanes) + " is too few for " +
                                            std::to_string(labels) +
                                            " labels on the cuda device: choose more threads, at most " +
-                                           std::to_string(most_labels_a_thread) + " labels each");
+                                           std::to_string(max_labels_a_thread) + " labels each");
   return dealing;
 }
 
@@ -111,7 +111,7 @@ class Cuda final : public cuda::Plan {
     const std::size_t pixels = format.size.pixels();
     data_ = layout_.reserve<std::uint32_t>(pixels * pixel_words(sum_bits_));
     if (!in_shared_memory())
-      sums_ = layout_.reserve<std::uint32_t>(2 * plane_words() * to_size(most_blocks()));
+      sums_ = layout_.reserve<std::uint32_t>(2 * plane_words() * to_size(max_blocks()));
     const std::size_t between_columns = to_size(grid_.columns - 1) * to_size(format.size.height),
                       between_rows = to_size(grid_.rows - 1) * to_size(format.size.width);
     const auto message_words = pixel_words(bits_between());
@@ -151,7 +151,7 @@ class Cuda final : public cuda::Plan {
   }
   // The maximum number of blocks that can have work at once. If each waits for two others only, some are
   // already loading data costs.
-  int most_blocks() const {
+  int max_blocks() const {
     const bool ahead = scheduler_ == TileScheduler::tile_flags && in_shared_memory();
     return std::min(grid_.count(), ahead ? 2 * longest_diagonal() : longest_diagonal());
   }
@@ -192,14 +192,14 @@ class Cuda final : public cuda::Plan {
   }
 
   void check_registers() const {
-    constexpr int most_words = 64, most_threads = 512;
+    constexpr int max_words = 64, max_threads = 512;
     const int words =
         std::max(tile_.width, tile_.height) * static_cast<int>(pixel_words(sum_bits_)) / dealing_.lanes;
-    if (words <= most_words && tile_threads() <= most_threads) return;
+    if (words <= max_words && tile_threads() <= max_threads) return;
     throw Error(ErrorCategory::device,
                 "messages in registers would take " + std::to_string(words) + " per thread and " +
                     std::to_string(tile_threads()) + " threads per tile, and the cuda device has " +
-                    std::to_string(most_words) + " and " + std::to_string(most_threads) +
+                    std::to_string(max_words) + " and " + std::to_string(max_threads) +
                     " threads: choose a smaller tile, another threads_per_pixel, or shared-memory");
   }
 
@@ -224,11 +224,11 @@ class Cuda final : public cuda::Plan {
   int lines() const {
     if (is_untiled()) return std::max(1, warp_lanes / dealing_.lanes);
     // Threads per direction: many labels need many registers.
-    const int most_threads = threads_a_direction_ > 0 ? threads_a_direction_
-                             : dealing_.per_lane > 16 ? 128
-                             : dealing_.per_lane > 8  ? 256
-                                                      : 512;
-    return std::min(std::max(tile_.width, tile_.height), std::max(1, most_threads / dealing_.lanes));
+    const int max_threads = threads_a_direction_ > 0 ? threads_a_direction_
+                            : dealing_.per_lane > 16 ? 128
+                            : dealing_.per_lane > 8  ? 256
+                                                     : 512;
+    return std::min(std::max(tile_.width, tile_.height), std::max(1, max_threads / dealing_.lanes));
   }
   unsigned tile_threads() const {
     return 2 * static_cast<unsigned>(round_up(lines() * dealing_.lanes, warp_lanes));
@@ -312,7 +312,7 @@ class Cuda final : public cuda::Plan {
     }
     if (shared_bytes() > 0) visit_.allow_shared(shared_bytes());
     if (scheduler_ != TileScheduler::launch_per_diagonal) {
-      blocks_ = std::min(most_blocks(), visit_.resident_blocks(*context(), tile_threads(), shared_bytes()));
+      blocks_ = std::min(max_blocks(), visit_.resident_blocks(*context(), tile_threads(), shared_bytes()));
       if (blocks_ < 1)
         throw Error(ErrorCategory::device,
                     "no block of a tile fits on the GPU: choose a smaller tile, or scheduler "

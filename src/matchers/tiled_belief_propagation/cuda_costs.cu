@@ -115,7 +115,7 @@ __device__ __forceinline__ Existence existence(uint64 right_valid) {
   return {(flags & some) != 0, (flags & some_not) == 0};
 }
 
-__device__ __forceinline__ float least_cost(float cost) {
+__device__ __forceinline__ float min_cost(float cost) {
   return __uint_as_float(over_lanes(__float_as_uint(cost), [](uint32 a, uint32 b) {
     return __float_as_uint(fminf(__uint_as_float(a), __uint_as_float(b)));
   }));
@@ -158,7 +158,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaCosts costs, uint32* dat
     if ((right_valid >> from_first(k) & 1) == 0) cost.of[k] = costs.outside;
     if (lane_of_pixel() * PER_LANE + k < LABELS) least = fminf(least, cost.of[k]);
   }
-  least = least_cost(least);
+  least = min_cost(least);
   const bool has_data = valid && !in_frame(costs, pixel) && (HAS_OUTSIDE || exists.all);
   Labels kept;
 #pragma unroll

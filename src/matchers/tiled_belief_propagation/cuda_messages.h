@@ -15,7 +15,7 @@ namespace parallax::tiled_belief_propagation {
 constexpr uint32 nothing = 0xE000;
 
 // The lowest value of a pixel, in both halves.
-__device__ __forceinline__ uint32 least_of(const Labels& h) {
+__device__ __forceinline__ uint32 min_of(const Labels& h) {
   uint32 least[half_labels];
 #pragma unroll
   for (int k = 0; k < half_labels; ++k) least[k] = h.of[k];
@@ -111,7 +111,7 @@ __device__ __forceinline__ void pass(Labels& h) {
 
 // The message that a pixel sends: the lower envelope of h, limited to its minimum plus T, minus its minimum.
 __device__ __forceinline__ Labels message_from(Labels h) {
-  const uint32 least = least_of(h);
+  const uint32 least = min_of(h);
   if constexpr (SHIFTS) {
     shift_up_to<1, REACH>(h);
   } else {

@@ -29,7 +29,7 @@ std::span<const double> checked(std::span<const double> numbers, std::size_t cou
   if (numbers.empty()) fail_at(key, "is missing: give the whole calibration");
   if (numbers.size() != count) {
     const std::string found =
-        (numbers.size() < most_stored_values ? "" : "at least ") + std::to_string(numbers.size());
+        (numbers.size() < max_stored_values ? "" : "at least ") + std::to_string(numbers.size());
     fail_at(key, "has " + found + " numbers instead of " + std::to_string(count) +
                      ": calibrate again, or correct the file");
   }
@@ -249,7 +249,7 @@ double number_in_text(std::string_view text) {
 
 std::vector<double> numbers_in_text(std::string_view text) {
   std::vector<double> numbers;
-  for (text = trimmed(text); !text.empty() && numbers.size() < most_stored_values;) {
+  for (text = trimmed(text); !text.empty() && numbers.size() < max_stored_values;) {
     const std::string_view word = text.substr(0, text.find_first_of(" \t"));
     numbers.push_back(number_in_text(word));
     text = trimmed(text.substr(word.size()));

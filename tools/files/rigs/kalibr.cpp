@@ -18,7 +18,7 @@ std::vector<double> list_at(const YAML::Node& node) {
   std::vector<double> numbers;
   if (!node || !node.IsSequence()) return numbers;
   for (const YAML::Node& number : node) {
-    if (numbers.size() == most_stored_values) break;
+    if (numbers.size() == max_stored_values) break;
     numbers.push_back(number.IsScalar() ? number.as<double>(NAN) : NAN);
   }
   return numbers;

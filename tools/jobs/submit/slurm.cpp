@@ -21,12 +21,12 @@ int chunk_of_minutes(double tile_milliseconds) {
 }
 
 std::vector<std::string> cut_into_chunks(const std::vector<int>& tiles, int chunk) {
-  constexpr std::size_t most_bytes = 100'000;  // Linux takes words of 128 KiB
+  constexpr std::size_t max_bytes = 100'000;  // Linux takes words of 128 KiB
   std::vector<std::string> chunks;
   for (auto first = tiles.begin(); first != tiles.end();) {
     auto last = first + std::min<std::ptrdiff_t>(chunk, tiles.end() - first);
     const auto text = [&] { return join(ranges_of({first, last}), ","); };
-    while (text().size() > most_bytes) last = first + (last - first) / 2;
+    while (text().size() > max_bytes) last = first + (last - first) / 2;
     chunks.push_back(text());
     first = last;
   }
@@ -112,7 +112,7 @@ std::string ask_slurm(const Words& words) {
   throw Error(ErrorCategory::file, words.front() + " refused: " + message);
 }
 
-int most_tasks() {
+int max_tasks() {
   constexpr int by_default = 1001;
   const std::string name = "MaxArraySize";
   std::string settings;
@@ -160,7 +160,7 @@ class SlurmJob {
     if (tiles.empty()) return;
     chunk_ = request.chunk > 0 ? request.chunk : chunk_of_minutes(milliseconds(work, tiles));
     count_ = static_cast<int>(tiles.size());
-    const int tasks = most_tasks();
+    const int tasks = max_tasks();
     chunk_ = std::max(chunk_, (count_ + tasks - 1) / tasks);
     chunks_ = cut_into_chunks(tiles, chunk_);
   }

@@ -31,7 +31,7 @@ constexpr std::array<const char*, 4> file_keys = {"left", "right", "left_mask", 
 constexpr const char* made_by = "parallax " PARALLAX_VERSION;
 constexpr const char* remedy = ": make a new plan; if an interrupted match left it, remove its folder";
 // More tiles than a pair needs, and few enough that a damaged plan does not fill the memory.
-constexpr std::size_t most_tiles_of_pair = 1'000'000, most_tiles = 999'999'999;
+constexpr std::size_t max_tiles_of_pair = 1'000'000, max_tiles = 999'999'999;
 
 [[noreturn]] void fail_plan(const std::string& path, const std::string& why) {
   throw Error(ErrorCategory::file, path + ": " + why + remedy);
@@ -116,8 +116,8 @@ std::vector<Span> read_spans(const ordered_json& json, int extent) {
 }
 
 std::vector<Tile> tiles_of(const std::vector<Span>& columns, const std::vector<Span>& rows) {
-  if (columns.size() > most_tiles_of_pair / rows.size())
-    throw std::out_of_range("a pair has more than " + std::to_string(most_tiles_of_pair) + " tiles");
+  if (columns.size() > max_tiles_of_pair / rows.size())
+    throw std::out_of_range("a pair has more than " + std::to_string(max_tiles_of_pair) + " tiles");
   std::vector<Tile> tiles;
   for (const Span& row : rows)
     for (const Span& column : columns)
@@ -320,10 +320,10 @@ std::size_t Job::tiles() const {
 void write_job(const Job& job, const std::string& path) {
   const std::string base = folder_of(path);
   for (const PairCut& cut : job.cuts)
-    if (cut.plan.tiles.size() > most_tiles_of_pair)
+    if (cut.plan.tiles.size() > max_tiles_of_pair)
       throw Error(ErrorCategory::argument, "a pair is cut into " + std::to_string(cut.plan.tiles.size()) +
                                                " tiles: allow larger ones");
-  if (job.tiles() > most_tiles)
+  if (job.tiles() > max_tiles)
     throw Error(ErrorCategory::argument,
                 std::to_string(job.tiles()) + " tiles are too many for one plan: divide the list of pairs");
   std::string rest;

@@ -119,7 +119,7 @@ std::unique_ptr<MapWriter> write_map(const std::string& path, Size size) {
 int rows_of_strips(const PairJob& job, std::size_t held_for_left) {
   const std::size_t limit = memory_limit(job.head->search.max_memory),
                     taken = program_bytes(job.plan().device) + held_for_left;
-  const int rows = most_rows_to_stitch(job.plan(), limit > taken ? limit - taken : 0);
+  const int rows = max_rows_to_stitch(job.plan(), limit > taken ? limit - taken : 0);
   return std::clamp(rows, 1, 1024);
 }
 
@@ -194,17 +194,17 @@ class Merge {
         const CommandFailure failure = current_failure();
         status_ = worse(status_, failure.status);
         show_progress("");
-        if (++undone_ > most_named) continue;
+        if (++undone_ > max_named) continue;
         complain((file_.head().pairs > 1 ? "pair " + std::to_string(number) + ": " : "") + failure.message);
       }
     }
-    if (undone_ > most_named) complain("and " + std::to_string(undone_ - most_named) + " more pairs");
+    if (undone_ > max_named) complain("and " + std::to_string(undone_ - max_named) + " more pairs");
     remove_results();
     return status_;
   }
 
  private:
-  static constexpr int most_named = 20;
+  static constexpr int max_named = 20;
 
   void merge(const PairJob& job) {
     // The map of an untiled pair is not this command's.

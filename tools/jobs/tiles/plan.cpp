@@ -57,7 +57,7 @@ class Budget {
   }
 
   // The least memory for one tile, rounded up to mebibytes.
-  std::size_t least_tile_bytes() const {
+  std::size_t min_tile_bytes() const {
     std::size_t enough = mebibyte;
     constexpr std::size_t most = std::size_t{1} << 44;
     while (!plan_within(enough)) {
@@ -72,7 +72,7 @@ class Budget {
   }
 
   [[noreturn]] void refuse(std::size_t limit) const {
-    const std::size_t least = total(least_tile_bytes()) / mebibyte + 1;
+    const std::size_t least = total(min_tile_bytes()) / mebibyte + 1;
     std::string message = "the match needs " + memory_text(least * mebibyte) +
                           " in the smallest tiles, and " + memory_text(limit) +
                           " are allowed: raise the limit to " + std::to_string(least) +
@@ -120,10 +120,10 @@ double matched_pixels(const TilePlan& plan) {
 
 // Tiles are then half as large.
 void take_two_where_they_pay(const PairRequest& request, const Device& device, PairCut& job) {
-  constexpr double most_pixels = 1.1;
+  constexpr double max_pixels = 1.1;
   try {
     TilePlan plan = Budget(request, device, 2).plan();
-    if (plan.tiles.size() < 2 || matched_pixels(plan) > most_pixels * matched_pixels(job.plan)) return;
+    if (plan.tiles.size() < 2 || matched_pixels(plan) > max_pixels * matched_pixels(job.plan)) return;
     job.plan = std::move(plan);
     job.at_once = 2;
   } catch (const Error& error) {
@@ -346,7 +346,7 @@ class ListPlanner {
                  {{false, [&](std::size_t slot) { look(items_[slot]); }},
                   {true, [&](std::size_t slot) { add(items_[slot]); }}});
     show_progress("");
-    if (failures_ > most_named) complain("and " + std::to_string(failures_ - most_named) + " more");
+    if (failures_ > max_named) complain("and " + std::to_string(failures_ - max_named) + " more");
     if (maker_.job().pairs.empty() || (failures_ > 0 && !request_.skip))
       throw Error(ErrorCategory::file,
                   std::to_string(failures_) + " of " + std::to_string(pairs_.size()) +
@@ -361,7 +361,7 @@ class ListPlanner {
     std::optional<PairRequest> settled;
     std::optional<CommandFailure> failure;
   };
-  static constexpr std::size_t most_named = 20;
+  static constexpr std::size_t max_named = 20;
 
   void look(Item& item) const {
     item.settled.reset();
@@ -393,7 +393,7 @@ class ListPlanner {
 
   void fail(const Item& item) {
     all_is_transient_ = all_is_transient_ && item.failure->status == failed_for_now;
-    if (++failures_ > most_named) return;
+    if (++failures_ > max_named) return;
     show_progress("");
     complain(name_of(pairs_[item.number]) + ": " + item.failure->message);
   }
