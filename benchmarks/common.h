@@ -27,10 +27,16 @@ inline double quantile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-inline double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+inline double median(const std::vector<double>& values) {
+  return quantile(values, 0.5);
+}
+
+// The red channel of a synthetic image.
+inline Plane<std::uint8_t> red(const Plane<std::uint8_t>& colour) {
+  Plane<std::uint8_t> plane({colour.width() / 3, colour.height()});
+  for (int y = 0; y < plane.height(); ++y)
+    for (int x = 0; x < plane.width(); ++x) plane.at(x, y) = colour.at(3 * x, y);
+  return plane;
 }
 
 // Reads "METHOD PRESET [FIELD=VALUE | unrefined]...", where `unrefined` leaves out all steps after the match.
