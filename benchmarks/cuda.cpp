@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <iostream>
+#include <optional>
 
 #include "parallax/parallax.h"
 
@@ -24,21 +25,6 @@ using namespace parallax;
 using namespace parallax::benchmarks;
 using Pair = tool::PapersImages;
 
-Size size_of(const Pair& pair) {
-  return pair.left.size();
-}
-
-Pair synthetic(Size size, int labels) {
-  SynthPair pair = synthesize({.size = size, .disparities = labels});
-  Pair gray{Plane<std::uint8_t>(size), Plane<std::uint8_t>(size), std::move(pair.left_truth)};
-  for (int y = 0; y < size.height; ++y)
-    for (int x = 0; x < size.width; ++x) {
-      gray.left.at(x, y) = pair.left.at(3 * x, y);
-      gray.right.at(x, y) = pair.right.at(3 * x, y);
-    }
-  return gray;
-}
-
 // A stream of the first GPU, whose context is current while this object exists.
 class Gpu {
  public:
@@ -48,9 +34,9 @@ class Gpu {
   // Milliseconds of the work that `enqueue` puts on the stream.
   template <class Enqueue>
   double milliseconds(const Enqueue& enqueue) const {
-    cuda::check(cuda::driver().cuEventRecord(from_.get(), stream()), "cuEventRecord");
+    record(from_);
     enqueue();
-    cuda::check(cuda::driver().cuEventRecord(to_.get(), stream()), "cuEventRecord");
+    record(to_);
     wait();
     float time = 0;
     cuda::check(cuda::driver().cuEventElapsedTime(&time, from_.get(), to_.get()), "cuEventElapsedTime");
@@ -60,6 +46,10 @@ class Gpu {
   void wait() const { cuda::check(cuda::driver().cuStreamSynchronize(stream()), "cuStreamSynchronize"); }
 
  private:
+  void record(const cuda::Event& event) const {
+    cuda::check(cuda::driver().cuEventRecord(event.get(), stream()), "cuEventRecord");
+  }
+
   cuda::SharedContext context_ = std::make_shared<cuda::Context>(0);
   cuda::Current current_{*context_};
   cuda::Stream stream_ = cuda::make_stream(context_);
@@ -86,9 +76,9 @@ class Bench {
   Bench(const MatcherParameters& parameters, const Pair& pair, const TunedValues& configuration = {},
         int pairs_in_flight = 1)
       : pair_(pair),
-        matcher_(parameters, {DeviceKind::cuda}, {size_of(pair)}, {0, configuration, pairs_in_flight}),
+        matcher_(parameters, {DeviceKind::cuda}, {pair.left.size()}, {0, configuration, pairs_in_flight}),
         pairs_in_flight_(static_cast<std::size_t>(pairs_in_flight)),
-        result_(size_of(pair)) {}
+        result_(pair.left.size()) {}
 
   double on_device() {
     const Gpu gpu;
@@ -136,22 +126,20 @@ class Bench {
   }
 
   // Call it after from_host().
-  ErrorMetrics error() const { return evaluate(result_.disparity.view(), pair_.truth.view()); }
+  std::size_t mismatches() const { return evaluate(result_.disparity.view(), pair_.truth.view()).mismatches; }
   double megabytes() const { return static_cast<double>(matcher_.memory_bytes()) / 1e6; }
 
  private:
-  static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
-  std::size_t plane_bytes() const { return aligned(size_of(pair_).pixels()); }
+  std::size_t plane_bytes() const { return (pair_.left.size().pixels() + 255) / 256 * 256; }
   std::size_t bytes_needed() const { return 8 * plane_bytes(); }
 
+  // The images, and behind them the disparities and the status.
   Images place(std::byte* memory) const {
-    const Size size = size_of(pair_);
-    const auto at = [&](std::size_t i) { return memory + i * plane_bytes(); };
-    const auto image = [&](std::size_t i) {
-      return View<const std::uint8_t>(reinterpret_cast<const std::uint8_t*>(at(i)), size);
+    const Size size = pair_.left.size();
+    const auto at = [&](std::size_t i) {
+      return View<std::uint8_t>(reinterpret_cast<std::uint8_t*>(memory) + i * plane_bytes(), size);
     };
-    return {{image(0), image(1)},
-            {{reinterpret_cast<float*>(at(2)), size}, {reinterpret_cast<std::uint8_t*>(at(6)), size}}};
+    return {{at(0), at(1)}, {{reinterpret_cast<float*>(memory + 2 * plane_bytes()), size}, at(6)}};
   }
 
   // Both images without gaps between rows, each at its place.
@@ -216,11 +204,10 @@ double copy_bandwidth() {
   copy.target_device = to.get();
   copy.source_pitch = copy.target_pitch = copy.width_bytes = bytes;
   copy.height = 1;
-  return 2e3 * bytes / timed(20, [&] {
-           return gpu.milliseconds([&] {
-             cuda::check(cuda::driver().cuMemcpy2DAsync_v2(&copy, gpu.stream()), "cuMemcpy2DAsync");
-           });
-         });
+  const auto enqueue = [&] {
+    cuda::check(cuda::driver().cuMemcpy2DAsync_v2(&copy, gpu.stream()), "cuMemcpy2DAsync");
+  };
+  return 2e3 * bytes / timed(20, [&] { return gpu.milliseconds(enqueue); });
 }
 
 // The minimum work of a match with the straightforward schedule.
@@ -253,29 +240,28 @@ struct Row {
   std::string how;
   TunedValues configuration;
 
+  Size size() const { return pair.left.size(); }
   MatcherParameters parameters() const { return parameters_of(how, labels); }
 };
 
 void print_begin(const Row& row) {
-  const Size size = size_of(row.pair);
   std::printf("| %s | %s", row.name.c_str(), row.how.c_str());
   for (const auto& [name, value] : row.configuration) std::printf(", %s %s", name.c_str(), value.c_str());
-  std::printf(" | %d×%d | %d |", size.width, size.height, row.parameters().disparities());
+  std::printf(" | %d×%d | %d |", row.size().width, row.size().height, row.parameters().disparities());
 }
 
 constexpr const char* match_columns =
-    "device ms | pinned ms | host ms | bad1 % | bad2 % | mismatches | MB | floor ms | GB/s | Gupdates/s";
+    "device ms | pinned ms | host ms | mismatches | MB | floor ms | GB/s | Gupdates/s";
 
 void measure(const Row& row) {
   static const double bandwidth = copy_bandwidth();
   print_begin(row);
   Bench bench(row.parameters(), row.pair, row.configuration);
-  const Work work = work_of(row.parameters(), size_of(row.pair));
+  const Work work = work_of(row.parameters(), row.size());
   const double device = bench.on_device(), pinned = bench.from_pinned(), host = bench.from_host();
-  const ErrorMetrics error = bench.error();
-  std::printf(" %.4f | %.4f | %.4f | %.2f | %.2f | %zu | %.1f | %.4f | %.0f | %.0f |\n", device, pinned, host,
-              100 * error.bad1, 100 * error.bad2, error.mismatches, bench.megabytes(),
-              work.bytes / bandwidth * 1e3, work.bytes / device / 1e6, work.updates / device / 1e6);
+  std::printf(" %.4f | %.4f | %.4f | %zu | %.1f | %.4f | %.0f | %.0f |\n", device, pinned, host,
+              bench.mismatches(), bench.megabytes(), work.bytes / bandwidth * 1e3, work.bytes / device / 1e6,
+              work.updates / device / 1e6);
 }
 
 // Pairs a second of one thread of the caller, with 1 to 8 pairs in flight: in GPU memory / from and to pinned
@@ -297,8 +283,8 @@ std::vector<Device> opencl_devices() {
 }
 
 double host_to_host(const Row& row, const Device& device) {
-  Matcher matcher(row.parameters(), device, {size_of(row.pair)});
-  Result result(size_of(row.pair));
+  Matcher matcher(row.parameters(), device, {row.size()});
+  Result result(row.size());
   return timed(100, [&] { return milliseconds([&] { matcher.run(row.pair.views(), result.map()); }); });
 }
 
@@ -345,7 +331,7 @@ class RemapBench {
     moved_bytes_ = 2 * (maps + 2 * image + (which.masks ? pixels : 0));
     const auto stride = static_cast<std::ptrdiff_t>(image / static_cast<std::size_t>(which.size.height));
     const ImageFormat format{which.size, which.depth};
-    memory_ = cuda::allocate(gpu_.context(), most_pairs * (4 * image + 2 * pixels));
+    memory_ = cuda::allocate(gpu_.context(), max_pairs * (4 * image + 2 * pixels));
     auto* at = reinterpret_cast<std::byte*>(memory_.get());
     const auto take = [&](std::size_t bytes) { return std::exchange(at, at + bytes); };
     for (auto& pair : pairs_) {
@@ -359,12 +345,12 @@ class RemapBench {
 
   // Milliseconds of one pair on an idle GPU, and of one among many consecutive pairs.
   double one() { return milliseconds_of(1); }
-  double in_a_row() { return milliseconds_of(10 * most_pairs); }
+  double in_a_row() { return milliseconds_of(10 * max_pairs); }
   double moved_bytes() const { return static_cast<double>(moved_bytes_); }
   double megabytes() const { return static_cast<double>(rectifier_.memory_bytes()) / 1e6; }
 
  private:
-  static constexpr std::size_t most_pairs = 16;
+  static constexpr std::size_t max_pairs = 16;
   struct CameraPair {
     ImageView cameras[2];
     RectifiedPair rectified;
@@ -374,7 +360,7 @@ class RemapBench {
     return timed(50, [&] {
       return gpu_.milliseconds([&] {
         for (std::size_t pair = 0; pair < count; ++pair) {
-          const CameraPair& images = pairs_[pair % most_pairs];
+          const CameraPair& images = pairs_[pair % max_pairs];
           rectifier_.enqueue(images.cameras[0], images.cameras[1], images.rectified, gpu_.stream());
         }
       }) / static_cast<double>(count);
@@ -385,7 +371,7 @@ class RemapBench {
   Rectifier rectifier_;
   cuda::DeviceMemory memory_;
   std::size_t moved_bytes_ = 0;
-  CameraPair pairs_[most_pairs];
+  CameraPair pairs_[max_pairs];
 };
 
 void remap_table() {
@@ -414,16 +400,13 @@ void remap_table() {
 using PairOf = std::pair<std::string, int>;  // its name, and its labels; 0 = as the preset has
 
 // Prints the tables of this name, or all.
-class Printer {
- public:
-  Printer(const tool::PapersData& pairs, std::string which) : pairs_(pairs), which_(std::move(which)) {}
-
-  bool has_printed() const { return has_printed_; }
+struct Printer {
+  const tool::PapersData& pairs;
+  std::string which;
 
   // Whether to print this table; if so, prints its header.
-  bool begins(const std::string& name, const std::string& columns) {
-    if (which_ != name && which_ != "all") return false;
-    has_printed_ = true;
+  bool begins(const std::string& name, const std::string& columns) const {
+    if (which != name && which != "all") return false;
     std::printf("\n%s\n\n| pair | how | size | labels | %s |\n", name.c_str(), columns.c_str());
     for (auto left = 5 + std::count(columns.begin(), columns.end(), '|'); left > 0; --left)
       std::printf("|---");
@@ -432,10 +415,10 @@ class Printer {
   }
 
   // Each way on each pair with each configuration.
-  void rows(void (*measure)(const Row&), const std::vector<PairOf>& pairs,
+  void rows(void (*measure)(const Row&), const std::vector<PairOf>& which_pairs,
             const std::vector<std::string>& ways,
             const std::vector<TunedValues>& configurations = {{}}) const {
-    for (const auto& [name, labels] : pairs) {
+    for (const auto& [name, labels] : which_pairs) {
       const Pair pair = load(name, labels);
       for (const std::string& how : ways)
         for (const TunedValues& configuration : configurations) {
@@ -449,16 +432,13 @@ class Printer {
     }
   }
 
- private:
   Pair load(const std::string& name, int labels) const {
     Size size;
     const bool is_synthetic = std::sscanf(name.c_str(), "synthetic %dx%d", &size.width, &size.height) == 2;
-    return is_synthetic ? synthetic(size, labels > 0 ? labels : 15) : pairs_.load(name);
+    if (!is_synthetic) return pairs.load(name);
+    SynthPair pair = synthesize({.size = size, .disparities = labels});
+    return {red(pair.left), red(pair.right), std::move(pair.left_truth)};
   }
-
-  const tool::PapersData& pairs_;
-  std::string which_;
-  bool has_printed_ = false;
 };
 
 std::vector<TunedValues> schedulers() {
@@ -471,7 +451,7 @@ std::vector<TunedValues> schedulers() {
 }
 
 // `tiles` are the sizes of those for the table of schedulers.
-void print_tables(Printer& table, const std::vector<std::string>& tiles) {
+void print_tables(const Printer& table, const std::vector<std::string>& tiles) {
   const PairOf quarter{"conesQuarterSize", 64}, half{"conesHalfSize", 128}, piano{"piano", 60},
       vga{"synthetic 640x480", 64}, hd{"synthetic 1280x720", 128}, full_hd{"synthetic 1920x1080", 128},
       contest{"contest", 0};
@@ -515,13 +495,6 @@ void print_tables(Printer& table, const std::vector<std::string>& tiles) {
   if (table.begins("sgm", match_columns))
     table.rows(measure, {quarter, vga, half, full_hd},
                {"sgm libsgm paths=4", "sgm libsgm paths=8", "sgm fast", "sgm default", "sgm mgm"});
-  // The differences between rows are the times of stages.
-  if (table.begins("motion", match_columns))
-    for (const std::string name : {"motion default", "motion all-labels"})
-      table.rows(measure, {{vga.first, 0}},
-                 {name, name + " unrefined left_right_check=true", name + " unrefined",
-                  name + " unrefined finest_iterations=1"},
-                 at_once);
   if (table.begins("in-flight", "1 | 2 | 4 | 8")) {
     table.rows(measure_in_flight, {vga, hd}, {"census fast", "block default"});
     table.rows(measure_in_flight, {vga, hd}, {"bp default"}, at_once);
@@ -540,13 +513,13 @@ void print_tables(Printer& table, const std::vector<std::string>& tiles) {
 
 void first_run(const tool::PapersData& pairs) {
   Pair pair;
+  std::optional<Matcher> matcher;
   const double loading = milliseconds([&] { pair = pairs.load("conesQuarterSize"); });
-  std::unique_ptr<Matcher> matcher;
   const double planning = milliseconds([&] {
-    matcher = std::make_unique<Matcher>(parameters_of("bp grauer-gray-2019", 64), Device{DeviceKind::cuda},
-                                        ImageFormat{size_of(pair)});
+    matcher.emplace(parameters_of("bp grauer-gray-2019", 64), Device{DeviceKind::cuda},
+                    ImageFormat{pair.left.size()});
   });
-  Result result(size_of(pair));
+  Result result(pair.left.size());
   const double running = milliseconds([&] { matcher->run(pair.views(), result.map()); });
   std::printf("first match: loading %.1f ms, planning %.1f ms, running %.1f ms\n", loading, planning,
               running);
@@ -569,10 +542,9 @@ int main(int count, char** arguments) {
     }
     std::printf("large copy: %.2f TB/s\n", copy_bandwidth() / 1e12);
     if (which == "rectify" || which == "all") remap_table();
-    Printer table(pairs, which);
-    print_tables(table, words.size() > 2 ? std::vector(words.begin() + 2, words.end())
-                                         : std::vector<std::string>{"13", "32"});
-    if (!table.has_printed()) throw Error(ErrorCategory::argument, "there is no table " + which);
+    std::vector<std::string> tiles{"13", "32"};
+    if (words.size() > 2) tiles.assign(words.begin() + 2, words.end());
+    print_tables({pairs, which}, tiles);
   } catch (const std::exception& error) {
     std::cerr << "benchmark_cuda: " << error.what() << "\n";
     return 1;
