@@ -31,14 +31,6 @@ inline double median(const std::vector<double>& values) {
   return quantile(values, 0.5);
 }
 
-// The red channel of a synthetic image.
-inline Plane<std::uint8_t> red(const Plane<std::uint8_t>& colour) {
-  Plane<std::uint8_t> plane({colour.width() / 3, colour.height()});
-  for (int y = 0; y < plane.height(); ++y)
-    for (int x = 0; x < plane.width(); ++x) plane.at(x, y) = colour.at(3 * x, y);
-  return plane;
-}
-
 // Reads "METHOD PRESET [FIELD=VALUE | unrefined]...", where `unrefined` leaves out all steps after the match.
 // 0 disparities = as the preset has.
 inline MatcherParameters parameters_of(const std::string& text, int disparities) {

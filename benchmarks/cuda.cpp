@@ -419,7 +419,7 @@ struct Printer {
             const std::vector<std::string>& ways,
             const std::vector<TunedValues>& configurations = {{}}) const {
     for (const auto& [name, labels] : which_pairs) {
-      const Pair pair = load(name, labels);
+      const Pair pair = pairs.load(name, labels > 0 ? labels : 60);
       for (const std::string& how : ways)
         for (const TunedValues& configuration : configurations) {
           try {
@@ -430,14 +430,6 @@ struct Printer {
           std::fflush(stdout);
         }
     }
-  }
-
-  Pair load(const std::string& name, int labels) const {
-    Size size;
-    const bool is_synthetic = std::sscanf(name.c_str(), "synthetic %dx%d", &size.width, &size.height) == 2;
-    if (!is_synthetic) return pairs.load(name);
-    SynthPair pair = synthesize({.size = size, .disparities = labels});
-    return {red(pair.left), red(pair.right), std::move(pair.left_truth)};
   }
 };
 

@@ -20,7 +20,6 @@
 namespace {
 
 using namespace parallax;
-using benchmarks::red;
 
 struct Case {
   Size size;
@@ -45,6 +44,13 @@ struct Buffer {
 
   StereoPair pair() const { return {left.view(), right.view()}; }
 };
+
+Plane<std::uint8_t> red(const Plane<std::uint8_t>& colour) {
+  Plane<std::uint8_t> plane({colour.width() / 3, colour.height()});
+  for (int y = 0; y < plane.height(); ++y)
+    for (int x = 0; x < plane.width(); ++x) plane.at(x, y) = colour.at(3 * x, y);
+  return plane;
+}
 
 // As many copies of a pair as are in work at once, so that images come from memory instead of the caches.
 class Buffers {
