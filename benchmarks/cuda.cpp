@@ -65,8 +65,10 @@ double timed(int runs, const Run& run) {
   return median(times);
 }
 
-// Images and maps in memory that the GPU can access.
-struct Images {
+// A pair and its map in memory that the GPU reaches: its own, or pinned memory of the host.
+struct Place {
+  cuda::PinnedMemory pinned;
+  cuda::DeviceMemory device;
   StereoPair pair;
   DisparityMap map;
 };
@@ -82,47 +84,40 @@ class Bench {
 
   double on_device() {
     const Gpu gpu;
-    const cuda::DeviceMemory memory = cuda::allocate(gpu.context(), bytes_needed());
-    const Images images = uploaded(memory);
-    return timed(100, [&] {
-      return gpu.milliseconds([&] { matcher_.enqueue(images.pair, images.map, gpu.stream()); });
-    });
+    const Place at = place(gpu, true);
+    return timed(100,
+                 [&] { return gpu.milliseconds([&] { matcher_.enqueue(at.pair, at.map, gpu.stream()); }); });
   }
 
   double from_pinned() {
-    const cuda::PinnedMemory memory =
-        cuda::allocate_pinned(std::make_shared<cuda::Context>(0), bytes_needed());
-    return by_clock(filled(memory));
+    const Place at = place(Gpu(), false);
+    return by_clock(at.pair, at.map);
   }
 
-  double from_host() { return by_clock({pair_.views(), result_.map()}); }
+  double from_host() { return by_clock(pair_.views(), result_.map()); }
 
-  // The number of pairs per second that this thread enqueues, on a stream for each pair in flight.
-  double rate_on_device() {
+  // The number of pairs per second that this thread enqueues on a stream for each pair in flight, or starts
+  // from and to pinned memory: the median of five runs after a warm-up run.
+  double rate(bool on_device) {
     const std::vector<Gpu> gpus(pairs_in_flight_);
-    std::vector<cuda::DeviceMemory> memory;
-    std::vector<Images> images;
-    for (const Gpu& gpu : gpus) {
-      memory.push_back(cuda::allocate(gpu.context(), bytes_needed()));
-      images.push_back(uploaded(memory.back()));
-    }
-    return rate([&](std::size_t i) { matcher_.enqueue(images[i].pair, images[i].map, gpus[i].stream()); },
-                [&] {
-                  for (const Gpu& gpu : gpus) gpu.wait();
-                });
-  }
-
-  // The number of pairs per second that this thread starts, from and to pinned memory.
-  double rate_from_pinned() {
-    const auto context = std::make_shared<cuda::Context>(0);
-    std::vector<cuda::PinnedMemory> memory;
-    std::vector<Images> images;
-    for (std::size_t i = 0; i < pairs_in_flight_; ++i) {
-      memory.push_back(cuda::allocate_pinned(context, bytes_needed()));
-      images.push_back(filled(memory.back()));
-    }
-    return rate([&](std::size_t i) { matcher_.start(images[i].pair, images[i].map); },
-                [&] { matcher_.wait(); });
+    std::vector<Place> places;
+    for (const Gpu& gpu : gpus) places.push_back(place(gpu, on_device));
+    constexpr std::size_t pairs = 400;
+    const auto run = [&] {
+      for (std::size_t pair = 0; pair < pairs; ++pair) {
+        const Place& at = places[pair % pairs_in_flight_];
+        if (on_device)
+          matcher_.enqueue(at.pair, at.map, gpus[pair % pairs_in_flight_].stream());
+        else
+          matcher_.start(at.pair, at.map);
+      }
+      matcher_.wait();
+      for (const Gpu& gpu : gpus) gpu.wait();
+    };
+    run();
+    std::vector<double> rates;
+    for (int i = 0; i < 5; ++i) rates.push_back(1e3 * pairs / milliseconds(run));
+    return median(rates);
   }
 
   // Call it after from_host().
@@ -130,60 +125,32 @@ class Bench {
   double megabytes() const { return static_cast<double>(matcher_.memory_bytes()) / 1e6; }
 
  private:
-  std::size_t plane_bytes() const { return (pair_.left.size().pixels() + 255) / 256 * 256; }
-  std::size_t bytes_needed() const { return 8 * plane_bytes(); }
-
-  // The images, and behind them the disparities and the status.
-  Images place(std::byte* memory) const {
+  // The images without gaps between rows, and behind them the disparities and the status.
+  Place place(const Gpu& gpu, bool on_device) const {
     const Size size = pair_.left.size();
-    const auto at = [&](std::size_t i) {
-      return View<std::uint8_t>(reinterpret_cast<std::uint8_t*>(memory) + i * plane_bytes(), size);
-    };
-    return {{at(0), at(1)}, {{reinterpret_cast<float*>(memory + 2 * plane_bytes()), size}, at(6)}};
-  }
-
-  // Both images without gaps between rows, each at its place.
-  void copy_to(std::byte* memory) const {
-    for (const Plane<std::uint8_t>* image : {&pair_.left, &pair_.right}) {
-      for (int y = 0; y < image->height(); ++y)
-        std::copy_n(image->row(y), image->width(),
-                    reinterpret_cast<std::uint8_t*>(memory) + std::ptrdiff_t{y} * image->width());
-      memory += plane_bytes();
+    const std::size_t plane_bytes = (size.pixels() + 255) / 256 * 256;
+    Place at;
+    at.pinned = cuda::allocate_pinned(gpu.context(), 8 * plane_bytes);
+    auto* bytes = static_cast<std::uint8_t*>(at.pinned.get());
+    const auto plane = [&](std::size_t i) { return View<std::uint8_t>(bytes + i * plane_bytes, size); };
+    for (int y = 0; y < size.height; ++y) {
+      std::copy_n(pair_.left.row(y), size.width, plane(0).row(y));
+      std::copy_n(pair_.right.row(y), size.width, plane(1).row(y));
     }
-  }
-
-  Images filled(const cuda::PinnedMemory& memory) const {
-    auto* bytes = static_cast<std::byte*>(memory.get());
-    copy_to(bytes);
-    return place(bytes);
-  }
-
-  Images uploaded(const cuda::DeviceMemory& memory) const {
-    std::vector<std::byte> packed(2 * plane_bytes());
-    copy_to(packed.data());
-    cuda::check(cuda::driver().cuMemcpyHtoDAsync_v2(memory.get(), packed.data(), packed.size(), nullptr),
-                "cuMemcpyHtoD");
-    cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "cuStreamSynchronize");
-    return place(reinterpret_cast<std::byte*>(memory.get()));
-  }
-
-  // The median of five runs after a warm-up run. `begin` takes the number of the place for the pair.
-  template <class Begin, class Wait>
-  double rate(const Begin& begin, const Wait& wait) const {
-    constexpr std::size_t pairs = 400;
-    std::vector<double> rates;
-    for (int i = 0; i < 6; ++i) {
-      const double time = milliseconds([&] {
-        for (std::size_t pair = 0; pair < pairs; ++pair) begin(pair % pairs_in_flight_);
-        wait();
-      });
-      if (i > 0) rates.push_back(1e3 * pairs / time);
+    if (on_device) {
+      at.device = cuda::allocate(gpu.context(), 8 * plane_bytes);
+      cuda::check(cuda::driver().cuMemcpyHtoDAsync_v2(at.device.get(), bytes, 2 * plane_bytes, gpu.stream()),
+                  "cuMemcpyHtoD");
+      gpu.wait();
+      bytes = reinterpret_cast<std::uint8_t*>(at.device.get());
     }
-    return median(rates);
+    at.pair = {plane(0), plane(1)};
+    at.map = {{reinterpret_cast<float*>(bytes + 2 * plane_bytes), size}, plane(6)};
+    return at;
   }
 
-  double by_clock(const Images& images) {
-    return timed(100, [&] { return milliseconds([&] { matcher_.run(images.pair, images.map); }); });
+  double by_clock(const StereoPair& pair, const DisparityMap& map) {
+    return timed(100, [&] { return milliseconds([&] { matcher_.run(pair, map); }); });
   }
 
   const Pair& pair_;
@@ -270,13 +237,14 @@ void measure_in_flight(const Row& row) {
   print_begin(row);
   for (const int count : {1, 2, 4, 8}) {
     Bench bench(row.parameters(), row.pair, row.configuration, count);
-    std::printf(" %.0f / %.0f |", bench.rate_on_device(), bench.rate_from_pinned());
+    std::printf(" %.0f / %.0f |", bench.rate(true), bench.rate(false));
   }
   std::printf("\n");
 }
 
-std::vector<Device> opencl_devices() {
-  std::vector<Device> devices;
+// The first GPU by CUDA, and all devices of OpenCL.
+std::vector<Device> gpu_devices() {
+  std::vector<Device> devices{{DeviceKind::cuda}};
   for (const DeviceDescription& found : list_devices())
     if (found.device.starts_with("opencl")) devices.push_back(Device::parse(found.device));
   return devices;
@@ -290,7 +258,8 @@ double host_to_host(const Row& row, const Device& device) {
 
 void measure_opencl(const Row& row) {
   const double cuda = host_to_host(row, {DeviceKind::cuda});
-  for (const Device& device : opencl_devices()) {
+  for (const Device& device : gpu_devices()) {
+    if (device.kind == DeviceKind::cuda) continue;
     const double opencl = host_to_host(row, device);
     print_begin(row);
     std::printf(" %s | %.4f | %.4f | %.2f |\n", device.text().c_str(), opencl, cuda, opencl / cuda);
@@ -299,9 +268,7 @@ void measure_opencl(const Row& row) {
 
 // Matches of raw and of rectified images, host to host.
 void measure_rectified(const Row& row) {
-  std::vector<Device> devices = opencl_devices();
-  devices.insert(devices.begin(), {DeviceKind::cuda});
-  for (const Device& device : devices) {
+  for (const Device& device : gpu_devices()) {
     print_begin(row);
     const RectifiedTimes times = time_rectified(row.parameters(), device, row.pair.views(), 50);
     std::printf(" %s | %.3f | %.3f | %.3f | %.0f | %.0f |\n", device.text().c_str(), times.raw,
