@@ -89,8 +89,7 @@ def print_times(device):
 def read_results(file):
     """For each method and preset: errors by year; milliseconds and bytes by device."""
     results = {of: {"errors": {}, "devices": {}} for of in METHODS}
-    for line in file.read_text().splitlines():
-        record = json.loads(line)
+    for record in map(json.loads, file.read_text().splitlines()):
         found = results[record["method"], record["preset"]]
         if "errors" in record:
             found["errors"] = record["errors"]
@@ -161,36 +160,25 @@ def plot(results):
     def y(error):
         return top + (high - error) / (high - low) * (bottom - top)
 
-    middle = ' text-anchor="middle"'
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        'font-family="sans-serif" font-size="12" fill="#222">',
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-        text(left, 22, "pixels off by more than 1, Middlebury 2014, all pixels"),
-        text(
-            (left + right) / 2,
-            height - 12,
-            f"milliseconds for {SIZE[0]}×{SIZE[1]} pixels and {LABELS} disparities",
-            middle,
-        ),
-    ]
+    what = f"milliseconds for {SIZE[0]}×{SIZE[1]} pixels and {LABELS} disparities"
+    lines, middle = [], ' text-anchor="middle"'
+    add = lines.append
+    add(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"')
+    add(' font-family="sans-serif" font-size="12" fill="#222">')
+    add(f'<rect width="{width}" height="{height}" fill="white"/>')
+    add(text(left, 22, "pixels off by more than 1, Middlebury 2014, all pixels"))
+    add(text((left + right) / 2, height - 12, what, middle))
     for time in range(first, last + 1):
-        lines += [
-            f'<path d="M{x(time):.1f} {top}V{bottom}" stroke="#ddd"/>',
-            text(x(time), bottom + 18, f"{10.0**time:g}", middle),
-        ]
+        add(f'<path d="M{x(time):.1f} {top}V{bottom}" stroke="#ddd"/>')
+        add(text(x(time), bottom + 18, f"{10.0**time:g}", middle))
     for error in range(low + low % 2, high + 1, 2):
-        lines += [
-            f'<path d="M{left} {y(error):.1f}H{right}" stroke="#ddd"/>',
-            text(left - 8, y(error) + 4, f"{error} %", ' text-anchor="end"'),
-        ]
+        add(f'<path d="M{left} {y(error):.1f}H{right}" stroke="#ddd"/>')
+        add(text(left - 8, y(error) + 4, f"{error} %", ' text-anchor="end"'))
     for number, (device, colour) in enumerate(colours.items()):
-        lines += [
-            f'<circle cx="{570 + 90 * number}" cy="18" r="5" fill="{colour}"/>',
-            text(580 + 90 * number, 22, device),
-        ]
+        add(f'<circle cx="{570 + 90 * number}" cy="18" r="5" fill="{colour}"/>')
+        add(text(580 + 90 * number, 22, device))
     for _, device, time, error in shown:
-        lines.append(f'<circle cx="{x(time):.1f}" cy="{y(error):.1f}" r="5" fill="{colours[device]}"/>')
+        add(f'<circle cx="{x(time):.1f}" cy="{y(error):.1f}" r="5" fill="{colours[device]}"/>')
     lines += labels([(name, x(time), y(error)) for name, _, time, error in shown], width)
     return "\n".join([*lines, "</svg>\n"])
 

@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from collections import namedtuple
 from typing import NamedTuple
 
 # The simulation.
@@ -76,10 +77,8 @@ def busy_seconds(task, factor, start, fails_after):
 # Real runs.
 
 
-class Measured(NamedTuple):
-    seconds: float
-    task_seconds: float  # median
-    tile_seconds: list  # but the first of each task, which makes a plan
+# Tile seconds leave out the first tile of each task, which makes a plan.
+Measured = namedtuple("Measured", "seconds median_task_seconds tile_seconds")
 
 
 class Runs:
@@ -148,7 +147,7 @@ def check(arguments):
         runs.run(pairs // count)  # compiles kernels, and warms the file cache
         seconds = runs.run(pairs // (2 * count)).tile_seconds
         usual = statistics.median(seconds)
-        start_seconds = runs.run(1, 8 * count).task_seconds - usual
+        start_seconds = runs.run(1, 8 * count).median_task_seconds - usual
         print(f"{count} tasks at once on {arguments.devices}; {pairs} pairs of {arguments.size},")
         print(f"{arguments.method}: start of a task {start_seconds:.2f} s, a pair {usual:.3f} s (median)")
         parts = [f"{cut / usual:.2f}" for cut in statistics.quantiles(seconds, n=10)]
@@ -167,28 +166,15 @@ def check(arguments):
 # Estimates.
 
 
-class Method(NamedTuple):
-    """Seconds for a pair of 12 megapixels and 256 disparities: docs/measurements/scale.md."""
-
-    name: str
-    gpu_seconds: float  # of an H100
-    core_seconds: float  # of a processor that matches without a GPU
-
-
-class Files(NamedTuple):
-    """The cost of reading a pair and writing its map; a core is one of the threads that a processor offers."""
-
-    name: str
-    read_megabytes: float
-    written_megabytes: float
-    core_seconds: float
-
-
+# Seconds for a pair of 12 megapixels and 256 disparities: of an H100, and of a core that matches without a GPU.
+Method = namedtuple("Method", "name gpu_seconds core_seconds")
 METHODS = (Method("bp", 0.0263, 3.2), Method("sgm", 0.0403, 5.8), Method("census fast", 0.0076, 1.0))
+# The cost of reading a pair and writing its map: megabytes read and written, and seconds of a core, which is one of the
+# threads that a processor offers.
 FILES = (
-    Files("TIFF in, PFM out", 24.0, 48.0, 0.30),
-    Files("PNG in, PFM out", 11.5, 48.0, 0.76),
-    Files("PNG in, PNG out", 11.5, 10.4, 1.16),
+    ("TIFF in, PFM out", 24.0, 48.0, 0.30),
+    ("PNG in, PFM out", 11.5, 48.0, 0.76),
+    ("PNG in, PNG out", 11.5, 10.4, 1.16),
 )
 PAIRS = 1_000_000
 GPUS, CORES = 8, 192  # of a node

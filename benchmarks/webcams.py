@@ -13,8 +13,8 @@ truth. Needs NumPy and Pillow; `compare` needs the package parallax_stereo, too.
 
 import json
 import sys
+from collections import namedtuple
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -67,11 +67,9 @@ def straight(x, y, distortion):
     return u, v
 
 
-class Rays(NamedTuple):
-    """Rays from one point, in coordinates of the room."""
-
-    origin: Any  # (3)
-    directions: Any  # (3, rows, columns), with a component of 1 along the axis of the camera
+# Rays from one point, in coordinates of the room: the directions (3, rows, columns) have a component of 1 along the
+# axis of the camera.
+Rays = namedtuple("Rays", "origin directions")
 
 
 def rays_of(x, y, turn, centre):
@@ -198,13 +196,8 @@ def where_hit(hits, distance):
     return np.where(hits & (distance > 1e-4), distance, np.float32(np.inf))
 
 
-class Box(NamedTuple):
+class Box(namedtuple("Box", "centre half texture yaw", defaults=[0.0])):
     """A box turned about the vertical axis; `half` has half the lengths of its sides."""
-
-    centre: Any
-    half: Any
-    texture: Any
-    yaw: float = 0.0
 
     @property
     def radius(self):
@@ -232,11 +225,7 @@ class Box(NamedTuple):
         return self.texture(u, v), self.turned(normal, back=True)
 
 
-class Ball(NamedTuple):
-    centre: Any
-    radius: float
-    texture: Any
-
+class Ball(namedtuple("Ball", "centre radius texture")):
     def hit(self, origin, directions):
         from_centre = origin - column(self.centre, origin)
         a, b = (directions**2).sum(axis=0), (directions * from_centre).sum(axis=0)
@@ -249,13 +238,8 @@ class Ball(NamedTuple):
         return self.texture(longitude, np.arcsin(np.clip(normal[1], -1, 1))), normal
 
 
-class Can(NamedTuple):
-    """A vertical cylinder."""
-
-    centre: Any
-    across: float  # half the width
-    high: float  # half the height
-    texture: Any
+class Can(namedtuple("Can", "centre across high texture")):
+    """A vertical cylinder, with half its width and half its height."""
 
     @property
     def radius(self):
@@ -343,11 +327,8 @@ def flying_ball(frame):
 LIGHT, SPREAD = np.array([-1.1, -1.9, 0.2]), 0.3
 
 
-class Samples(NamedTuple):
-    """What the rays of a camera hit."""
-
-    distances: Any  # (rows, columns), along the axis of the camera
-    colours: Any  # (3, rows, columns)
+# What the rays of a camera hit: distances along its axis, and colours (3, rows, columns).
+Samples = namedtuple("Samples", "distances colours")
 
 
 def nothing(rays):
