@@ -7,12 +7,8 @@
         opencv-doc/usr/share/doc/opencv-doc/examples/data
 """
 
-from __future__ import annotations
-
 import random
 import sys
-from pathlib import Path
-from typing import Any, List, Sequence, Tuple
 
 import cv2
 import numpy as np
@@ -26,7 +22,7 @@ BOARD = Chessboard(9, 6, 1.0)
 SIZE = (640, 480)
 
 
-def sample_view(image: Any) -> View:
+def sample_view(image):
     """Finds corners like samples/cpp/stereo_calib.cpp."""
     flags = cv2.CALIB_CB_ADAPTIVE_THRESH | cv2.CALIB_CB_NORMALIZE_IMAGE
     _, corners = cv2.findChessboardCorners(image, BOARD.size, flags=flags)
@@ -34,13 +30,7 @@ def sample_view(image: Any) -> View:
     return View(np.arange(len(refined)), refined.reshape(-1, 2).astype(float))
 
 
-def our_view(image: Any) -> View:
-    view = BOARD.find(image)
-    assert view is not None
-    return view
-
-
-def sample_fit(shots: Sequence[Shot]) -> Tuple[float, Rig]:
+def sample_fit(shots):
     """OpenCV's own error and the rig with the settings of the sample."""
     points = [[view.points.astype(np.float32) for view in side] for side in zip(*((s.left, s.right) for s in shots))]
     boards = [BOARD.corners.astype(np.float32)] * len(shots)
@@ -62,38 +52,35 @@ def sample_fit(shots: Sequence[Shot]) -> Tuple[float, Rig]:
     return error, Rig(left, right, rotation, translation.ravel())
 
 
-def print_row(name: str, error: float, calibration: Calibration) -> None:
+def print_row(name, error, calibration):
     rows = f"{calibration.rows_off(0.5):.3f} | {calibration.rows_off(0.95):.3f}"
     print(f"| {name} | {error:.4f} | {rows} |")
 
 
-def held_out(shots: Sequence[Shot], count: int, draws: int = 12) -> List[float]:
-    """Errors in pixels of calibrations from `count` pairs on the other pairs."""
-    errors = []
-    for _ in range(draws):
-        chosen = random.sample(range(len(shots)), count)
-        rig = calibrate(BOARD.corners, [shots[index] for index in chosen], (SIZE, SIZE)).rig
-        rest = [residuals(rig, BOARD.corners, shot) for index, shot in enumerate(shots) if index not in chosen]
-        errors.append(Calibration(rig, [], rest, (0, 0)).error)
-    return errors
+def held_out(shots, count):
+    """The error in pixels of a calibration from `count` pairs on the other pairs."""
+    chosen = random.sample(range(len(shots)), count)
+    rig = calibrate(BOARD.corners, [shots[index] for index in chosen], (SIZE, SIZE)).rig
+    rest = [residuals(rig, BOARD.corners, shot) for index, shot in enumerate(shots) if index not in chosen]
+    return Calibration(rig, [], rest, (0, 0)).error
 
 
-def main(folder: str) -> None:
+def main(folder):
     pairs = pair_pictures(f"{folder}/left??.jpg", f"{folder}/right??.jpg")
     shots = {}
-    for name, find in (("sample", sample_view), ("parallax", our_view)):
+    for name, find in (("sample", sample_view), ("parallax", BOARD.find)):
         shots[name] = [Shot(names, *(find(read_gray(path)) for path in names)) for names in pairs]
     print("| corners, calibration | error, px | rows off, median px | 95 % px |\n|---|--:|--:|--:|")
-    for corners in shots:
-        error, rig = sample_fit(shots[corners])
-        found = [residuals(rig, BOARD.corners, shot) for shot in shots[corners]]
-        print_row(f"{corners}, sample", error, Calibration(rig, shots[corners], found, (0, 0)))
-        ours = calibrate(BOARD.corners, shots[corners], (SIZE, SIZE))
+    for corners, found in shots.items():
+        error, rig = sample_fit(found)
+        rest = [residuals(rig, BOARD.corners, shot) for shot in found]
+        print_row(f"{corners}, sample", error, Calibration(rig, found, rest, (0, 0)))
+        ours = calibrate(BOARD.corners, found, (SIZE, SIZE))
         print_row(f"{corners}, parallax", ours.error, ours)
     print("\n| pairs | error on the other pairs, median px | largest px |\n|--:|--:|--:|")
     random.seed(1)
     for count in (3, 5, 8, 10, 12):
-        errors = held_out(shots["parallax"], count)
+        errors = [held_out(shots["parallax"], count) for _ in range(12)]
         print(f"| {count} | {np.median(errors):.3f} | {max(errors):.3f} |")
 
 

@@ -16,6 +16,7 @@ matches of a synthetic pair of 900×750 pixels, with 128 disparities. On a proce
 import json
 import math
 import pathlib
+import re
 import statistics
 import sys
 import time
@@ -25,23 +26,19 @@ import numpy as np
 import parallax_stereo as px
 from error_causes import pairs_of_2003, pairs_of_2014
 
-METHODS = [
-    ("block", "default"),
-    ("census", "fast"),
-    ("census", "balanced"),
-    ("census", "accurate"),
-    ("sgm", "fast"),
-    ("sgm", "default"),
-    ("sgm", "mgm"),
-    ("tiled-bp", "default"),
-    ("bp", "default"),
-    ("bp", "accurate"),
-]
+PRESETS = {
+    "block": "default",
+    "census": "fast balanced accurate",
+    "sgm": "fast default mgm",
+    "tiled-bp": "default",
+    "bp": "default accurate",
+}
+METHODS = [(method, preset) for method, presets in PRESETS.items() for preset in presets.split()]
 SIZE, LABELS = (900, 750), 128
 
 
 def percent_of_errors(pairs, method, preset):
-    """Means over the pairs: over the pixels that both cameras see, and over all pixels."""
+    """Means over the pairs: of the pixels that both cameras see, and of all."""
     errors = []
     for _, left, right, labels, truth, seen in pairs:
         disparity = px.match(left, right, labels, method, "cpu", preset=preset).disparity
@@ -92,8 +89,7 @@ def print_times(device):
 def read_results(file):
     """For each method and preset: errors by year; milliseconds and bytes by device."""
     results = {of: {"errors": {}, "devices": {}} for of in METHODS}
-    for line in file.read_text().splitlines():
-        record = json.loads(line)
+    for record in map(json.loads, file.read_text().splitlines()):
         found = results[record["method"], record["preset"]]
         if "errors" in record:
             found["errors"] = record["errors"]
@@ -128,101 +124,70 @@ def overlap(a, b):
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-class Plot:
+def text(x, y, words, style=""):
+    return f'<text x="{x:.1f}" y="{y:.1f}"{style}>{words}</text>'
+
+
+def labels(points, right):
+    """Texts beside the points (name, x, y), where they cover neither points nor each other."""
+    covered = [(x - 5, y - 5, x + 5, y + 5) for _, x, y in points]
+    for name, x, y in points:
+        width = 6.2 * len(name)
+        places = [(left, y + down) for down in (4, -8, 16, -20, 28) for left in (x + 8, x - 8 - width)]
+        boxes = [(left, base - 10, left + width, base + 2) for left, base in places]
+        fits = [i for i, box in enumerate(boxes) if box[2] < right and not any(overlap(box, c) for c in covered)]
+        chosen = (fits or [0])[0]
+        covered.append(boxes[chosen])
+        yield text(*places[chosen], name, ' font-size="11"')
+
+
+def plot(results):
     """Error over time, as SVG: time is logarithmic."""
+    width, height, left, right, top, bottom = 860, 460, 60, 840, 40, 400
+    colours = {"cpu": "#1b6ca8", "cuda": "#3a8f3a", "opencl": "#b8651b"}
+    shown = [
+        (" ".join(of), device, math.log10(milliseconds), found["errors"]["2014"][1])
+        for of, found in results.items()
+        for device, (milliseconds, _) in found["devices"].items()
+    ]
+    _, _, times, errors = zip(*shown)
+    first, last = math.floor(min(times)), math.ceil(max(times))
+    low, high = math.floor(min(errors)) - 1, math.ceil(max(errors)) + 1
 
-    WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 860, 460, 60, 20, 40, 60
-    COLOURS = {"cpu": "#1b6ca8", "cuda": "#3a8f3a", "opencl": "#b8651b"}
+    def x(time):
+        return left + (time - first) / (last - first) * (right - left)
 
-    def __init__(self, results):
-        self.points = [
-            (f"{method} {preset}", device, milliseconds, found["errors"]["2014"][1])
-            for (method, preset), found in results.items()
-            for device, (milliseconds, _) in found["devices"].items()
-        ]
-        times = [point[2] for point in self.points]
-        errors = [point[3] for point in self.points]
-        self.decades = (math.floor(math.log10(min(times))), math.ceil(math.log10(max(times))))
-        self.errors = (math.floor(min(errors)) - 1, math.ceil(max(errors)) + 1)
+    def y(error):
+        return top + (high - error) / (high - low) * (bottom - top)
 
-    def x(self, milliseconds):
-        first, last = self.decades
-        share = (math.log10(milliseconds) - first) / (last - first)
-        return self.LEFT + share * (self.WIDTH - self.LEFT - self.RIGHT)
-
-    def y(self, error):
-        low, high = self.errors
-        return self.TOP + (high - error) / (high - low) * (self.HEIGHT - self.TOP - self.BOTTOM)
-
-    def axes(self):
-        bottom, right = self.HEIGHT - self.BOTTOM, self.WIDTH - self.RIGHT
-        for decade in range(self.decades[0], self.decades[1] + 1):
-            x = self.x(10.0**decade)
-            yield f'<line x1="{x:.1f}" y1="{self.TOP}" x2="{x:.1f}" y2="{bottom}" stroke="#ddd"/>'
-            yield f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{10.0**decade:g}</text>'
-        for error in range(self.errors[0], self.errors[1] + 1):
-            if error % 2 == 0:
-                y = self.y(error)
-                yield f'<line x1="{self.LEFT}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}" stroke="#ddd"/>'
-                yield f'<text x="{self.LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{error} %</text>'
-        middle = (self.LEFT + right) / 2
-        yield (
-            f'<text x="{middle:.0f}" y="{self.HEIGHT - 12}" text-anchor="middle">'
-            f"milliseconds for {SIZE[0]}×{SIZE[1]} pixels and {LABELS} disparities</text>"
-        )
-        yield f'<text x="{self.LEFT}" y="22">pixels off by more than 1, Middlebury 2014, all pixels</text>'
-
-    def labels(self):
-        """Texts beside the points, where they cover neither points nor each other."""
-        points = [(self.x(milliseconds), self.y(error)) for _, _, milliseconds, error in self.points]
-        covered = [(x - 5, y - 5, x + 5, y + 5) for x, y in points]
-        for (name, _, _, _), (x, y) in zip(self.points, points):
-            width = 6.2 * len(name)
-            places = [(left, y + down) for down in (4, -8, 16, -20, 28) for left in (x + 8, x - 8 - width)]
-            boxes = [(left, base - 10, left + width, base + 2) for left, base in places]
-            fits = [
-                index
-                for index, box in enumerate(boxes)
-                if box[2] < self.WIDTH and not any(overlap(box, other) for other in covered)
-            ]
-            left, base = places[fits[0] if fits else 0]
-            covered.append(boxes[fits[0] if fits else 0])
-            yield f'<text x="{left:.1f}" y="{base:.1f}" font-size="11">{name}</text>'
-
-    def legend(self):
-        x = self.WIDTH - self.RIGHT - 90 * len(self.COLOURS)
-        for index, (device, colour) in enumerate(self.COLOURS.items()):
-            at = x + 90 * index
-            yield f'<circle cx="{at}" cy="18" r="5" fill="{colour}"/><text x="{at + 10}" y="22">{device}</text>'
-
-    def svg(self):
-        points = (
-            f'<circle cx="{self.x(milliseconds):.1f}" cy="{self.y(error):.1f}" r="5" '
-            f'fill="{self.COLOURS[device]}"/>'
-            for _, device, milliseconds, error in self.points
-        )
-        return "\n".join(
-            [
-                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.WIDTH} {self.HEIGHT}" '
-                'font-family="sans-serif" font-size="12" fill="#222">',
-                f'<rect width="{self.WIDTH}" height="{self.HEIGHT}" fill="white"/>',
-                *self.axes(),
-                *self.legend(),
-                *points,
-                *self.labels(),
-                "</svg>\n",
-            ]
-        )
+    what = f"milliseconds for {SIZE[0]}×{SIZE[1]} pixels and {LABELS} disparities"
+    lines, middle = [], ' text-anchor="middle"'
+    add = lines.append
+    add(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"')
+    add(' font-family="sans-serif" font-size="12" fill="#222">')
+    add(f'<rect width="{width}" height="{height}" fill="white"/>')
+    add(text(left, 22, "pixels off by more than 1, Middlebury 2014, all pixels"))
+    add(text((left + right) / 2, height - 12, what, middle))
+    for time in range(first, last + 1):
+        add(f'<path d="M{x(time):.1f} {top}V{bottom}" stroke="#ddd"/>')
+        add(text(x(time), bottom + 18, f"{10.0**time:g}", middle))
+    for error in range(low + low % 2, high + 1, 2):
+        add(f'<path d="M{left} {y(error):.1f}H{right}" stroke="#ddd"/>')
+        add(text(left - 8, y(error) + 4, f"{error} %", ' text-anchor="end"'))
+    for number, (device, colour) in enumerate(colours.items()):
+        add(f'<circle cx="{570 + 90 * number}" cy="18" r="5" fill="{colour}"/>')
+        add(text(580 + 90 * number, 22, device))
+    for _, device, time, error in shown:
+        add(f'<circle cx="{x(time):.1f}" cy="{y(error):.1f}" r="5" fill="{colours[device]}"/>')
+    lines += labels([(name, x(time), y(error)) for name, _, time, error in shown], width)
+    return "\n".join([*lines, "</svg>\n"])
 
 
 def write_page(results, folder):
     page = folder / "explanation" / "choosing.md"
-    before, after = "<!-- table of methods -->\n", "<!-- end of table -->"
-    text = page.read_text()
-    head, rest = text.split(before)
-    tail = rest.split(after)[1]
-    page.write_text(f"{head}{before}{table(results)}\n{after}{tail}")
-    (folder / "pictures" / "choosing.svg").write_text(Plot(results).svg())
+    head, _, tail = re.split("(?s)(?<=<!-- table of methods -->\n)(.*)(?=<!-- end of table -->)", page.read_text())
+    page.write_text(f"{head}{table(results)}\n{tail}")
+    (folder / "pictures" / "choosing.svg").write_text(plot(results))
 
 
 def main():

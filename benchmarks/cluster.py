@@ -38,9 +38,7 @@ def measure(command, folder, cluster):
     parallax("synth", pair, "--size", SIZE, "--disparities", DISPARITIES, "--no-truth", "--tiled")
 
     def make_plan():
-        for path in (plan, output):
-            path.unlink(missing_ok=True)
-        subprocess.run(["rm", "-rf", f"{plan}.tiles", f"{plan}.jobs"], check=True)
+        subprocess.run(["rm", "-rf", plan, output, f"{plan}.tiles", f"{plan}.jobs"], check=True)
         words = ["--disparities", DISPARITIES, "--tile-size", TILE, "--threads", 1, "-o", output, "--plan", plan]
         parallax("plan", pair / "left.tiff", pair / "right.tiff", *words)
         return json.loads(plan.read_text().splitlines()[0])["tiles"]

@@ -27,10 +27,8 @@ inline double quantile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-inline double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+inline double median(const std::vector<double>& values) {
+  return quantile(values, 0.5);
 }
 
 // Reads "METHOD PRESET [FIELD=VALUE | unrefined]...", where `unrefined` leaves out all steps after the match.

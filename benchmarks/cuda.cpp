@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <iostream>
+#include <optional>
 
 #include "parallax/parallax.h"
 
@@ -24,21 +25,6 @@ using namespace parallax;
 using namespace parallax::benchmarks;
 using Pair = tool::PapersImages;
 
-Size size_of(const Pair& pair) {
-  return pair.left.size();
-}
-
-Pair synthetic(Size size, int labels) {
-  SynthPair pair = synthesize({.size = size, .disparities = labels});
-  Pair gray{Plane<std::uint8_t>(size), Plane<std::uint8_t>(size), std::move(pair.left_truth)};
-  for (int y = 0; y < size.height; ++y)
-    for (int x = 0; x < size.width; ++x) {
-      gray.left.at(x, y) = pair.left.at(3 * x, y);
-      gray.right.at(x, y) = pair.right.at(3 * x, y);
-    }
-  return gray;
-}
-
 // A stream of the first GPU, whose context is current while this object exists.
 class Gpu {
  public:
@@ -48,9 +34,9 @@ class Gpu {
   // Milliseconds of the work that `enqueue` puts on the stream.
   template <class Enqueue>
   double milliseconds(const Enqueue& enqueue) const {
-    cuda::check(cuda::driver().cuEventRecord(from_.get(), stream()), "cuEventRecord");
+    record(from_);
     enqueue();
-    cuda::check(cuda::driver().cuEventRecord(to_.get(), stream()), "cuEventRecord");
+    record(to_);
     wait();
     float time = 0;
     cuda::check(cuda::driver().cuEventElapsedTime(&time, from_.get(), to_.get()), "cuEventElapsedTime");
@@ -60,6 +46,10 @@ class Gpu {
   void wait() const { cuda::check(cuda::driver().cuStreamSynchronize(stream()), "cuStreamSynchronize"); }
 
  private:
+  void record(const cuda::Event& event) const {
+    cuda::check(cuda::driver().cuEventRecord(event.get(), stream()), "cuEventRecord");
+  }
+
   cuda::SharedContext context_ = std::make_shared<cuda::Context>(0);
   cuda::Current current_{*context_};
   cuda::Stream stream_ = cuda::make_stream(context_);
@@ -75,8 +65,10 @@ double timed(int runs, const Run& run) {
   return median(times);
 }
 
-// Images and maps in memory that the GPU can access.
-struct Images {
+// A pair and its map in memory that the GPU reaches: its own, or pinned memory of the host.
+struct Place {
+  cuda::PinnedMemory pinned;
+  cuda::DeviceMemory device;
   StereoPair pair;
   DisparityMap map;
 };
@@ -86,116 +78,79 @@ class Bench {
   Bench(const MatcherParameters& parameters, const Pair& pair, const TunedValues& configuration = {},
         int pairs_in_flight = 1)
       : pair_(pair),
-        matcher_(parameters, {DeviceKind::cuda}, {size_of(pair)}, {0, configuration, pairs_in_flight}),
+        matcher_(parameters, {DeviceKind::cuda}, {pair.left.size()}, {0, configuration, pairs_in_flight}),
         pairs_in_flight_(static_cast<std::size_t>(pairs_in_flight)),
-        result_(size_of(pair)) {}
+        result_(pair.left.size()) {}
 
   double on_device() {
     const Gpu gpu;
-    const cuda::DeviceMemory memory = cuda::allocate(gpu.context(), bytes_needed());
-    const Images images = uploaded(memory);
-    return timed(100, [&] {
-      return gpu.milliseconds([&] { matcher_.enqueue(images.pair, images.map, gpu.stream()); });
-    });
+    const Place at = place(gpu, true);
+    return timed(100,
+                 [&] { return gpu.milliseconds([&] { matcher_.enqueue(at.pair, at.map, gpu.stream()); }); });
   }
 
   double from_pinned() {
-    const cuda::PinnedMemory memory =
-        cuda::allocate_pinned(std::make_shared<cuda::Context>(0), bytes_needed());
-    return by_clock(filled(memory));
+    const Place at = place(Gpu(), false);
+    return by_clock(at.pair, at.map);
   }
 
-  double from_host() { return by_clock({pair_.views(), result_.map()}); }
+  double from_host() { return by_clock(pair_.views(), result_.map()); }
 
-  // The number of pairs per second that this thread enqueues, on a stream for each pair in flight.
-  double rate_on_device() {
+  // The number of pairs per second that this thread enqueues on a stream for each pair in flight, or starts
+  // from and to pinned memory: the median of five runs after a warm-up run.
+  double rate(bool on_device) {
     const std::vector<Gpu> gpus(pairs_in_flight_);
-    std::vector<cuda::DeviceMemory> memory;
-    std::vector<Images> images;
-    for (const Gpu& gpu : gpus) {
-      memory.push_back(cuda::allocate(gpu.context(), bytes_needed()));
-      images.push_back(uploaded(memory.back()));
-    }
-    return rate([&](std::size_t i) { matcher_.enqueue(images[i].pair, images[i].map, gpus[i].stream()); },
-                [&] {
-                  for (const Gpu& gpu : gpus) gpu.wait();
-                });
-  }
-
-  // The number of pairs per second that this thread starts, from and to pinned memory.
-  double rate_from_pinned() {
-    const auto context = std::make_shared<cuda::Context>(0);
-    std::vector<cuda::PinnedMemory> memory;
-    std::vector<Images> images;
-    for (std::size_t i = 0; i < pairs_in_flight_; ++i) {
-      memory.push_back(cuda::allocate_pinned(context, bytes_needed()));
-      images.push_back(filled(memory.back()));
-    }
-    return rate([&](std::size_t i) { matcher_.start(images[i].pair, images[i].map); },
-                [&] { matcher_.wait(); });
-  }
-
-  // Call it after from_host().
-  ErrorMetrics error() const { return evaluate(result_.disparity.view(), pair_.truth.view()); }
-  double megabytes() const { return static_cast<double>(matcher_.memory_bytes()) / 1e6; }
-
- private:
-  static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
-  std::size_t plane_bytes() const { return aligned(size_of(pair_).pixels()); }
-  std::size_t bytes_needed() const { return 8 * plane_bytes(); }
-
-  Images place(std::byte* memory) const {
-    const Size size = size_of(pair_);
-    const auto at = [&](std::size_t i) { return memory + i * plane_bytes(); };
-    const auto image = [&](std::size_t i) {
-      return View<const std::uint8_t>(reinterpret_cast<const std::uint8_t*>(at(i)), size);
-    };
-    return {{image(0), image(1)},
-            {{reinterpret_cast<float*>(at(2)), size}, {reinterpret_cast<std::uint8_t*>(at(6)), size}}};
-  }
-
-  // Both images without gaps between rows, each at its place.
-  void copy_to(std::byte* memory) const {
-    for (const Plane<std::uint8_t>* image : {&pair_.left, &pair_.right}) {
-      for (int y = 0; y < image->height(); ++y)
-        std::copy_n(image->row(y), image->width(),
-                    reinterpret_cast<std::uint8_t*>(memory) + std::ptrdiff_t{y} * image->width());
-      memory += plane_bytes();
-    }
-  }
-
-  Images filled(const cuda::PinnedMemory& memory) const {
-    auto* bytes = static_cast<std::byte*>(memory.get());
-    copy_to(bytes);
-    return place(bytes);
-  }
-
-  Images uploaded(const cuda::DeviceMemory& memory) const {
-    std::vector<std::byte> packed(2 * plane_bytes());
-    copy_to(packed.data());
-    cuda::check(cuda::driver().cuMemcpyHtoDAsync_v2(memory.get(), packed.data(), packed.size(), nullptr),
-                "cuMemcpyHtoD");
-    cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "cuStreamSynchronize");
-    return place(reinterpret_cast<std::byte*>(memory.get()));
-  }
-
-  // The median of five runs after a warm-up run. `begin` takes the number of the place for the pair.
-  template <class Begin, class Wait>
-  double rate(const Begin& begin, const Wait& wait) const {
+    std::vector<Place> places;
+    for (const Gpu& gpu : gpus) places.push_back(place(gpu, on_device));
     constexpr std::size_t pairs = 400;
+    const auto run = [&] {
+      for (std::size_t pair = 0; pair < pairs; ++pair) {
+        const Place& at = places[pair % pairs_in_flight_];
+        if (on_device)
+          matcher_.enqueue(at.pair, at.map, gpus[pair % pairs_in_flight_].stream());
+        else
+          matcher_.start(at.pair, at.map);
+      }
+      matcher_.wait();
+      for (const Gpu& gpu : gpus) gpu.wait();
+    };
+    run();
     std::vector<double> rates;
-    for (int i = 0; i < 6; ++i) {
-      const double time = milliseconds([&] {
-        for (std::size_t pair = 0; pair < pairs; ++pair) begin(pair % pairs_in_flight_);
-        wait();
-      });
-      if (i > 0) rates.push_back(1e3 * pairs / time);
-    }
+    for (int i = 0; i < 5; ++i) rates.push_back(1e3 * pairs / milliseconds(run));
     return median(rates);
   }
 
-  double by_clock(const Images& images) {
-    return timed(100, [&] { return milliseconds([&] { matcher_.run(images.pair, images.map); }); });
+  // Call it after from_host().
+  std::size_t mismatches() const { return evaluate(result_.disparity.view(), pair_.truth.view()).mismatches; }
+  double megabytes() const { return static_cast<double>(matcher_.memory_bytes()) / 1e6; }
+
+ private:
+  // The images without gaps between rows, and behind them the disparities and the status.
+  Place place(const Gpu& gpu, bool on_device) const {
+    const Size size = pair_.left.size();
+    const std::size_t plane_bytes = (size.pixels() + 255) / 256 * 256;
+    Place at;
+    at.pinned = cuda::allocate_pinned(gpu.context(), 8 * plane_bytes);
+    auto* bytes = static_cast<std::uint8_t*>(at.pinned.get());
+    const auto plane = [&](std::size_t i) { return View<std::uint8_t>(bytes + i * plane_bytes, size); };
+    for (int y = 0; y < size.height; ++y) {
+      std::copy_n(pair_.left.row(y), size.width, plane(0).row(y));
+      std::copy_n(pair_.right.row(y), size.width, plane(1).row(y));
+    }
+    if (on_device) {
+      at.device = cuda::allocate(gpu.context(), 8 * plane_bytes);
+      cuda::check(cuda::driver().cuMemcpyHtoDAsync_v2(at.device.get(), bytes, 2 * plane_bytes, gpu.stream()),
+                  "cuMemcpyHtoD");
+      gpu.wait();
+      bytes = reinterpret_cast<std::uint8_t*>(at.device.get());
+    }
+    at.pair = {plane(0), plane(1)};
+    at.map = {{reinterpret_cast<float*>(bytes + 2 * plane_bytes), size}, plane(6)};
+    return at;
+  }
+
+  double by_clock(const StereoPair& pair, const DisparityMap& map) {
+    return timed(100, [&] { return milliseconds([&] { matcher_.run(pair, map); }); });
   }
 
   const Pair& pair_;
@@ -216,11 +171,10 @@ double copy_bandwidth() {
   copy.target_device = to.get();
   copy.source_pitch = copy.target_pitch = copy.width_bytes = bytes;
   copy.height = 1;
-  return 2e3 * bytes / timed(20, [&] {
-           return gpu.milliseconds([&] {
-             cuda::check(cuda::driver().cuMemcpy2DAsync_v2(&copy, gpu.stream()), "cuMemcpy2DAsync");
-           });
-         });
+  const auto enqueue = [&] {
+    cuda::check(cuda::driver().cuMemcpy2DAsync_v2(&copy, gpu.stream()), "cuMemcpy2DAsync");
+  };
+  return 2e3 * bytes / timed(20, [&] { return gpu.milliseconds(enqueue); });
 }
 
 // The minimum work of a match with the straightforward schedule.
@@ -253,29 +207,28 @@ struct Row {
   std::string how;
   TunedValues configuration;
 
+  Size size() const { return pair.left.size(); }
   MatcherParameters parameters() const { return parameters_of(how, labels); }
 };
 
 void print_begin(const Row& row) {
-  const Size size = size_of(row.pair);
   std::printf("| %s | %s", row.name.c_str(), row.how.c_str());
   for (const auto& [name, value] : row.configuration) std::printf(", %s %s", name.c_str(), value.c_str());
-  std::printf(" | %d×%d | %d |", size.width, size.height, row.parameters().disparities());
+  std::printf(" | %d×%d | %d |", row.size().width, row.size().height, row.parameters().disparities());
 }
 
 constexpr const char* match_columns =
-    "device ms | pinned ms | host ms | bad1 % | bad2 % | mismatches | MB | floor ms | GB/s | Gupdates/s";
+    "device ms | pinned ms | host ms | mismatches | MB | floor ms | GB/s | Gupdates/s";
 
 void measure(const Row& row) {
   static const double bandwidth = copy_bandwidth();
   print_begin(row);
   Bench bench(row.parameters(), row.pair, row.configuration);
-  const Work work = work_of(row.parameters(), size_of(row.pair));
+  const Work work = work_of(row.parameters(), row.size());
   const double device = bench.on_device(), pinned = bench.from_pinned(), host = bench.from_host();
-  const ErrorMetrics error = bench.error();
-  std::printf(" %.4f | %.4f | %.4f | %.2f | %.2f | %zu | %.1f | %.4f | %.0f | %.0f |\n", device, pinned, host,
-              100 * error.bad1, 100 * error.bad2, error.mismatches, bench.megabytes(),
-              work.bytes / bandwidth * 1e3, work.bytes / device / 1e6, work.updates / device / 1e6);
+  std::printf(" %.4f | %.4f | %.4f | %zu | %.1f | %.4f | %.0f | %.0f |\n", device, pinned, host,
+              bench.mismatches(), bench.megabytes(), work.bytes / bandwidth * 1e3, work.bytes / device / 1e6,
+              work.updates / device / 1e6);
 }
 
 // Pairs a second of one thread of the caller, with 1 to 8 pairs in flight: in GPU memory / from and to pinned
@@ -284,27 +237,29 @@ void measure_in_flight(const Row& row) {
   print_begin(row);
   for (const int count : {1, 2, 4, 8}) {
     Bench bench(row.parameters(), row.pair, row.configuration, count);
-    std::printf(" %.0f / %.0f |", bench.rate_on_device(), bench.rate_from_pinned());
+    std::printf(" %.0f / %.0f |", bench.rate(true), bench.rate(false));
   }
   std::printf("\n");
 }
 
-std::vector<Device> opencl_devices() {
-  std::vector<Device> devices;
+// The first GPU by CUDA, and all devices of OpenCL.
+std::vector<Device> gpu_devices() {
+  std::vector<Device> devices{{DeviceKind::cuda}};
   for (const DeviceDescription& found : list_devices())
     if (found.device.starts_with("opencl")) devices.push_back(Device::parse(found.device));
   return devices;
 }
 
 double host_to_host(const Row& row, const Device& device) {
-  Matcher matcher(row.parameters(), device, {size_of(row.pair)});
-  Result result(size_of(row.pair));
+  Matcher matcher(row.parameters(), device, {row.size()});
+  Result result(row.size());
   return timed(100, [&] { return milliseconds([&] { matcher.run(row.pair.views(), result.map()); }); });
 }
 
 void measure_opencl(const Row& row) {
   const double cuda = host_to_host(row, {DeviceKind::cuda});
-  for (const Device& device : opencl_devices()) {
+  for (const Device& device : gpu_devices()) {
+    if (device.kind == DeviceKind::cuda) continue;
     const double opencl = host_to_host(row, device);
     print_begin(row);
     std::printf(" %s | %.4f | %.4f | %.2f |\n", device.text().c_str(), opencl, cuda, opencl / cuda);
@@ -313,9 +268,7 @@ void measure_opencl(const Row& row) {
 
 // Matches of raw and of rectified images, host to host.
 void measure_rectified(const Row& row) {
-  std::vector<Device> devices = opencl_devices();
-  devices.insert(devices.begin(), {DeviceKind::cuda});
-  for (const Device& device : devices) {
+  for (const Device& device : gpu_devices()) {
     print_begin(row);
     const RectifiedTimes times = time_rectified(row.parameters(), device, row.pair.views(), 50);
     std::printf(" %s | %.3f | %.3f | %.3f | %.0f | %.0f |\n", device.text().c_str(), times.raw,
@@ -414,16 +367,13 @@ void remap_table() {
 using PairOf = std::pair<std::string, int>;  // its name, and its labels; 0 = as the preset has
 
 // Prints the tables of this name, or all.
-class Printer {
- public:
-  Printer(const tool::PapersData& pairs, std::string which) : pairs_(pairs), which_(std::move(which)) {}
-
-  bool has_printed() const { return has_printed_; }
+struct Printer {
+  const tool::PapersData& pairs;
+  std::string which;
 
   // Whether to print this table; if so, prints its header.
-  bool begins(const std::string& name, const std::string& columns) {
-    if (which_ != name && which_ != "all") return false;
-    has_printed_ = true;
+  bool begins(const std::string& name, const std::string& columns) const {
+    if (which != name && which != "all") return false;
     std::printf("\n%s\n\n| pair | how | size | labels | %s |\n", name.c_str(), columns.c_str());
     for (auto left = 5 + std::count(columns.begin(), columns.end(), '|'); left > 0; --left)
       std::printf("|---");
@@ -432,11 +382,11 @@ class Printer {
   }
 
   // Each way on each pair with each configuration.
-  void rows(void (*measure)(const Row&), const std::vector<PairOf>& pairs,
+  void rows(void (*measure)(const Row&), const std::vector<PairOf>& which_pairs,
             const std::vector<std::string>& ways,
             const std::vector<TunedValues>& configurations = {{}}) const {
-    for (const auto& [name, labels] : pairs) {
-      const Pair pair = load(name, labels);
+    for (const auto& [name, labels] : which_pairs) {
+      const Pair pair = pairs.load(name, labels > 0 ? labels : 60);
       for (const std::string& how : ways)
         for (const TunedValues& configuration : configurations) {
           try {
@@ -448,17 +398,6 @@ class Printer {
         }
     }
   }
-
- private:
-  Pair load(const std::string& name, int labels) const {
-    Size size;
-    const bool is_synthetic = std::sscanf(name.c_str(), "synthetic %dx%d", &size.width, &size.height) == 2;
-    return is_synthetic ? synthetic(size, labels > 0 ? labels : 15) : pairs_.load(name);
-  }
-
-  const tool::PapersData& pairs_;
-  std::string which_;
-  bool has_printed_ = false;
 };
 
 std::vector<TunedValues> schedulers() {
@@ -471,7 +410,7 @@ std::vector<TunedValues> schedulers() {
 }
 
 // `tiles` are the sizes of those for the table of schedulers.
-void print_tables(Printer& table, const std::vector<std::string>& tiles) {
+void print_tables(const Printer& table, const std::vector<std::string>& tiles) {
   const PairOf quarter{"conesQuarterSize", 64}, half{"conesHalfSize", 128}, piano{"piano", 60},
       vga{"synthetic 640x480", 64}, hd{"synthetic 1280x720", 128}, full_hd{"synthetic 1920x1080", 128},
       contest{"contest", 0};
@@ -515,13 +454,6 @@ void print_tables(Printer& table, const std::vector<std::string>& tiles) {
   if (table.begins("sgm", match_columns))
     table.rows(measure, {quarter, vga, half, full_hd},
                {"sgm libsgm paths=4", "sgm libsgm paths=8", "sgm fast", "sgm default", "sgm mgm"});
-  // The differences between rows are the times of stages.
-  if (table.begins("motion", match_columns))
-    for (const std::string name : {"motion default", "motion all-labels"})
-      table.rows(measure, {{vga.first, 0}},
-                 {name, name + " unrefined left_right_check=true", name + " unrefined",
-                  name + " unrefined finest_iterations=1"},
-                 at_once);
   if (table.begins("in-flight", "1 | 2 | 4 | 8")) {
     table.rows(measure_in_flight, {vga, hd}, {"census fast", "block default"});
     table.rows(measure_in_flight, {vga, hd}, {"bp default"}, at_once);
@@ -540,13 +472,13 @@ void print_tables(Printer& table, const std::vector<std::string>& tiles) {
 
 void first_run(const tool::PapersData& pairs) {
   Pair pair;
+  std::optional<Matcher> matcher;
   const double loading = milliseconds([&] { pair = pairs.load("conesQuarterSize"); });
-  std::unique_ptr<Matcher> matcher;
   const double planning = milliseconds([&] {
-    matcher = std::make_unique<Matcher>(parameters_of("bp grauer-gray-2019", 64), Device{DeviceKind::cuda},
-                                        ImageFormat{size_of(pair)});
+    matcher.emplace(parameters_of("bp grauer-gray-2019", 64), Device{DeviceKind::cuda},
+                    ImageFormat{pair.left.size()});
   });
-  Result result(size_of(pair));
+  Result result(pair.left.size());
   const double running = milliseconds([&] { matcher->run(pair.views(), result.map()); });
   std::printf("first match: loading %.1f ms, planning %.1f ms, running %.1f ms\n", loading, planning,
               running);
@@ -569,10 +501,9 @@ int main(int count, char** arguments) {
     }
     std::printf("large copy: %.2f TB/s\n", copy_bandwidth() / 1e12);
     if (which == "rectify" || which == "all") remap_table();
-    Printer table(pairs, which);
-    print_tables(table, words.size() > 2 ? std::vector(words.begin() + 2, words.end())
-                                         : std::vector<std::string>{"13", "32"});
-    if (!table.has_printed()) throw Error(ErrorCategory::argument, "there is no table " + which);
+    std::vector<std::string> tiles{"13", "32"};
+    if (words.size() > 2) tiles.assign(words.begin() + 2, words.end());
+    print_tables({pairs, which}, tiles);
   } catch (const std::exception& error) {
     std::cerr << "benchmark_cuda: " << error.what() << "\n";
     return 1;

@@ -11,21 +11,19 @@ the standard deviation, if the errors are normal. Counted are the pixels that bo
 without filling. Prints the table of docs/measurements/accuracy.md.
 """
 
-import pathlib
 import sys
 
 import numpy as np
-from error_causes import pairs_of_2014
+from error_causes import arguments, pairs_of_2014
 
 import parallax_stereo as px
 
 
 def main():
-    folder, method, options = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "bp", sys.argv[3:]
-    keywords = dict(fill="none", **dict(option.split("=", 1) for option in options))
+    data, method, options = arguments(*sys.argv[1:])
     rows = []
-    for name, left, right, labels, truth, seen in pairs_of_2014(pathlib.Path(folder) / "middlebury2014"):
-        disparity = px.match(left, right, labels, method, **keywords).disparity
+    for name, left, right, labels, truth, seen in pairs_of_2014(data / "middlebury2014"):
+        disparity = px.match(left, right, labels, method, **{"fill": "none", **options}).disparity
         known = seen & np.isfinite(truth) & np.isfinite(disparity)
         errors = np.abs(disparity[known] - truth[known])
         small = errors[errors <= 1]

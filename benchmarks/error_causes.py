@@ -24,22 +24,18 @@ COLUMNS = ["nonocc", "decided", "filled", "edge", "weak", "weak data", "slant", 
 def pairs_of_2003(folder):
     """Name, both images, labels, truth (infinite where unknown), and the mask of the pixels that both cameras see."""
     for name, (scale, labels) in SCALES.items():
-        images = {
-            file: px.read(str(folder / name / f"{file}.png"))
-            for file in ("left", "right", "groundtruth", "all", "nonocc")
-        }
-        truth = images["groundtruth"].astype(np.float32) / scale
-        truth[(truth == 0) | (images["all"] != 255)] = np.inf
-        yield name, images["left"], images["right"], labels, truth, images["nonocc"] == 255
+        files = ("left", "right", "groundtruth", "all", "nonocc")
+        left, right, values, inside, seen = (px.read(str(folder / name / f"{file}.png")) for file in files)
+        truth = np.where((values == 0) | (inside != 255), np.inf, values.astype(np.float32) / scale)
+        yield name, left, right, labels, truth, seen == 255
 
 
 def pairs_of_2014(folder):
     """The same."""
     for pair in sorted(folder.iterdir()):
         labels = int(re.search(r"ndisp\s*=\s*(\d+)", (pair / "calib.txt").read_text()).group(1))
-        left, right, truth, seen = (
-            px.read(str(pair / file)) for file in ("left.png", "right.png", "disp0GT.pfm", "mask0nocc.png")
-        )
+        files = ("left.png", "right.png", "disp0GT.pfm", "mask0nocc.png")
+        left, right, truth, seen = (px.read(str(pair / file)) for file in files)
         yield pair.name, left, right, labels, truth, seen == 255
 
 
@@ -99,8 +95,8 @@ def causes(result, left, right, truth, seen):
         parts.append(rest & cause)
         rest = rest & ~parts[-1]
     parts.insert(2, parts[1] & misled)
-    nonocc = [wrong, wrong & ~filled, wrong & filled, *parts]
-    return [100 * part.sum() / seen.sum() for part in nonocc] + [
+    parts = [wrong, wrong & ~filled, wrong & filled, *parts]
+    return [100 * part.sum() / seen.sum() for part in parts] + [
         100 * part.sum() / known.sum() for part in (bad, bad & ~seen)
     ]
 
@@ -109,12 +105,12 @@ def row(name, values):
     return f"| {name} | " + " | ".join(f"{value:.2f}" for value in values) + " |"
 
 
+def arguments(data, method="bp", *options):
+    return pathlib.Path(data), method, dict(option.split("=", 1) for option in options)
+
+
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    data = pathlib.Path(sys.argv[1])
-    method = sys.argv[2] if len(sys.argv) > 2 else "bp"
-    options = dict(option.split("=", 1) for option in sys.argv[3:])
+    data, method, options = arguments(*sys.argv[1:])
     print("| pair | " + " | ".join(COLUMNS) + " |\n|---" + "|--:" * len(COLUMNS) + "|")
     for pairs in (pairs_of_2014(data / "middlebury2014"), pairs_of_2003(data / "middlebury2003")):
         table = []

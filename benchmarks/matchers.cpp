@@ -41,72 +41,59 @@ using namespace parallax::benchmarks;
 namespace fs = std::filesystem;
 using std::to_string;
 
-// Which images to match: pairs from files, or a synthetic pair without truth.
+// Which images to match: pairs from files, or a synthetic pair.
 struct Source {
   std::span<const DataPair> pairs = {};
   int labels = 0;  // 0 = those of the pair
   bool colour = false;
   Size crop = {};  // the last columns and first rows; 0×0 = the whole picture
-  Size size = {};  // after the crop; 0×0 = as it is. Without truth
+  Size size = {};  // after the crop; 0×0 = as it is
 };
 
-// `truth` is empty if it is not known, `visible` if all pixels count.
+// `truth` is empty if it is not known, or the images were cropped or resized; `visible` if all pixels count.
 struct Images {
-  cv::Mat left, right, truth, visible;
+  cv::Mat left, right;
   int labels;
+  Plane<float> truth = {};
+  Plane<std::uint8_t> visible = {};
 
   StereoPair views() const { return {as_view(left), as_view(right)}; }
   Size size() const { return {left.cols, left.rows}; }
 };
-
-template <class T>
-cv::Mat copy(const Plane<T>& plane) {
-  cv::Mat result(plane.height(), plane.width(), cv::DataType<T>::type);
-  for (int y = 0; y < plane.height(); ++y) std::copy_n(plane.row(y), plane.width(), result.ptr<T>(y));
-  return result;
-}
-
-template <class T>
-View<const T> plane_of(const cv::Mat& mat) {
-  if (mat.empty()) return {};
-  return {mat.ptr<T>(), {mat.cols, mat.rows}, static_cast<std::ptrdiff_t>(mat.step)};
-}
 
 const fs::path& data() {
   static const fs::path folder = std::getenv("PARALLAX_DATA") ? std::getenv("PARALLAX_DATA") : "";
   return folder;
 }
 
-Images read(const DataPair& pair) {
-  const LoadedPair loaded = load(data(), pair);
-  return {as_mat(loaded.left.view()).clone(), as_mat(loaded.right.view()).clone(), copy(loaded.truth),
-          copy(loaded.visible), pair.disparities};
-}
-
-Images synthetic(const Source& source) {
-  const SynthPair pair = synthesize({.size = source.size, .disparities = source.labels});
-  return {as_mat(pair.left_view()).clone(), as_mat(pair.right_view()).clone(), {}, {}, source.labels};
-}
-
-void resize(Images& images, Size size) {
-  const int how = size.width < images.left.cols ? cv::INTER_AREA : cv::INTER_CUBIC;
-  for (cv::Mat* mat : {&images.left, &images.right})
-    cv::resize(mat->clone(), *mat, {size.width, size.height}, 0, 0, how);
-  images.truth = images.visible = cv::Mat();
+cv::Mat changed(const ImageView& picture, const Source& source) {
+  cv::Mat mat = as_mat(picture);
+  if (!source.colour) mat = gray(mat);
+  if (const Size crop = source.crop; crop != Size{})
+    mat = mat({mat.cols - crop.width, 0, crop.width, crop.height});
+  const cv::Size size(source.size.width, source.size.height);
+  if (size == cv::Size() || size == mat.size()) return mat.clone();
+  cv::Mat resized;
+  cv::resize(mat, resized, size, 0, 0, size.width < mat.cols ? cv::INTER_AREA : cv::INTER_CUBIC);
+  return resized;
 }
 
 std::vector<Images> images_of(const Source& source) {
   std::vector<Images> result;
-  for (const DataPair& pair : source.pairs) result.push_back(read(pair));
-  if (source.pairs.empty()) result.push_back(synthetic(source));
-  for (Images& images : result) {
-    if (!source.colour) images.left = gray(images.left), images.right = gray(images.right);
-    if (source.labels > 0) images.labels = source.labels;
-    if (source.crop != Size{})
-      for (cv::Mat* mat : {&images.left, &images.right, &images.truth, &images.visible})
-        *mat = (*mat)({mat->cols - source.crop.width, 0, source.crop.width, source.crop.height}).clone();
-    if (source.size != Size{} && source.size != images.size()) resize(images, source.size);
+  const auto add = [&](const ImageView& left, const ImageView& right, int labels) {
+    result.push_back(
+        {changed(left, source), changed(right, source), source.labels > 0 ? source.labels : labels});
+  };
+  for (const DataPair& pair : source.pairs) {
+    LoadedPair loaded = load(data(), pair);
+    add(loaded.left.view(), loaded.right.view(), pair.disparities);
+    if (source.crop != Size{} || source.size != Size{}) continue;
+    result.back().truth = std::move(loaded.truth);
+    result.back().visible = std::move(loaded.visible);
   }
+  if (!source.pairs.empty()) return result;
+  const SynthPair pair = synthesize({.size = source.size, .disparities = source.labels});
+  add(pair.left_view(), pair.right_view(), source.labels);
   return result;
 }
 
@@ -204,9 +191,9 @@ class Run {
 using Figures = std::map<std::string, double>;
 
 void add_errors(Figures& sums, const std::string& name, View<const float> disparity, const Images& images) {
-  const View<const float> truth = plane_of<float>(images.truth);
+  const View<const float> truth = images.truth.view();
   const ErrorMetrics all = evaluate(disparity, truth),
-                     visible = evaluate(disparity, truth, plane_of<std::uint8_t>(images.visible));
+                     visible = evaluate(disparity, truth, images.visible.view());
   sums[name + "bad1"] += 100 * visible.bad1;
   sums[name + "bad1_all"] += 100 * all.bad1;
   sums[name + "bad2"] += 100 * visible.bad2;
@@ -217,7 +204,7 @@ void add_errors(Figures& sums, const std::string& name, View<const float> dispar
 }
 
 void add_errors(Figures& sums, const std::string& name, Result& result, const Images& images) {
-  if (images.truth.empty()) return;
+  if (images.truth.size() == Size{}) return;
   add_errors(sums, name, result.disparity.view(), images);
   Plane<float> matched(result.disparity.size(), std::numeric_limits<float>::infinity());
   for (int y = 0; y < matched.height(); ++y)
@@ -396,8 +383,8 @@ void confidence(benchmark::State& state) {
       matcher.run(images.views(), result.map());
       for (int y = 0; y < images.left.rows; ++y)
         for (int x = 0; x < images.left.cols; ++x) {
-          const float truth = images.truth.at<float>(y, x);
-          if (images.visible.at<std::uint8_t>(y, x) != 255 || !std::isfinite(truth)) continue;
+          const float truth = images.truth.at(x, y);
+          if (images.visible.at(x, y) != 255 || !std::isfinite(truth)) continue;
           for (std::size_t i = 0; i < std::size(least); ++i) {
             if (result.confidence.at(x, y) < static_cast<float>(least[i])) continue;
             ++kept[i];

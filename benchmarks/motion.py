@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares motion with OpenCV's DIS, Farnebäck and, if the package has it, TV-L1: the tables of docs/reference/motion.md.
+"""Compares motion with OpenCV's DIS, Farnebäck and, if the package has it, TV-L1: the tables of docs/measurements/motion.md.
 
-    benchmarks/motion.py build/developer/parallax [--device cpu] [--threads 2] [--data DATA] [--rubberwhale FRAME1 FRAME2]
+    benchmarks/motion.py build/developer/parallax [--data DATA] [--rubberwhale FRAME1 FRAME2]
 
 Synthetic pairs have exact motions; a scene's figures are means over its seeds. With --data, the folder that
 PARALLAX_DATA names for the tests, left pictures are warped by known motions. With --rubberwhale, the error is the mean
-difference in gray levels between the first frame and the second one warped back.
+difference in gray levels between the first frame and the second one warped back. All methods have two threads.
 """
 
 import argparse
@@ -19,21 +19,24 @@ import time
 import cv2
 import numpy as np
 
-SIZE = (640, 480)
 SEEDS = (1, 2, 3)
 SCENES = {
-    "translation": ["translation"],
-    "rotation": ["rotation"],
-    "zoom": ["zoom"],
-    "layers": ["layers"],
-    "layers, up to 40 pixels": ["layers", "--motion", "40"],
-    "layers, noise": ["layers", "--noise", "8"],
-    "layers, exposure": ["layers", "--exposure", "0.8"],
-    "thin": ["thin"],
-    "thin, noise": ["thin", "--noise", "8"],
-    "thin, exposure": ["thin", "--exposure", "0.8"],
+    "translation": "translation",
+    "rotation": "rotation",
+    "zoom": "zoom",
+    "layers": "layers",
+    "layers, up to 40 pixels": "layers --motion 40",
+    "layers, noise": "layers --noise 8",
+    "layers, exposure": "layers --exposure 0.8",
+    "thin": "thin",
+    "thin, noise": "thin --noise 8",
+    "thin, exposure": "thin --exposure 0.8",
 }
 REPEATS = 5
+
+
+def run(program, *words):
+    return subprocess.run([program, *map(str, words)], check=True, capture_output=True, text=True).stdout
 
 
 def read_flo(path):
@@ -42,63 +45,43 @@ def read_flo(path):
     return data[3:].reshape(height, width, 2)
 
 
-def best_milliseconds(call, repeats):
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        result = call()
-        times.append(1e3 * (time.perf_counter() - begin))
-    return min(times), result
-
-
-def opencv_methods():
-    """OpenCV's methods; each takes two gray frames."""
-    dis = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
-    methods = {
-        "DIS": lambda a, b: dis.calc(a, b, None),
-        "Farnebäck": lambda a, b: cv2.calcOpticalFlowFarneback(a, b, None, 0.5, 5, 15, 3, 5, 1.2, 0),
-    }
-    if hasattr(cv2, "optflow"):
-        tvl1 = cv2.optflow.DualTVL1OpticalFlow_create()
-        methods["TV-L1"] = lambda a, b: tvl1.calc(a, b, None)
-    return methods
-
-
-class Parallax:
-    def __init__(self, arguments):
-        self.program = arguments.program
-        self.device = ["--device", arguments.device, "--threads", str(arguments.threads)]
-
-    def run(self, *words):
-        return subprocess.run([self.program, *map(str, words)], check=True, capture_output=True, text=True).stdout
-
-    def match(self, folder, *options):
-        out = folder / "out.flo"
-        frames = (folder / "frame1.png", folder / "frame2.png")
-        report = self.run("flow", *frames, "-o", out, "--repeat", REPEATS, "--json", *self.device, *options)
-        return json.loads(report)["milliseconds"]["total"], read_flo(out)
-
-
-def methods_of(parallax):
+def methods_of(program):
     """Name → function of a folder with two frames, which returns milliseconds and the motion."""
+
+    def frames(folder):
+        return folder / "frame1.png", folder / "frame2.png"
+
+    def motion(folder):
+        out = folder / "out.flo"
+        report = run(program, "flow", *frames(folder), "-o", out, "--repeat", REPEATS, "--json", "--threads", 2)
+        return json.loads(report)["milliseconds"]["total"], read_flo(out)
 
     def of_opencv(call, repeats):
         def match(folder):
-            frames = [cv2.imread(str(folder / name), cv2.IMREAD_GRAYSCALE) for name in ("frame1.png", "frame2.png")]
-            return best_milliseconds(lambda: call(*frames), repeats)
+            pictures = [cv2.imread(str(frame), cv2.IMREAD_GRAYSCALE) for frame in frames(folder)]
+            times = []
+            for _ in range(repeats):
+                begin = time.perf_counter()
+                flow = call(*pictures, None)
+                times.append(1e3 * (time.perf_counter() - begin))
+            return min(times), flow
 
         return match
 
-    methods = {"motion": parallax.match}
-    for name, call in opencv_methods().items():
-        methods[name] = of_opencv(call, 1 if name == "TV-L1" else REPEATS)  # TV-L1 takes seconds
+    def farneback(first, second, flow):
+        return cv2.calcOpticalFlowFarneback(first, second, flow, 0.5, 5, 15, 3, 5, 1.2, 0)
+
+    dis = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
+    methods = {"motion": motion, "DIS": of_opencv(dis.calc, REPEATS), "Farnebäck": of_opencv(farneback, REPEATS)}
+    if hasattr(cv2, "optflow"):  # takes seconds
+        methods["TV-L1"] = of_opencv(cv2.optflow.DualTVL1OpticalFlow_create().calc, 1)
     return methods
 
 
 def end_point_error(flow, truth):
     """The end-point error; a pixel without a motion counts as one that does not move."""
     known = np.abs(flow).max(axis=2) < 1e9
-    return np.linalg.norm(np.where(known[..., None], flow, 0) - truth, axis=2)
+    return np.linalg.norm(np.where(known[..., None], flow, 0) - truth, axis=2).mean()
 
 
 def print_table(title, methods, rows):
@@ -110,50 +93,42 @@ def print_table(title, methods, rows):
         print(f"| {name} | " + " | ".join(f"**{c:.3f}**" if c == best else f"{c:.3f}" for c in cells) + " |")
 
 
-def measure(pairs, methods, times):
-    """Mean errors of each method over pairs of a folder and its truth."""
-    errors = {name: [] for name in methods}
+def measure(pairs, methods):
+    """For each method and each pair of a folder and its truth: milliseconds and mean error."""
+    figures = []
     for folder, truth in pairs:
-        for name, match in methods.items():
-            milliseconds, flow = match(folder)
-            errors[name].append(end_point_error(flow, truth).mean())
-            times[name].append(milliseconds)
-    return [float(np.mean(errors[name])) for name in methods]
+        results = [match(folder) for match in methods.values()]
+        figures.append([(milliseconds, end_point_error(flow, truth)) for milliseconds, flow in results])
+    return np.transpose(figures, (1, 0, 2))
 
 
-def synthetic(parallax, folder, words):
+def synthetic(program, folder, scene):
     for seed in SEEDS:
-        size = "x".join(map(str, SIZE))
-        parallax.run("synth", folder, "--flow", "--size", size, "--seed", seed, "--scene", *words)
+        run(program, "synth", folder, "--flow", "--size", "640x480", "--seed", seed, "--scene", *scene.split())
         yield folder, read_flo(folder / "flow.flo")
 
 
-def affine_motions(size):
+def affine_motions(middle):
     """Rotation, rotation with translation, zoom, and shear about the middle: 2×3 matrices from frame 1 to frame 2."""
-    middle = (size[0] / 2, size[1] / 2)
-    turned = cv2.getRotationMatrix2D(middle, 2.0, 1.0)
-    moved = cv2.getRotationMatrix2D(middle, -1.0, 1.0) + np.array([[0, 0, 7.3], [0, 0, -4.6]])
-    zoomed = cv2.getRotationMatrix2D(middle, 0.0, 1.04)
-    sheared = np.array([[1, 0.03, -0.03 * middle[1]], [0.01, 1, -0.01 * middle[0]]])
-    return turned, moved, zoomed, sheared
+    return (
+        cv2.getRotationMatrix2D(middle, 2.0, 1.0),
+        cv2.getRotationMatrix2D(middle, -1.0, 1.0) + np.array([[0, 0, 7.3], [0, 0, -4.6]]),
+        cv2.getRotationMatrix2D(middle, 0.0, 1.04),
+        np.array([[1, 0.03, -0.03 * middle[1]], [0.01, 1, -0.01 * middle[0]]]),
+    )
 
 
-def warped(folder, paths):
-    for path in paths:
-        picture = cv2.imread(str(path))
-        if max(picture.shape) > 1000:
-            picture = cv2.resize(picture, None, fx=0.25, fy=0.25, interpolation=cv2.INTER_AREA)
-        height, width = picture.shape[:2]
-        y, x = np.mgrid[0:height, 0:width].astype(np.float64)
-        for matrix in affine_motions((width, height)):
-            second = cv2.warpAffine(
-                picture, matrix, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT
-            )
-            cv2.imwrite(str(folder / "frame1.png"), picture)
-            cv2.imwrite(str(folder / "frame2.png"), second)
-            u = matrix[0, 0] * x + matrix[0, 1] * y + matrix[0, 2] - x
-            v = matrix[1, 0] * x + matrix[1, 1] * y + matrix[1, 2] - y
-            yield folder, np.stack([u, v], axis=2)
+def warped(folder, path):
+    picture = cv2.imread(str(path))
+    if max(picture.shape) > 1000:
+        picture = cv2.resize(picture, None, fx=0.25, fy=0.25, interpolation=cv2.INTER_AREA)
+    height, width = picture.shape[:2]
+    y, x = np.mgrid[0:height, 0:width].astype(np.float64)
+    for matrix in affine_motions((width / 2, height / 2)):
+        how = {"flags": cv2.INTER_CUBIC, "borderMode": cv2.BORDER_REFLECT}
+        cv2.imwrite(str(folder / "frame1.png"), picture)
+        cv2.imwrite(str(folder / "frame2.png"), cv2.warpAffine(picture, matrix, (width, height), **how))
+        yield folder, np.stack([row[0] * x + row[1] * y + row[2] for row in matrix], axis=2) - np.stack([x, y], axis=2)
 
 
 def warping_error(first, second, flow):
@@ -165,8 +140,8 @@ def warping_error(first, second, flow):
 
 def print_rubberwhale(folder, frames, methods):
     pictures = [cv2.imread(frame, cv2.IMREAD_GRAYSCALE) for frame in frames]
-    for name, frame in zip(("frame1.png", "frame2.png"), frames):
-        cv2.imwrite(str(folder / name), cv2.imread(frame))
+    for number, frame in enumerate(frames, 1):
+        cv2.imwrite(str(folder / f"frame{number}.png"), cv2.imread(frame))
     errors = [warping_error(*pictures, match(folder)[1]) for match in methods.values()]
     print_table("Mean difference of the warped frame, in gray levels", methods, [("rubberwhale", errors)])
 
@@ -174,31 +149,26 @@ def print_rubberwhale(folder, frames, methods):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--data", type=pathlib.Path)
     parser.add_argument("--rubberwhale", nargs=2)
     arguments = parser.parse_args()
-    cv2.setNumThreads(arguments.threads)
-    parallax = Parallax(arguments)
-    methods = methods_of(parallax)
-    times = {name: [] for name in methods}
+    cv2.setNumThreads(2)
+    methods = methods_of(arguments.program)
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        rows = [(name, measure(synthetic(parallax, folder, words), methods, times)) for name, words in SCENES.items()]
+        figures = {
+            name: measure(synthetic(arguments.program, folder, scene), methods) for name, scene in SCENES.items()
+        }
+        rows = [(name, found[..., 1].mean(axis=1)) for name, found in figures.items()]
         print_table("Mean end-point error in pixels", methods, rows)
-        print_table(
-            "Milliseconds, 640×480 (medians of the best)",
-            methods,
-            [("all scenes", [float(np.median(t)) for t in times.values()])],
-        )
+        times = np.median(np.concatenate([found[..., 0] for found in figures.values()], axis=1), axis=1)
+        print_table("Milliseconds, 640×480 (medians of the best)", methods, [("all scenes", times)])
         if arguments.data:
-            paths = sorted(arguments.data.glob("middlebury2003/*/left.png")) + sorted(
-                arguments.data.glob("middlebury2014/*/left.png")
-            )
-            ignored = {name: [] for name in methods}
-            rows = [(path.parent.name, measure(warped(folder, [path]), methods, ignored)) for path in paths]
-            rows.append(("mean", [float(np.mean([cells[i] for _, cells in rows])) for i in range(len(methods))]))
+            paths = [
+                path for year in (2003, 2014) for path in sorted(arguments.data.glob(f"middlebury{year}/*/left.png"))
+            ]
+            rows = [(path.parent.name, measure(warped(folder, path), methods)[..., 1].mean(axis=1)) for path in paths]
+            rows.append(("mean", np.mean([cells for _, cells in rows], axis=0)))
             print_table("Mean end-point error in pixels, left pictures that were warped", methods, rows)
         if arguments.rubberwhale:
             print_rubberwhale(folder, arguments.rubberwhale, methods)

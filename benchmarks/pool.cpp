@@ -4,28 +4,22 @@
 //   benchmark_pool DEVICES
 //
 // DEVICES is the argument of parse_devices(), such as cuda:all. For each size and method the first device
-// matches alone, by Matcher::run() in a loop; then a pool has 1, 2, 4, 8, 16 and its own choice of matchers
-// on that device, and its own choice on 2, 4, … and all devices. All maps are compared with those of the
-// first device alone.
+// matches alone, by Matcher::run() in a loop; then a pool has 1, 2, 4, 8 and 16 matchers on that device, and
+// its own choice on 1, 2, 4, … and all devices. All maps are compared with those of the first device alone.
 
-#include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <deque>
 #include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "parallax/parallax.h"
+
+#include "benchmarks/common.h"
 
 namespace {
 
 using namespace parallax;
-using Clock = std::chrono::steady_clock;
 
 struct Case {
   Size size;
@@ -35,13 +29,6 @@ constexpr Case cases[] = {{{640, 480}, 64}, {{1280, 720}, 128}, {{1920, 1080}, 1
 
 constexpr std::pair<const char*, const char*> methods[] = {
     {"bp", "default"}, {"census", "fast"}, {"sgm", "default"}};
-
-Plane<std::uint8_t> gray(const Plane<std::uint8_t>& colour) {
-  Plane<std::uint8_t> plane({colour.width() / 3, colour.height()});
-  for (int y = 0; y < plane.height(); ++y)
-    for (int x = 0; x < plane.width(); ++x) plane.at(x, y) = colour.at(3 * x, y);
-  return plane;
-}
 
 template <class T>
 bool same(const Plane<T>& a, const Plane<T>& b) {
@@ -58,6 +45,13 @@ struct Buffer {
   StereoPair pair() const { return {left.view(), right.view()}; }
 };
 
+Plane<std::uint8_t> red(const Plane<std::uint8_t>& colour) {
+  Plane<std::uint8_t> plane({colour.width() / 3, colour.height()});
+  for (int y = 0; y < plane.height(); ++y)
+    for (int x = 0; x < plane.width(); ++x) plane.at(x, y) = colour.at(3 * x, y);
+  return plane;
+}
+
 // As many copies of a pair as are in work at once, so that images come from memory instead of the caches.
 class Buffers {
  public:
@@ -65,7 +59,7 @@ class Buffers {
 
   Buffer& at(std::size_t i) {
     while (buffers_.size() <= i)
-      buffers_.push_back({gray(pair_.left), gray(pair_.right), Result(pair_.size())});
+      buffers_.push_back({red(pair_.left), red(pair_.right), Result(pair_.size())});
     return buffers_[i];
   }
 
@@ -76,18 +70,15 @@ class Buffers {
 
 // Calls `next`, which returns when one more pair is matched, until the pairs per second no longer change.
 double steady_rate(const std::function<void()>& next) {
-  constexpr double seconds = 0.3, alike = 0.03;
+  constexpr double min_milliseconds = 300, alike = 0.03;
   constexpr int min_pairs = 20, max_windows = 8;
   double before = 0;
   for (int window = 0;; ++window) {
     int pairs = 0;
-    const auto start = Clock::now();
-    std::chrono::duration<double> elapsed{};
-    for (; pairs < min_pairs || elapsed.count() < seconds; ++pairs) {
-      next();
-      elapsed = Clock::now() - start;
-    }
-    const double now = pairs / elapsed.count();
+    double milliseconds = 0;
+    for (; pairs < min_pairs || milliseconds < min_milliseconds; ++pairs)
+      milliseconds += benchmarks::milliseconds(next);
+    const double now = 1e3 * pairs / milliseconds;
     // The first window includes making plans.
     const bool is_steady = window > 1 && std::abs(now / before - 1) < alike;
     if (is_steady || window == max_windows) return std::max(now, before);
@@ -113,52 +104,40 @@ class Bench {
     });
   }
 
-  double pool(const std::vector<Device>& devices, int matchers) {
+  // 0 matchers on a GPU = the pool's own choice.
+  double pool(const std::vector<Device>& devices, int matchers = 0) {
     MatcherPool pool(parameters_, devices, {.matchers_per_gpu = matchers});
     const auto count = static_cast<std::size_t>(3 * pool.matchers(format_) + 2);
     std::deque<std::uint64_t> numbers;
+    std::size_t next = 0;
     const auto submit = [&] {
-      Buffer& buffer = buffers_.at(next_++ % count);
+      Buffer& buffer = buffers_.at(next++ % count);
       numbers.push_back(pool.submit(buffer.pair(), buffer.result.map()));
     };
     const auto wait = [&] {
       pool.wait(numbers.front());
       numbers.pop_front();
     };
-    next_ = 0;
     while (numbers.size() < count) submit();
     const double rate = steady_rate([&] {
       wait();
       submit();
     });
     while (!numbers.empty()) wait();
-    for (std::size_t i = 0; i < count; ++i) check(buffers_.at(i));
+    for (std::size_t i = 0; i < count; ++i) {
+      const Result& result = buffers_.at(i).result;
+      if (!same(result.disparity, expected_.disparity) || !same(result.status, expected_.status))
+        throw Error(ErrorCategory::internal, "a map of the pool differs from that of one matcher alone");
+    }
     return rate;
   }
 
-  int automatic(const Device& device) const { return MatcherPool(parameters_, {device}).matchers(format_); }
-
  private:
-  void check(const Buffer& buffer) const {
-    if (same(buffer.result.disparity, expected_.disparity) && same(buffer.result.status, expected_.status))
-      return;
-    throw Error(ErrorCategory::internal, "a map of the pool differs from that of one matcher alone");
-  }
-
   ImageFormat format_;
   MatcherParameters parameters_;
   Buffers& buffers_;
   Result expected_;
-  std::size_t next_ = 0;
 };
-
-// The numbers 2, 4, … and all.
-std::vector<std::size_t> numbers_of_devices(std::size_t all) {
-  std::vector<std::size_t> numbers;
-  for (std::size_t count = 2; count < all; count *= 2) numbers.push_back(count);
-  if (all > 1) numbers.push_back(all);
-  return numbers;
-}
 
 void print_rows(const Case& of, const std::pair<const char*, const char*>& method,
                 const std::vector<Device>& devices, Buffers& buffers) {
@@ -168,14 +147,14 @@ void print_rows(const Case& of, const std::pair<const char*, const char*>& metho
     std::fflush(stdout);
   };
   Bench bench(of, preset(method.first, method.second), buffers);
-  const Device& first = devices.front();
-  print("Matcher::run() in a loop", bench.alone(first));
+  print("Matcher::run() in a loop", bench.alone(devices.front()));
   for (const int matchers : {1, 2, 4, 8, 16})
-    print("pool, matchers: " + std::to_string(matchers), bench.pool({first}, matchers));
-  print("pool, its own choice: " + std::to_string(bench.automatic(first)), bench.pool({first}, 0));
-  for (const std::size_t count : numbers_of_devices(devices.size()))
+    print("pool, matchers: " + std::to_string(matchers), bench.pool({devices.front()}, matchers));
+  for (std::size_t count = 1;; count = std::min(2 * count, devices.size())) {
     print("pool, devices: " + std::to_string(count),
-          bench.pool({devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(count)}, 0));
+          bench.pool({devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(count)}));
+    if (count == devices.size()) return;
+  }
 }
 
 void run(const std::vector<Device>& devices) {

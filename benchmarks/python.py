@@ -6,19 +6,16 @@
 Where there is a GPU, also with arrays of torch and cupy that are on it.
 """
 
-from __future__ import annotations
-
 import concurrent.futures
 import statistics
 import time
-from typing import Any, Callable, List
 
 import numpy as np
 
 import parallax_stereo as px
 
 
-def seconds(call: Callable[[], Any], runs: int) -> float:
+def seconds(call, runs):
     """The median time of single calls."""
     times = []
     for _ in range(runs):
@@ -28,7 +25,7 @@ def seconds(call: Callable[[], Any], runs: int) -> float:
     return statistics.median(times)
 
 
-def print_smallest_calls() -> None:
+def print_smallest_calls():
     print("| 1×1 pixel, cpu | µs a call |\n|---|--:|")
     image = np.zeros((1, 1), np.uint8)
     for method in [name for name in px.methods() if name != "motion"]:  # none of its labels is inside
@@ -36,15 +33,15 @@ def print_smallest_calls() -> None:
         print(f"| {method} | {1e6 * seconds(lambda: matcher(image, image), 5000):.1f} |")
 
 
-def print_matches() -> None:
+def print_matches():
     """The library measures its stages inside the call."""
     print("\n| 640×480, 64 labels, cpu | ms in the library | ms of the call | difference % |\n|---|--:|--:|--:|")
     left, right, _ = px.synthesize((640, 480), 64)
     for method in ("block", "census", "bp"):
         matcher = px.Matcher(method, (640, 480), device="cpu", disparities=64)
-        inside: List[float] = []
+        inside = []
 
-        def call() -> None:
+        def call():
             matcher(left, right)
             inside.append(sum(matcher.stages.values()))
 
@@ -53,12 +50,12 @@ def print_matches() -> None:
         print(f"| {method} | {own:.2f} | {whole:.2f} | {100 * (whole / own - 1):.1f} |")
 
 
-def pairs_per_second(threads: int, pairs: int) -> float:
+def pairs_per_second(threads, pairs=64):
     """The Python counterpart of benchmark_threads."""
     left, right, _ = px.synthesize((640, 480), 64)
     matchers = [px.Matcher("census", (640, 480), device="cpu", threads=1, disparities=64) for _ in range(threads)]
 
-    def work(matcher: px.Matcher) -> None:
+    def work(matcher):
         for _ in range(pairs // threads):
             matcher(left, right)
 
@@ -68,22 +65,22 @@ def pairs_per_second(threads: int, pairs: int) -> float:
     return pairs / (time.perf_counter() - begin)
 
 
-def print_threads() -> None:
+def print_threads():
     print("\n| 640×480, census, matchers of one thread each | pairs/s |\n|---|--:|")
     for threads in (1, 2, 4):
-        rates = [pairs_per_second(threads, 64) for _ in range(5)]
+        rates = [pairs_per_second(threads) for _ in range(5)]
         print(f"| {threads} | {statistics.median(rates):.1f} |")
 
 
-def print_gpu() -> None:
+def print_gpu():
     print("\n| 640×480, 64 labels, arrays on the GPU | µs until the call returns | µs a pair |\n|---|--:|--:|")
     left, right, _ = px.synthesize((640, 480), 64)
-    for method in ("census", "bp"):
-        for name in ("torch", "cupy"):
-            try:
-                framework: Any = __import__(name)
-            except ImportError:
-                continue
+    for name in ("torch", "cupy"):
+        try:
+            framework = __import__(name)
+        except ImportError:
+            continue
+        for method in ("census", "bp"):
             to_gpu = (lambda image: framework.as_tensor(image, device="cuda")) if name == "torch" else framework.asarray
             images = to_gpu(left), to_gpu(right)
             matcher = px.Matcher(method, (640, 480), device="cuda", disparities=64)
@@ -91,17 +88,14 @@ def print_gpu() -> None:
             matcher(*images)
             wait()
 
-            def one() -> None:
-                matcher(*images)
-
-            def hundred() -> None:
+            def hundred():
                 for _ in range(100):
                     matcher(*images)
                 wait()
 
             returned = []
             for _ in range(50):
-                returned.append(seconds(one, 1))
+                returned.append(seconds(lambda: matcher(*images), 1))
                 wait()
             rate = seconds(hundred, 9) / 100
             print(f"| {method}, {name} | {1e6 * statistics.median(returned):.1f} | {1e6 * rate:.1f} |")

@@ -5,10 +5,10 @@
 //   build/developer/benchmarks/benchmark_rectify [rounds]
 //
 // Times are medians of interleaved rounds, 51 by default, on two threads.
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <vector>
 
 #include <opencv2/calib3d.hpp>
@@ -27,10 +27,6 @@ using namespace benchmarks;
 
 constexpr int threads = 2;
 
-cv::Matx33d matrix(const Matrix3& m) {
-  return {m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]};
-}
-
 struct OpenCvMaps {
   cv::Mat positions, fractions;
 };
@@ -40,8 +36,8 @@ OpenCvMaps maps(const Camera& camera, const Matrix3& rotation, double centre_x, 
   const cv::Matx33d rectified(to.focal, 0, centre_x, 0, to.focal, to.centre_y, 0, 0, 1);
   const std::vector<double> distortion(camera.distortion.begin(), camera.distortion.end());
   OpenCvMaps result;
-  cv::initUndistortRectifyMap(own, distortion, matrix(rotation), rectified, {to.size.width, to.size.height},
-                              CV_16SC2, result.positions, result.fractions);
+  cv::initUndistortRectifyMap(own, distortion, cv::Matx33d(rotation.data()), rectified,
+                              {to.size.width, to.size.height}, CV_16SC2, result.positions, result.fractions);
   return result;
 }
 
@@ -84,21 +80,12 @@ void measure(Size size, int type, Interpolation interpolation, const char* forma
               our_time / their_time);
 }
 
-// The distances of positions from the exact ones, in pixels.
-struct Rounding {
-  double squares = 0, largest = 0;
-  long count = 0;
-
-  void add(const Position& exact, double x, double y) {
-    const double distance = std::hypot(x - exact[0], y - exact[1]);
-    squares += distance * distance;
-    largest = std::max(largest, distance);
-    ++count;
-  }
-  void print(const char* name) const {
-    std::printf("| %s | %.4f | %.4f |\n", name, std::sqrt(squares / static_cast<double>(count)), largest);
-  }
-};
+// The root of the mean square, and the largest.
+void print_distances(const char* name, const std::vector<double>& distances) {
+  const double squares = std::inner_product(distances.begin(), distances.end(), distances.begin(), 0.0);
+  std::printf("| %s | %.4f | %.4f |\n", name, std::sqrt(squares / static_cast<double>(distances.size())),
+              quantile(distances, 1));
+}
 
 void measure_rounding() {
   const Rig rig = webcams({1920, 1080});
@@ -107,20 +94,22 @@ void measure_rounding() {
                                           Interpolation::bilinear, Workers(threads));
   const remap::Lookup lookup(rig.left, to.rotation_left, to.centre_left_x, to);
   const OpenCvMaps theirs = maps(rig.left, to.rotation_left, to.centre_left_x, to);
-  Rounding our_rounding, their_rounding;
+  std::vector<double> our_distances, their_distances;
   for (int y = 0; y < to.size.height; ++y)
     for (int x = 0; x < to.size.width; ++x) {
       if (ours.x.at(x, y) == remap::unseen) continue;
       const Position exact = *lookup.position(x, y);
       const remap::Block block = ours.blocks.at(x / remap::block_columns, y);
-      our_rounding.add(exact, block.x + ours.x.at(x, y) / 64.0, block.y + ours.y.at(x, y) / 64.0);
+      our_distances.push_back(std::hypot(block.x + ours.x.at(x, y) / 64.0 - exact[0],
+                                         block.y + ours.y.at(x, y) / 64.0 - exact[1]));
       const auto pixel = theirs.positions.at<cv::Vec2s>(y, x);
       const int fraction = theirs.fractions.at<unsigned short>(y, x);
-      their_rounding.add(exact, pixel[0] + fraction % 32 / 32.0, pixel[1] + fraction / 32 / 32.0);
+      their_distances.push_back(
+          std::hypot(pixel[0] + fraction % 32 / 32.0 - exact[0], pixel[1] + fraction / 32 / 32.0 - exact[1]));
     }
   std::printf("\n| map | distance from the exact position, rms, px | largest, px |\n|---|--:|--:|\n");
-  our_rounding.print("Parallax");
-  their_rounding.print("OpenCV, `CV_16SC2`");
+  print_distances("Parallax", our_distances);
+  print_distances("OpenCV, `CV_16SC2`", their_distances);
 }
 
 // Compares RectifiedMatcher with Matcher, for 640×480 pixels and 64 disparities.

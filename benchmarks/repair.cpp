@@ -32,6 +32,11 @@ struct Change {
   void (*make)(Random& random, Faults& faults);
 };
 
+void change_all(Random& r, Faults& f) {
+  f.pitch = turn(r), f.yaw = turn(r), f.roll = turn(r);
+  f.higher = std::tan(turn(r)), f.forward = std::tan(turn(r)), f.scale = 1 + r.within(0.02);
+}
+
 const Change changes[] = {
     {"none", [](Random&, Faults&) {}},
     {"turned about the horizontal axis", [](Random& r, Faults& f) { f.pitch = turn(r); }},
@@ -40,15 +45,8 @@ const Change changes[] = {
     {"baseline tilted by up to 1°",
      [](Random& r, Faults& f) { f.higher = std::tan(turn(r)), f.forward = std::tan(turn(r)); }},
     {"focal lengths within 2 %", [](Random& r, Faults& f) { f.scale = 1 + r.within(0.02); }},
-    {"all at once",
-     [](Random& r, Faults& f) {
-       f.pitch = turn(r), f.yaw = turn(r), f.roll = turn(r);
-       f.higher = std::tan(turn(r)), f.forward = std::tan(turn(r)), f.scale = 1 + r.within(0.02);
-     }},
-    {"all at once, noise of ±8 gray levels", [](Random& r, Faults& f) {
-       f.pitch = turn(r), f.yaw = turn(r), f.roll = turn(r);
-       f.higher = std::tan(turn(r)), f.forward = std::tan(turn(r)), f.scale = 1 + r.within(0.02), f.noise = 8;
-     }}};
+    {"all at once", change_all},
+    {"all at once, noise of ±8 gray levels", [](Random& r, Faults& f) { change_all(r, f), f.noise = 8; }}};
 
 // The largest error of an unknown, in units of its standard deviation.
 double largest_deviation(const RigRepair& repair, const Faults& faults) {

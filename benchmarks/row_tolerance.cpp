@@ -126,20 +126,18 @@ Pair warped(const LoadedPair& pair, const Warp& warp) {
   return result;
 }
 
-// Writes FOLDER/Playtable/turned/left.png and right.png, for example.
-void save(const Pair& pair, const fs::path& folder) {
-  fs::create_directories(folder);
-  tool::write_output(folder / "left.png", tool::encode_png(pair.left.view()));
-  tool::write_output(folder / "right.png", tool::encode_png(pair.right.view()));
-}
-
+// Writes TO/Playtable/turned/left.png and right.png, and so on.
 void save_all(const fs::path& data, const fs::path& to) {
   for (const DataPair& pair : middlebury) {
     const LoadedPair given = load(data, pair);
     for (const Warp& warp : warps) {
-      std::string moved = warp.name;
-      std::replace(moved.begin(), moved.end(), ' ', '_');
-      save(warped(given, warp), to / pair.name() / moved);
+      std::string name = warp.name;
+      std::replace(name.begin(), name.end(), ' ', '_');
+      const fs::path folder = to / pair.name() / name;
+      const Pair moved = warped(given, warp);
+      fs::create_directories(folder);
+      tool::write_output(folder / "left.png", tool::encode_png(moved.left.view()));
+      tool::write_output(folder / "right.png", tool::encode_png(moved.right.view()));
     }
   }
 }
@@ -171,9 +169,8 @@ Row measure(const Pair& pair, MatcherParameters parameters) {
   return row;
 }
 
-void print(const std::string& pair, const char* rows, const Row& row) {
-  std::printf("| %s | %s | %.1f | %.1f | %.1f | %.2f |\n", pair.c_str(), rows, row[0], row[1], row[2],
-              row[3]);
+void print(const std::string& pair, const char* how, const Row& row) {
+  std::printf("| %s | %s | %.1f | %.1f | %.1f | %.2f |\n", pair.c_str(), how, row[0], row[1], row[2], row[3]);
   std::fflush(stdout);
 }
 
@@ -199,20 +196,17 @@ int main(int count, char** arguments) {
   try {
     if (count < 3) throw Error(ErrorCategory::argument, "row_tolerance: give DATA METHOD [FIELD=VALUE]...");
     MatcherParameters parameters = preset(arguments[2], "default");
-    std::string folder;
     for (int i = 3; i < count; ++i) {
       const std::string argument = arguments[i];
       const std::size_t equals = argument.find('=');
       const std::string field = argument.substr(0, equals), value = argument.substr(equals + 1);
-      if (field == "save")
-        folder = value;
-      else
-        set_parameter(parameters, field, value);
+      if (field == "save") {
+        save_all(arguments[1], value);
+        return 0;
+      }
+      set_parameter(parameters, field, value);
     }
-    if (folder.empty())
-      run(arguments[1], parameters);
-    else
-      save_all(arguments[1], folder);
+    run(arguments[1], parameters);
     return 0;
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";

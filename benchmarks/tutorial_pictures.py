@@ -8,22 +8,20 @@
 The report is drawn where Chromium is installed. Needs NumPy and Pillow.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import List, Sequence
 
 from PIL import Image, ImageDraw
 
 LINES = 12  # across the rectified pair
 
 
-def tiles(images: Sequence[Image.Image], columns: int, width: int) -> Image.Image:
+def tiles(names, columns, width):
     """The images in rows, each `width` pixels wide."""
+    images = [Image.open(name) for name in names]
     height = width * images[0].height // images[0].width
     sheet = Image.new("RGB", (columns * width, -(-len(images) // columns) * height))
     for index, image in enumerate(images):
@@ -32,11 +30,7 @@ def tiles(images: Sequence[Image.Image], columns: int, width: int) -> Image.Imag
     return sheet
 
 
-def opened(names: Sequence[str]) -> List[Image.Image]:
-    return [Image.open(name) for name in names]
-
-
-def with_lines(pair: Image.Image) -> Image.Image:
+def with_lines(pair):
     draw = ImageDraw.Draw(pair)
     for line in range(1, LINES):
         row = line * pair.height // LINES
@@ -44,7 +38,7 @@ def with_lines(pair: Image.Image) -> Image.Image:
     return pair
 
 
-def report() -> Image.Image:
+def report():
     """The corners and the errors on the page of the calibration."""
     with tempfile.TemporaryDirectory() as folder:
         shot = Path(folder) / "report.png"
@@ -54,7 +48,7 @@ def report() -> Image.Image:
         return Image.open(shot).convert("RGB").crop((0, 405, 1100, 1415)).resize((580, 533), Image.LANCZOS)
 
 
-def meshes(names: Sequence[str]) -> Image.Image:
+def meshes(names):
     with tempfile.TemporaryDirectory() as folder:
         view = Path(folder) / "view.png"
         viewer = Path(__file__).with_name("mesh_view.py")
@@ -62,15 +56,15 @@ def meshes(names: Sequence[str]) -> Image.Image:
         return Image.open(view).convert("RGB")
 
 
-def main() -> None:
+def main():
     target = Path(sys.argv[1])
-    boards = opened([f"board/left/{number:02d}.png" for number in (1, 2, 5, 6, 10, 11, 13, 16)])
+    boards = [f"board/left/{number:02d}.png" for number in (1, 2, 5, 6, 10, 11, 13, 16)]
     pictures = {
-        "pair": tiles(opened(["room/left/00.png", "room/right/00.png"]), 2, 440),
+        "pair": tiles(["room/left/00.png", "room/right/00.png"], 2, 440),
         "boards": tiles(boards, 4, 200),
-        "rectified": with_lines(tiles(opened(["left.png", "right.png"]), 2, 440)),
-        "map": tiles(opened(["view.png"]), 1, 640),
-        "rows": tiles(opened(["before.png", "after.png"]), 2, 360),
+        "rectified": with_lines(tiles(["left.png", "right.png"], 2, 440)),
+        "map": tiles(["view.png"], 1, 640),
+        "rows": tiles(["before.png", "after.png"], 2, 360),
         "meshes": meshes(["mesh.ply", "cut.ply"]),
     }
     if shutil.which("chromium"):

@@ -27,30 +27,31 @@ collect() {
 }
 
 build() {
-  local targets=(test_cuda test_devices test_cuda_allocation test_opencl benchmark_cuda parallax-papers)
-  if [ $# -gt 0 ]; then targets=("$@"); fi
   export LD_LIBRARY_PATH=$PWD/.sysroot/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   cmake -S . -B build/gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DPARALLAX_DEVELOPER_MODE=ON -DPARALLAX_TOOLS=OFF \
     -DCMAKE_PREFIX_PATH="$PWD/.sysroot/usr;$PWD/.sysroot/usr/lib/x86_64-linux-gnu" >/dev/null
-  cmake --build build/gpu --target "${targets[@]}"
+  cmake --build build/gpu --target "$@"
+}
+
+# Waits for processes; fails if one of them did.
+wait_for() {
+  local process failed=0
+  for process in "$@"; do wait "$process" || failed=1; done
+  return $failed
 }
 
 # Runs the cases of a test program in one process per core, because they compile kernels.
 in_shards() {
-  local shards i process failed=0
-  local -a running=()
+  local shards i running=()
   shards=$(nproc)
   for ((i = 0; i < shards; ++i)); do
     GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i "$@" --gtest_brief=1 &
     running+=($!)
   done
-  for process in "${running[@]}"; do wait "$process" || failed=1; done
-  return $failed
+  wait_for "${running[@]}"
 }
 
-test_conformance() {
-  in_shards build/gpu/tests/test_cuda
-}
+test_conformance() { in_shards build/gpu/tests/test_cuda; }
 
 test_devices() {
   build/gpu/tests/test_devices --gtest_brief=1
@@ -83,6 +84,7 @@ test_sanitized() {
 # Runs all steps even if some fail.
 run_tests() {
   local failed=0 step
+  build test_cuda test_devices test_cuda_allocation test_opencl
   for step in test_conformance test_devices test_opencl test_sanitized; do
     echo "== $step"
     scripts/gpu-check.sh "$step" || failed=1
@@ -92,6 +94,7 @@ run_tests() {
 
 tables() {
   local cache
+  build benchmark_cuda
   cache=$(mktemp -d)
   for run in cold warm; do
     echo -n "$run cache, "
@@ -103,39 +106,29 @@ tables() {
 
 # One process per paper, all at once, compiles the kernels and caches them; their measurements are discarded.
 papers() {
-  local folder=$1 paper process
-  local -a running=()
+  local folder=$1 paper running=()
+  build parallax-papers
   for paper in block census bp-2010 bp-2019 tiled-bp; do
     build/gpu/parallax-papers --data .pairs --seconds-per-row 0 --device cuda --paper "$paper" >/dev/null &
     running+=($!)
   done
-  for process in "${running[@]}"; do wait "$process"; done
+  wait_for "${running[@]}"
   mkdir -p "$folder"
   build/gpu/parallax-papers --data .pairs --seconds-per-row 0.3 --json "$folder/papers.json" \
     --csv "$folder/papers.csv" --markdown "$folder/papers.md" --plots "$folder"
 }
 
 case ${1:-all} in
-  test_conformance | test_devices | test_opencl | test_sanitized) "$1" ;;
+  test_*) "$1" ;;
   collect) collect "${@:2}" ;;
-  test)
-    build
-    run_tests
-    ;;
-  tables)
-    build
-    tables
-    ;;
-  papers)
-    build
-    papers "${2:-papers}"
-    ;;
+  test) run_tests ;;
+  tables) tables ;;
+  papers) papers "${2:-papers}" ;;
   pool)
     build benchmark_pool
     build/gpu/benchmarks/benchmark_pool "${2:-cuda:all}"
     ;;
   all)
-    build
     run_tests
     tables
     ;;

@@ -61,57 +61,42 @@ Shape grid_of(const CudaSearch& search, int rows) {
 constexpr const char *in_global_memory = "find_in_global_memory", *in_shared_memory = "find_in_shared_memory";
 constexpr const char *in_constant = "BASE_IN_CONSTANT_MEMORY", *launches = "DEVICE_LAUNCH";
 
-// A search by a single kernel.
+// A search by a single kernel: at once, or in bands of rows on several streams, which fork from the caller's
+// stream and join it.
 class Plain final : public Step {
  public:
-  explicit Plain(const char* kernel) : name_(kernel) {}
+  explicit Plain(const char* kernel, int streams = 0)
+      : name_(kernel), streams_(static_cast<std::size_t>(streams)) {}
 
   void prepare(const cuda::SharedContext& context, Options options) override {
     options.insert(options.end(), {define(in_constant, 0), define(launches, 0)});
     program_ = cuda::Program(context, block_study_source(), options);
     kernel_ = program_.kernel(name_);
-  }
-  void find_best(const CudaSearch& search, StreamHandle stream) const override {
-    kernel_.launch(stream, grid_of(search, search.frame.height), {block_columns}, 0, search, 0);
-  }
-
- private:
-  const char* name_;
-  cuda::Program program_;
-  Kernel kernel_;
-};
-
-// Bands of rows on several streams, which fork from the caller's stream and join it.
-class Streams final : public Step {
- public:
-  explicit Streams(int streams) : count_(streams) {}
-
-  void prepare(const cuda::SharedContext& context, Options options) override {
-    options.insert(options.end(), {define(in_constant, 0), define(launches, 0)});
-    program_ = cuda::Program(context, block_study_source(), options);
-    kernel_ = program_.kernel(in_global_memory);
     started_ = cuda::make_event(context);
-    for (int i = 0; i < count_; ++i) {
-      streams_.push_back(cuda::make_stream(context));
-      finished_.push_back(cuda::make_event(context));
+    for (auto& [stream, finished] : streams_) {
+      stream = cuda::make_stream(context);
+      finished = cuda::make_event(context);
     }
   }
 
   void find_best(const CudaSearch& search, StreamHandle stream) const override {
-    const int height = search.frame.height, rows = (height + count_ - 1) / count_;
+    const int height = search.frame.height;
+    if (streams_.empty()) return launch(search, stream, 0, height);
+    const int count = static_cast<int>(streams_.size()), rows = (height + count - 1) / count;
     record(started_, stream);
     for (int i = 0; i * rows < height; ++i) {
-      const auto band = static_cast<std::size_t>(i);
-      const StreamHandle on = streams_[band].get();
-      wait(on, started_);
-      kernel_.launch(on, grid_of(search, std::min(rows, height - i * rows)), {block_columns}, 0, search,
-                     i * rows);
-      record(finished_[band], on);
-      wait(stream, finished_[band]);
+      const auto& [on, finished] = streams_[static_cast<std::size_t>(i)];
+      wait(on.get(), started_);
+      launch(search, on.get(), i * rows, std::min(rows, height - i * rows));
+      record(finished, on.get());
+      wait(stream, finished);
     }
   }
 
  private:
+  void launch(const CudaSearch& search, StreamHandle stream, int first, int rows) const {
+    kernel_.launch(stream, grid_of(search, rows), {block_columns}, 0, search, first);
+  }
   static void record(const cuda::Event& event, StreamHandle stream) {
     cuda::check(cuda::driver().cuEventRecord(event.get(), stream), "cuEventRecord");
   }
@@ -119,44 +104,42 @@ class Streams final : public Step {
     cuda::check(cuda::driver().cuStreamWaitEvent(stream, event.get(), 0), "cuStreamWaitEvent");
   }
 
-  int count_;
+  const char* name_;
   cuda::Program program_;
   Kernel kernel_;
   cuda::Event started_;
-  std::vector<cuda::Stream> streams_;
-  std::vector<cuda::Event> finished_;
+  std::vector<std::pair<cuda::Stream, cuda::Event>> streams_;
 };
 
 // Functions of the driver that only these strategies use.
 using LinkHandle = struct CUlinkState_st*;
-#define PARALLAX_STUDY_FUNCTIONS(X)                                                                    \
-  X(cuModuleGetGlobal_v2,                                                                              \
-    (cuda::DeviceAddress * address, std::size_t * bytes, cuda::ModuleHandle module, const char* name)) \
-  X(cuLinkCreate_v2, (unsigned options, int* names, void** values, LinkHandle* state))                 \
-  X(cuLinkAddData_v2, (LinkHandle state, int type, void* data, std::size_t bytes, const char* name,    \
-                       unsigned options, int* names, void** values))                                   \
-  X(cuLinkAddFile_v2,                                                                                  \
-    (LinkHandle state, int type, const char* path, unsigned options, int* names, void** values))       \
-  X(cuLinkComplete, (LinkHandle state, void** code, std::size_t* bytes))                               \
-  X(cuLinkDestroy, (LinkHandle state))
 
 struct StudyDriver {
-#define PARALLAX_DECLARE(name, arguments) cuda::Result(*name) arguments = nullptr;
-  PARALLAX_STUDY_FUNCTIONS(PARALLAX_DECLARE)
-#undef PARALLAX_DECLARE
-};
+  StudyDriver() {
+    cuda::driver();
+    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    const auto find = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      if (function == nullptr) refuse_strategy(std::string("needs ") + name + ", which this driver lacks");
+    };
+    find(get_global, "cuModuleGetGlobal_v2");
+    find(link_create, "cuLinkCreate_v2");
+    find(link_add_data, "cuLinkAddData_v2");
+    find(link_add_file, "cuLinkAddFile_v2");
+    find(link_complete, "cuLinkComplete");
+    find(link_destroy, "cuLinkDestroy");
+  }
 
-StudyDriver load_study_driver() {
-  cuda::driver();
-  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  StudyDriver loaded;
-#define PARALLAX_FIND(name, arguments)                                          \
-  loaded.name = reinterpret_cast<decltype(loaded.name)>(dlsym(library, #name)); \
-  if (loaded.name == nullptr) refuse_strategy("needs " #name ", which this driver lacks");
-  PARALLAX_STUDY_FUNCTIONS(PARALLAX_FIND)
-#undef PARALLAX_FIND
-  return loaded;
-}
+  cuda::Result (*get_global)(cuda::DeviceAddress* address, std::size_t* bytes, cuda::ModuleHandle module,
+                             const char* name);
+  cuda::Result (*link_create)(unsigned options, int* names, void** values, LinkHandle* state);
+  cuda::Result (*link_add_data)(LinkHandle state, int type, void* data, std::size_t bytes, const char* name,
+                                unsigned options, int* names, void** values);
+  cuda::Result (*link_add_file)(LinkHandle state, int type, const char* path, unsigned options, int* names,
+                                void** values);
+  cuda::Result (*link_complete)(LinkHandle state, void** code, std::size_t* bytes);
+  cuda::Result (*link_destroy)(LinkHandle state);
+};
 
 // Code that cuda::Program cannot hold.
 class Module {
@@ -206,11 +189,11 @@ class Constant final : public Step {
   }
 
   void prepare(const cuda::SharedContext& context, Options options) override {
-    const StudyDriver driver = load_study_driver();
+    const StudyDriver driver;
     options.insert(options.end(), {define(in_constant, 1), define(launches, 0), define("BAND_ROWS", rows_)});
     module_ = Module(context, compile(context, options));
     std::size_t bytes = 0;
-    cuda::check(driver.cuModuleGetGlobal_v2(&band_, &bytes, module_.get(), "base_band"),
+    cuda::check(driver.get_global(&band_, &bytes, module_.get(), "base_band"),
                 "cuModuleGetGlobal of base_band");
   }
 
@@ -254,7 +237,7 @@ class DeviceLaunch final : public Step {
   explicit DeviceLaunch(bool serial) : serial_(serial) {}
 
   void prepare(const cuda::SharedContext& context, Options options) override {
-    const StudyDriver driver = load_study_driver();
+    const StudyDriver driver;
     const std::string runtime = find_runtime();
     options.insert(options.end(), {define(in_constant, 0), define(launches, 1),
                                    define("SERIAL_MINIMUM", serial_), "--relocatable-device-code=true"});
@@ -282,15 +265,15 @@ class DeviceLaunch final : public Step {
     enum { cubin = 0, library = 4 };
     const cuda::Current current(*context);
     LinkHandle state = nullptr;
-    cuda::check(driver.cuLinkCreate_v2(0, nullptr, nullptr, &state), "cuLinkCreate");
-    const cuda::Owned<LinkHandle> owner(context, state, driver.cuLinkDestroy);
-    cuda::check(driver.cuLinkAddData_v2(state, cubin, code.data(), code.size(), "study", 0, nullptr, nullptr),
+    cuda::check(driver.link_create(0, nullptr, nullptr, &state), "cuLinkCreate");
+    const cuda::Owned<LinkHandle> owner(context, state, driver.link_destroy);
+    cuda::check(driver.link_add_data(state, cubin, code.data(), code.size(), "study", 0, nullptr, nullptr),
                 "cuLinkAddData");
-    cuda::check(driver.cuLinkAddFile_v2(state, library, runtime.c_str(), 0, nullptr, nullptr),
+    cuda::check(driver.link_add_file(state, library, runtime.c_str(), 0, nullptr, nullptr),
                 "cuLinkAddFile of " + runtime);
     void* linked = nullptr;
     std::size_t bytes = 0;
-    cuda::check(driver.cuLinkComplete(state, &linked, &bytes), "cuLinkComplete");
+    cuda::check(driver.link_complete(state, &linked, &bytes), "cuLinkComplete");
     return {static_cast<const char*>(linked), bytes};
   }
 
@@ -306,7 +289,7 @@ std::unique_ptr<Step> make_step(Strategy strategy, int streams, int window, int 
     case Strategy::constant_and_shared_memory:
       return std::make_unique<Constant>(strategy, window, pitch);
     case Strategy::streams:
-      return std::make_unique<Streams>(streams);
+      return std::make_unique<Plain>(in_global_memory, streams);
     case Strategy::device_launch_serial:
     case Strategy::device_launch:
       return std::make_unique<DeviceLaunch>(strategy == Strategy::device_launch_serial);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/papers/data.h"
 
-#include <charconv>
+#include <cstdio>
 
 #include "parallax/error.h"
 #include "parallax/formats.h"
@@ -11,16 +11,6 @@ namespace parallax::tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view prefix = "synthetic ";
-
-Size size_in(const std::string& pair) {
-  Size size;
-  const char *begin = pair.data() + prefix.size(), *end = pair.data() + pair.size();
-  const char* cross = std::from_chars(begin, end, size.width).ptr;
-  std::from_chars(cross + 1, end, size.height);
-  return size;
-}
 
 Plane<std::uint8_t> gray(const Plane<std::uint8_t>& rgb) {
   Plane<std::uint8_t> plane({rgb.width() / 3, rgb.height()});
@@ -32,10 +22,10 @@ Plane<std::uint8_t> gray(const Plane<std::uint8_t>& rgb) {
   return plane;
 }
 
-PapersImages synthetic_images(const std::string& pair) {
+PapersImages synthetic_images(const std::string& pair, int disparities) {
   SynthParameters parameters;
-  parameters.size = size_in(pair);
-  parameters.disparities = 60;
+  parameters.disparities = disparities;
+  std::sscanf(pair.c_str(), "synthetic %dx%d", &parameters.size.width, &parameters.size.height);
   SynthPair rendered = synthesize(parameters);
   return {gray(rendered.left), gray(rendered.right), std::move(rendered.left_truth)};
 }
@@ -60,11 +50,11 @@ PapersFiles files_of(const fs::path& folder, const std::string& pair) {
   return pfm_files(folder, pair);
 }
 
-}  // namespace
-
 bool is_synthetic(const std::string& pair) {
-  return pair.starts_with(prefix);
+  return pair.starts_with("synthetic ");
 }
+
+}  // namespace
 
 std::string PapersData::why_absent(const std::string& pair) const {
   if (pair != red_barrel || fs::exists(files_of(folder_, pair).left.parent_path())) return "";
@@ -81,8 +71,8 @@ void PapersData::check(const std::string& pair) const {
           "no " + file.string() + ": --suite papers needs it, give --data, or other papers by --paper");
 }
 
-PapersImages PapersData::load(const std::string& pair) const {
-  if (is_synthetic(pair)) return synthetic_images(pair);
+PapersImages PapersData::load(const std::string& pair, int disparities) const {
+  if (is_synthetic(pair)) return synthetic_images(pair, disparities);
   const PapersFiles files = files_of(folder_, pair);
 #ifdef PARALLAX_READS_PICTURES
   if (files.left.extension() == ".png") return read_pictures(files, pair);

@@ -26,8 +26,9 @@ class PapersData {
   std::string why_absent(const std::string& pair) const;
   // \throws Error (file) naming what is missing, before anything is measured
   void check(const std::string& pair) const;
+  // The disparities are those of a synthetic pair, such as "synthetic 640x480".
   // \throws Error (file)
-  PapersImages load(const std::string& pair) const;
+  PapersImages load(const std::string& pair, int disparities = 60) const;
 
  private:
   std::filesystem::path folder_;

@@ -21,8 +21,6 @@ struct PapersRequest {
   PapersRun run;
   // Output files; empty = none. `plots` is a folder, created if missing.
   std::string json, csv, markdown, plots;
-
-  std::vector<std::string> files() const { return {json, csv, markdown}; }
 };
 
 // The names of the papers: "block, census, …".
@@ -33,15 +31,14 @@ std::string paper_names() {
 }
 
 std::vector<Paper> papers_named(const std::vector<std::string>& names) {
-  std::vector<Paper> all = all_papers();
+  if (names.empty()) return all_papers();
+  std::vector<Paper> chosen;
+  for (const Paper& paper : all_papers())
+    if (std::count(names.begin(), names.end(), paper.name) > 0) chosen.push_back(paper);
   for (const std::string& name : names)
-    if (std::none_of(all.begin(), all.end(), [&](const Paper& paper) { return paper.name == name; }))
+    if (std::none_of(chosen.begin(), chosen.end(), [&](const Paper& paper) { return paper.name == name; }))
       throw UsageError("--paper '" + name + "': choose one of " + paper_names());
-  if (!names.empty())
-    std::erase_if(all, [&](const Paper& paper) {
-      return std::find(names.begin(), names.end(), paper.name) == names.end();
-    });
-  return all;
+  return chosen;
 }
 
 void check_data(const std::vector<Paper>& papers, const PapersData& data) {
@@ -52,29 +49,28 @@ void check_data(const std::vector<Paper>& papers, const PapersData& data) {
 }
 
 void check_outputs(const PapersRequest& request, const std::string& data) {
-  for (const std::string& path : request.files()) check_output(path);
-  if (request.json.empty() && request.csv.empty() && request.markdown.empty()) return;
+  const auto paths = {request.json, request.csv, request.markdown};
+  for (const std::string& path : paths) check_output(path);
+  if (std::all_of(paths.begin(), paths.end(), [](const std::string& path) { return path.empty(); })) return;
   CommandFiles files;
   files.reads_pairs(data);
-  for (const std::string& path : request.files()) files.writes(path);
-}
-
-FileBytes file(const std::string& path, const std::string& text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {path, {bytes.begin(), bytes.end()}};
+  for (const std::string& path : paths) files.writes(path);
 }
 
 void save(const PapersRequest& request, const std::vector<MeasuredTable>& tables,
           const std::string& markdown) {
   std::vector<FileBytes> files;
-  if (!request.json.empty()) files.push_back(file(request.json, json_report(tables, request.run)));
-  if (!request.csv.empty()) files.push_back(file(request.csv, csv_report(tables)));
-  if (!request.markdown.empty()) files.push_back(file(request.markdown, markdown));
+  const auto add = [&](const std::string& path, const std::string& text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    if (!path.empty()) files.push_back({path, {bytes.begin(), bytes.end()}});
+  };
+  add(request.json, json_report(tables, request.run));
+  add(request.csv, csv_report(tables));
+  add(request.markdown, markdown);
   OutputFolders folders;
   if (!request.plots.empty()) {
     folders.make(request.plots);
-    for (const auto& [name, svg] : plots(tables))
-      files.push_back(file((fs::path(request.plots) / name).string(), svg));
+    for (const auto& [name, svg] : plots(tables)) add((fs::path(request.plots) / name).string(), svg);
   }
   write_files(files);
 }

@@ -15,32 +15,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The labels inside the frame, row by row, as truth of the complete picture.
-template <class Next>
-Plane<float> truth_within_frame(Size size, const Next& next) {
-  Plane<float> truth(size, std::numeric_limits<float>::infinity());
-  for (int y = contest_frame; y < size.height - contest_frame; ++y)
-    for (int x = contest_frame; x < size.width - contest_frame; ++x) truth.at(x, y) = next();
-  return truth;
-}
+// Truth without labels, and the place of those inside the contest's frame.
+struct Framed {
+  explicit Framed(Size size)
+      : truth(size, std::numeric_limits<float>::infinity()),
+        labels(truth.row(contest_frame) + contest_frame,
+               {size.width - 2 * contest_frame, size.height - 2 * contest_frame}, truth.view().stride_bytes) {
+  }
 
-Size within_frame(Size size) {
-  return {size.width - 2 * contest_frame, size.height - 2 * contest_frame};
-}
+  Plane<float> truth;
+  View<float> labels;
+};
 
 Plane<float> read_contest_picture(const fs::path& path, Size size) {
-  const Plane<std::uint8_t> labels = read_gray(path);
-  const Size inner = within_frame(size);
-  if (labels.size() != inner)
+  const Plane<std::uint8_t> picture = read_gray(path);
+  Framed framed(size);
+  if (picture.size() != framed.labels.size)
     throw Error(ErrorCategory::file, path.string() + " is not of the picture's size less " +
                                          std::to_string(contest_frame) + " pixels on each side");
-  std::size_t i = 0;
-  const auto width = static_cast<std::size_t>(inner.width);
-  return truth_within_frame(size, [&] {
-    const auto label = labels.at(static_cast<int>(i % width), static_cast<int>(i / width));
-    ++i;
-    return static_cast<float>(label);
-  });
+  for (int y = 0; y < picture.height(); ++y)
+    std::copy_n(picture.row(y), picture.width(), framed.labels.row(y));
+  return std::move(framed.truth);
 }
 
 // The contest's own file: the number of labels, then the labels.
@@ -48,29 +43,22 @@ Plane<float> read_contest_labels(const fs::path& path, Size size) {
   std::ifstream file(path);
   std::size_t count = 0;
   file >> count;
-  if (!file || count != within_frame(size).pixels())
+  Framed framed(size);
+  const Size inner = framed.labels.size;
+  if (!file || count != inner.pixels())
     throw Error(ErrorCategory::file, path.string() + " does not begin with the number of labels, " +
-                                         std::to_string(within_frame(size).pixels()));
-  Plane<float> truth = truth_within_frame(size, [&] {
-    float label = 0;
-    file >> label;
-    return label;
-  });
+                                         std::to_string(inner.pixels()));
+  for (int y = 0; y < inner.height; ++y)
+    for (int x = 0; x < inner.width; ++x) file >> framed.labels.row(y)[x];
   if (!file) throw Error(ErrorCategory::file, path.string() + " ends before its last label");
-  return truth;
-}
-
-const PapersPair* find_papers_pair(const std::string& name) {
-  for (const PapersPair& pair : papers_pairs)
-    if (pair.name == name) return &pair;
-  return nullptr;
+  return std::move(framed.truth);
 }
 
 Plane<float> read_truth(const PapersFiles& files, const std::string& pair, Size size) {
   if (pair == red_barrel) return read_contest_labels(files.truth, size);
-  const PapersPair* entry = find_papers_pair(pair);
-  return entry ? read_disparity(files.truth.string(), entry->truth_scale)
-               : read_contest_picture(files.truth, size);
+  for (const PapersPair& known : papers_pairs)
+    if (known.name == pair) return read_disparity(files.truth.string(), known.truth_scale);
+  return read_contest_picture(files.truth, size);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -23,27 +24,13 @@ const char* unit_name(Unit unit) {
   return unit == Unit::milliseconds ? "ms" : "pairs/s";
 }
 
-ordered_json or_null(std::optional<double> value) {
+template <class Value>
+ordered_json or_null(const std::optional<Value>& value) {
   return value ? ordered_json(*value) : ordered_json();
 }
 
-ordered_json text_or_null(const std::string& text) {
+ordered_json or_null(const std::string& text) {
   return text.empty() ? ordered_json() : ordered_json(text);
-}
-
-void add_figure(ordered_json& json, const std::optional<Figure>& figure) {
-  const auto add = [&](const char* name, const auto& value) {
-    json[name] = figure ? ordered_json(value(*figure)) : ordered_json();
-  };
-  add("milliseconds", [](const Figure& f) { return f.milliseconds; });
-  add("milliseconds_without_copies", [](const Figure& f) { return f.matching; });
-  add("pairs_per_second", [](const Figure& f) { return 1e3 / f.milliseconds; });
-  add("samples", [](const Figure& f) { return f.samples; });
-  add("memory_bytes", [](const Figure& f) { return f.memory_bytes; });
-  add("count", [](const Figure& f) { return f.error.count; });
-  add("bad1", [](const Figure& f) { return f.error.bad1; });
-  add("bad2", [](const Figure& f) { return f.error.bad2; });
-  add("mismatches", [](const Figure& f) { return f.error.mismatches; });
 }
 
 // A flat object, so that CSV has the same columns.
@@ -52,15 +39,25 @@ ordered_json row_json(const MeasuredTable& measured, const PapersRow& row) {
   ordered_json json{{"paper", measured.paper->name}, {"table", measured.table->name},
                     {"pair", row.group->name},       {"disparities", row.group->disparities},
                     {"step", row.step->name},        {"device", row.device}};
-  add_figure(json, row.figure);
-  json["compared_with"] = text_or_null(row.step->over);
+  const Figure figure = row.figure.value_or(Figure{});
+  const ordered_json figures{{"milliseconds", figure.milliseconds},
+                             {"milliseconds_without_copies", figure.matching},
+                             {"pairs_per_second", 1e3 / figure.milliseconds},
+                             {"samples", figure.samples},
+                             {"memory_bytes", figure.memory_bytes},
+                             {"count", figure.error.count},
+                             {"bad1", figure.error.bad1},
+                             {"bad2", figure.error.bad2},
+                             {"mismatches", figure.error.mismatches}};
+  for (const auto& [key, value] : figures.items()) json[key] = row.figure ? value : ordered_json();
+  json["compared_with"] = or_null(row.step->over);
   json["speed_up"] = or_null(speed_up(*measured.table, row));
-  json["why_none"] = text_or_null(row.why_none);
+  json["why_none"] = or_null(row.why_none);
   json["published"] = or_null(published.value);
-  json["published_unit"] = published.value ? ordered_json(unit_name(measured.table->unit)) : ordered_json();
+  json["published_unit"] = or_null(published.value ? unit_name(measured.table->unit) : std::string());
   json["published_speed_up"] = or_null(published_speed_up(*measured.table, row));
-  json["published_mismatches"] = published.mismatches ? ordered_json(*published.mismatches) : ordered_json();
-  json["published_hardware"] = text_or_null(published.hardware);
+  json["published_mismatches"] = or_null(published.mismatches);
+  json["published_hardware"] = or_null(published.hardware);
   return json;
 }
 
@@ -148,22 +145,13 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines) {
 
 // The reasons why rows have no figure, each once.
 std::string reasons(const std::vector<PapersRow>& rows) {
-  std::vector<std::pair<std::string, int>> reasons;
-  for (const PapersRow& row : rows) {
-    if (row.why_none.empty()) continue;
-    const auto same = [&](const auto& reason) { return reason.first == row.why_none; };
-    const auto known = std::find_if(reasons.begin(), reasons.end(), same);
-    if (known == reasons.end())
-      reasons.emplace_back(row.why_none, 1);
-    else
-      ++known->second;
-  }
-  std::string text;
-  for (const auto& [reason, count] : reasons) {
-    text += text.empty() ? std::string(none) + " here: " : "; ";
-    text += reason + " (" + std::to_string(count) + (count == 1 ? " row)" : " rows)");
-  }
-  return text.empty() ? "" : text + ".\n\n";
+  std::map<std::string, int> reasons;
+  for (const PapersRow& row : rows)
+    if (!row.why_none.empty()) ++reasons[row.why_none];
+  std::vector<std::string> texts;
+  for (const auto& [reason, count] : reasons)
+    texts.push_back(reason + " (" + std::to_string(count) + (count == 1 ? " row)" : " rows)"));
+  return texts.empty() ? "" : std::string(none) + " here: " + join(texts, "; ") + ".\n\n";
 }
 
 std::string markdown_of_table(const MeasuredTable& measured) {
@@ -200,42 +188,24 @@ std::string csv_cell(const ordered_json& value) {
   return std::string("\"").append(text).append("\"");
 }
 
-template <class Cells>
-std::string csv_line(const ordered_json& row, const Cells& cells) {
-  std::string line;
-  for (const auto& [key, value] : row.items()) {
-    if (!line.empty()) line += ',';
-    line += cells(key, value);
-  }
-  return line + "\n";
-}
-
-// The bars of a step for each pair and device with a speed-up.
-SpeedUpStep chart_step(const MeasuredTable& measured, const PapersRow& first) {
-  SpeedUpStep step{first.step->name + " (over " + first.step->over + ")", {}};
-  bool several_devices = false;
-  for (const PapersRow& row : measured.rows)
-    several_devices |= row.step->name == first.step->name && row.device != first.device && row.figure;
-  for (const PapersRow& row : measured.rows) {
-    if (row.step->name != first.step->name || row.step->over != first.step->over) continue;
-    const SpeedUpBars bars{row.group->name + (several_devices ? ", " + row.device : ""),
-                           speed_up(*measured.table, row), published_speed_up(*measured.table, row)};
-    if (bars.here || bars.published) step.bars.push_back(bars);
-  }
-  return step;
-}
-
+// For each step that is compared with another one, the bars of its pairs and devices with a speed-up.
 SpeedUpChart chart_of(const MeasuredTable& measured) {
   SpeedUpChart chart{measured.paper->title, measured.table->title + "; times as fast", {}};
-  std::vector<std::string> done;
   for (const PapersRow& row : measured.rows) {
     if (row.step->over.empty()) continue;
-    const std::string step = row.step->name + "\n" + row.step->over;
-    if (std::find(done.begin(), done.end(), step) != done.end()) continue;
-    done.push_back(step);
-    SpeedUpStep drawn = chart_step(measured, row);
-    if (!drawn.bars.empty()) chart.steps.push_back(std::move(drawn));
+    const std::string name = row.step->name + " (over " + row.step->over + ")";
+    auto step = std::find_if(chart.steps.begin(), chart.steps.end(),
+                             [&](const SpeedUpStep& other) { return other.name == name; });
+    if (step == chart.steps.end()) step = chart.steps.insert(step, {name, {}});
+    const bool several_devices =
+        std::any_of(measured.rows.begin(), measured.rows.end(), [&](const PapersRow& other) {
+          return other.step->name == row.step->name && other.device != row.device && other.figure;
+        });
+    const SpeedUpBars bars{row.group->name + (several_devices ? ", " + row.device : ""),
+                           speed_up(*measured.table, row), published_speed_up(*measured.table, row)};
+    if (bars.here || bars.published) step->bars.push_back(bars);
   }
+  std::erase_if(chart.steps, [](const SpeedUpStep& step) { return step.bars.empty(); });
   return chart;
 }
 
@@ -299,12 +269,17 @@ std::string json_report(const std::vector<MeasuredTable>& tables, const PapersRu
 }
 
 std::string csv_report(const std::vector<MeasuredTable>& tables) {
-  std::string text;
+  std::vector<std::string> lines;
   for (const ordered_json& row : rows_json(tables)) {
-    if (text.empty()) text = csv_line(row, [](const std::string& key, const ordered_json&) { return key; });
-    text += csv_line(row, [](const std::string&, const ordered_json& value) { return csv_cell(value); });
+    std::vector<std::string> keys, cells;
+    for (const auto& [key, value] : row.items()) {
+      keys.push_back(key);
+      cells.push_back(csv_cell(value));
+    }
+    if (lines.empty()) lines.push_back(join(keys, ","));
+    lines.push_back(join(cells, ","));
   }
-  return text;
+  return join(lines, "\n") + "\n";
 }
 
 std::vector<std::pair<std::string, std::string>> plots(const std::vector<MeasuredTable>& tables) {

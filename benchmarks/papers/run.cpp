@@ -2,13 +2,13 @@
 #include "benchmarks/papers/run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <string_view>
 
 #include "parallax/tiles.h"
 
+#include "benchmarks/common.h"
 #include "tools/command/command.h"
 #include "tools/command/forced.h"
 
@@ -61,10 +61,6 @@ class TiledMatcher {
   TileMatcher matcher_;
 };
 
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
 // A row that is being measured.
 class Trial {
  public:
@@ -116,16 +112,16 @@ class Trial {
 
   void sample() {
     const Forced forced(*row_.step);
-    const auto start = std::chrono::steady_clock::now();
-    if (row_.step->way == Way::planned_for_each_pair) {
-      matcher_.reset();
-      plan();
-    }
-    if (tiles_)
-      tiles_->run(images_, map_.map());
-    else
-      matcher_->run(images_.views(), map_.map());
-    milliseconds_.push_back(milliseconds_since(start));
+    milliseconds_.push_back(benchmarks::milliseconds([&] {
+      if (row_.step->way == Way::planned_for_each_pair) {
+        matcher_.reset();
+        plan();
+      }
+      if (tiles_)
+        tiles_->run(images_, map_.map());
+      else
+        matcher_->run(images_.views(), map_.map());
+    }));
     matching_.push_back(milliseconds_.back() - copies());
   }
 
@@ -148,8 +144,7 @@ class Trial {
   // The copies of the last run; those of tiles are not told apart.
   double copies() const {
     double milliseconds = 0;
-    if (!matcher_) return milliseconds;
-    for (const StageTime& stage : matcher_->stage_times())
+    for (const StageTime& stage : matcher_ ? matcher_->stage_times() : std::vector<StageTime>())
       if (is_copy(stage.stage)) milliseconds += stage.milliseconds;
     return milliseconds;
   }
@@ -164,18 +159,6 @@ class Trial {
   std::vector<double> milliseconds_, matching_;
   int samples_ = 0;
 };
-
-using Trials = std::vector<std::unique_ptr<Trial>>;
-
-// The samples of all rows are spread evenly over the rounds.
-void take_samples(const Trials& trials) {
-  int rounds = 0;
-  for (const auto& trial : trials) rounds = std::max(rounds, trial->samples());
-  for (int round = 0; round < rounds; ++round)
-    for (const auto& trial : trials)
-      if (trial->samples() * round / rounds != trial->samples() * (round + 1) / rounds) trial->sample();
-  for (const auto& trial : trials) trial->finish();
-}
 
 // The rows of a group, measured together as far as memory allows.
 class GroupRun {
@@ -192,8 +175,14 @@ class GroupRun {
     trials_.push_back(std::move(trial));
   }
 
+  // The samples of all rows are spread evenly over the rounds.
   void finish() {
-    take_samples(trials_);
+    int rounds = 0;
+    for (const auto& trial : trials_) rounds = std::max(rounds, trial->samples());
+    for (int round = 0; round < rounds; ++round)
+      for (const auto& trial : trials_)
+        if (trial->samples() * round / rounds != trial->samples() * (round + 1) / rounds) trial->sample();
+    for (const auto& trial : trials_) trial->finish();
     trials_.clear();
     memory_bytes_ = 0;
   }
@@ -219,45 +208,30 @@ class GroupRun {
   const PapersImages& images_;
   const PapersRun& run_;
   Result map_;
-  Trials trials_;
+  std::vector<std::unique_ptr<Trial>> trials_;
   std::size_t memory_bytes_ = 0;
 };
-
-std::vector<Device> devices_for(const Step& step, const PapersRun& run) {
-  std::vector<Device> devices;
-  for (Device device : run.devices) {
-    if (device.kind != step.device) continue;
-    device.threads = step.threads != 0 ? step.threads : run.threads;
-    devices.push_back(device);
-  }
-  return devices;
-}
 
 // A step without a device also gets a row.
 std::vector<PapersRow> rows_of(const PapersTable& table, const PapersRun& run) {
   std::vector<PapersRow> rows;
   for (const Group& group : table.groups) {
     for (const Step& step : group.steps) {
-      const std::vector<Device> devices = devices_for(step, run);
+      const std::size_t before = rows.size();
+      for (const Device& device : run.devices)
+        if (device.kind == step.device) rows.push_back({&group, &step, device.text(), {}, ""});
       const std::string kind = name(step.device);
-      if (devices.empty())
-        rows.push_back({&group, &step, kind, {}, "no " + kind + " device"});
-      else
-        for (const Device& device : devices) rows.push_back({&group, &step, device.text(), {}, ""});
+      if (rows.size() == before) rows.push_back({&group, &step, kind, {}, "no " + kind + " device"});
     }
   }
   return rows;
-}
-
-bool is_same_kind(const PapersRow& a, const PapersRow& b) {
-  return a.step->device == b.step->device;
 }
 
 // The row of this name on the same device, or else on a device of its kind, or else on any.
 const PapersRow* find_over(const std::vector<PapersRow>& rows, const PapersRow& row) {
   const PapersRow* found = nullptr;
   const auto closeness = [&](const PapersRow& other) {
-    return !is_same_kind(other, row) ? 1 : other.device != row.device ? 2 : 3;
+    return other.step->device != row.step->device ? 1 : other.device != row.device ? 2 : 3;
   };
   for (const PapersRow& other : rows) {
     if (other.group != row.group || other.step->name != row.step->over) continue;
@@ -268,21 +242,21 @@ const PapersRow* find_over(const std::vector<PapersRow>& rows, const PapersRow& 
 
 void measure_group(std::vector<PapersRow>& rows, const Group& group, const PapersData& data,
                    const PapersRun& run) {
-  std::vector<std::pair<PapersRow*, Device>> wanted;
+  const std::string absent = data.why_absent(group.pair);
+  std::vector<PapersRow*> wanted;
   for (PapersRow& row : rows) {
     if (row.group != &group || !row.why_none.empty()) continue;
-    for (const Device& device : devices_for(*row.step, run))
-      if (device.text() == row.device) wanted.emplace_back(&row, device);
+    row.why_none = absent;
+    wanted.push_back(&row);
   }
-  const std::string absent = data.why_absent(group.pair);
-  if (!absent.empty()) {
-    for (auto& [row, device] : wanted) row->why_none = absent;
-    return;
-  }
-  if (wanted.empty()) return;
+  if (wanted.empty() || !absent.empty()) return;
   const PapersImages images = data.load(group.pair);
   GroupRun group_run(images, run);
-  for (auto& [row, device] : wanted) group_run.add(*row, device);
+  for (PapersRow* row : wanted) {
+    Device device = Device::parse(row->device);
+    device.threads = row->step->threads != 0 ? row->step->threads : run.threads;
+    group_run.add(*row, device);
+  }
   group_run.finish();
 }
 
@@ -300,8 +274,7 @@ std::vector<Device> devices_of_this_machine() {
 
 std::vector<PapersRow> measure(const PapersTable& table, const PapersData& data, const PapersRun& run) {
   std::vector<PapersRow> rows = rows_of(table, run);
-  for (PapersRow& row : rows)
-    if (!row.step->over.empty()) row.over = find_over(rows, row);
+  for (PapersRow& row : rows) row.over = row.step->over.empty() ? nullptr : find_over(rows, row);
   for (const Group& group : table.groups) measure_group(rows, group, data, run);
   run.progress("");
   return rows;

@@ -83,8 +83,8 @@ def code(text: str) -> str:
     return f"```python\n{text}\n```\n"
 
 
-def decorators(node: ast.FunctionDef) -> List[str]:
-    return [ast.unparse(decorator) for decorator in node.decorator_list]
+def has_decorator(node: ast.FunctionDef, name: str) -> bool:
+    return name in map(ast.unparse, node.decorator_list)
 
 
 def argument(node: ast.arg, default: Optional[ast.expr], stars: str = "") -> str:
@@ -119,7 +119,7 @@ def attributes(module: Module, node: ast.ClassDef) -> str:
         if isinstance(field, ast.AnnAssign):
             rows.append((ast.unparse(field.target), f"`{ast.unparse(field.annotation)}`", module.comment(field)))
     for method in methods(node):
-        if "property" in decorators(method) and method.returns is not None:
+        if has_decorator(method, "property") and method.returns is not None:
             rows.append((method.name, f"`{ast.unparse(method.returns)}`", module.description(method).strip()))
         elif method.name == "__init__":
             for set_here in method.body:
@@ -132,11 +132,9 @@ def attributes(module: Module, node: ast.ClassDef) -> str:
 
 def documented(method: ast.FunctionDef, owner: ast.ClassDef) -> ast.FunctionDef:
     """The method, or, if it has no docstring, its counterpart of getX and setX, whose docstring describes both."""
-    for other in methods(owner):
-        if method.name[:3] in ("get", "set") and other.name[:3] in ("get", "set") and other.name[3:] == method.name[3:]:
-            if ast.get_docstring(other) and not ast.get_docstring(method):
-                return other
-    return method
+    counterpart = {"get": "set", "set": "get"}.get(method.name[:3], "") + method.name[3:]
+    others = [other for other in methods(owner) if other.name == counterpart and ast.get_docstring(other)]
+    return method if ast.get_docstring(method) or not others else others[0]
 
 
 def class_section(module: Module, node: ast.ClassDef) -> List[str]:
@@ -147,8 +145,8 @@ def class_section(module: Module, node: ast.ClassDef) -> List[str]:
     for method in methods(node):
         if method.name == "__init__" and node.name in CONSTRUCTED_BY_USERS:
             parts.insert(0, signature(node.name, method))
-        elif method.name == "__call__" or not (method.name.startswith("_") or "property" in decorators(method)):
-            owner = node.name if "staticmethod" in decorators(method) else node.name.lower()
+        elif method.name == "__call__" or not (method.name.startswith("_") or has_decorator(method, "property")):
+            owner = node.name if has_decorator(method, "staticmethod") else node.name.lower()
             name = owner if method.name == "__call__" else f"{owner}.{method.name}"
             parts += [signature(name, method), module.description(documented(method, node))]
     return parts
