@@ -2,7 +2,7 @@
 // Types shared by the references of belief propagation on the 4-connected grid.
 #pragma once
 
-#include "core/to_size.h"
+#include "core/integers.h"
 
 namespace parallax::data_cost {
 
