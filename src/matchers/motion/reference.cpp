@@ -131,11 +131,7 @@ class Matching {
   }
 
   void make_frames(const StereoPair& given) {
-    StereoPair pair = given;
-    if (backward_) {
-      std::swap(pair.left, pair.right);
-      std::swap(pair.left_mask, pair.right_mask);
-    }
+    const StereoPair pair = backward_ ? data_cost::exchanged(given) : given;
     full_->prepare(pair, false);
     const View<const std::uint8_t> masks[] = {pair.left_mask, pair.right_mask};
     for (int side = 0; side < 2; ++side) {
