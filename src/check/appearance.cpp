@@ -101,16 +101,15 @@ void compare_appearance(const StereoPair& pair, const GrayImage& left, const Gra
   const std::size_t count = report.points.size();
   std::vector<std::array<Means, 2>> means(count);
   std::vector<double> ratios(count);
-  for_row_ranges(workers, static_cast<int>(count), [&](int first, int last, int) {
-    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
-      const CheckedPoint& point = report.points[i];
-      const int lx = static_cast<int>(point.left_x), ly = static_cast<int>(point.left_y);
-      const int rx = static_cast<int>(std::lround(point.right_x)),
-                ry = static_cast<int>(std::lround(point.right_y));
-      means[i] = {left_colours.means(lx, ly), right_colours.means(rx, ry)};
-      const double of_left = sharpness(left, lx, ly);
-      ratios[i] = of_left > 0 ? sharpness(right, rx, ry) / of_left : 1;
-    }
+  for_rows(workers, static_cast<int>(count), [&](int index, int) {
+    const auto i = static_cast<std::size_t>(index);
+    const CheckedPoint& point = report.points[i];
+    const int lx = static_cast<int>(point.left_x), ly = static_cast<int>(point.left_y);
+    const int rx = static_cast<int>(std::lround(point.right_x)),
+              ry = static_cast<int>(std::lround(point.right_y));
+    means[i] = {left_colours.means(lx, ly), right_colours.means(rx, ry)};
+    const double of_left = sharpness(left, lx, ly);
+    ratios[i] = of_left > 0 ? sharpness(right, rx, ry) / of_left : 1;
   });
   report.exposure = fit_exposure(means, 0);
   for (std::size_t c = 0; c < 3; ++c) report.colour[c] = fit_exposure(means, c + 1);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/check.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "check/check.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 
 namespace parallax::check {
 namespace {

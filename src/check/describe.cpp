@@ -50,10 +50,9 @@ Descriptors describe(const GrayImage& image, const std::vector<Corner>& corners,
   constexpr std::size_t spare = 64;
   result.pitch = corners.size() + spare;
   result.words.resize(Descriptors::words_each * result.pitch);
-  for_row_ranges(workers, static_cast<int>(corners.size()), [&](int first, int last, int) {
-    for (int i = first; i < last; ++i)
-      describe_corner(image.smooth, corners[static_cast<std::size_t>(i)],
-                      Bits(result.words.data() + i, result.pitch));
+  for_rows(workers, static_cast<int>(corners.size()), [&](int i, int) {
+    describe_corner(image.smooth, corners[static_cast<std::size_t>(i)],
+                    Bits(result.words.data() + i, result.pitch));
   });
   return result;
 }

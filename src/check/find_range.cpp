@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "check/check.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "rows/least_squares.h"
 
 namespace parallax::check {

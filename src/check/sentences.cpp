@@ -2,7 +2,6 @@
 // The report in plain English.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "check/check.h"
 #include "core/checks.h"
@@ -17,19 +16,13 @@ constexpr double colour_step = 0.08;     // change of a channel's gain relative 
 constexpr double sharpness_step = 1.35;  // ratio
 constexpr double texture_points = 150;   // per picture
 
-std::string number(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
-}
-
 std::string side_text(Side side) {
   return side == Side::neither ? "One picture" : std::string("The ") + name(side) + " picture";
 }
 
 std::string rows_text(const PairReport& report) {
-  return "median " + number(report.rows_off, 2) + " px, 95 % " + number(report.rows_off_95, 2) + " px, " +
-         std::to_string(report.rows_points) + " points";
+  return "median " + with_decimals(report.rows_off, 2) + " px, 95 % " + with_decimals(report.rows_off_95, 2) +
+         " px, " + std::to_string(report.rows_points) + " points";
 }
 
 // The part of the model that moves rows most, if the model explains the row differences.
@@ -44,11 +37,12 @@ std::string main_cause(const PairReport& report) {
     r = std::max(r, y * (x * x + y * y));
     w = std::max(w, std::abs(point.disparity() - model.centre_disparity) / model.half_width);
   }
-  const auto degrees = [](double angle) { return number(angle, 3) + "°"; };
+  const auto degrees = [](double angle) { return with_decimals(angle, 3) + "°"; };
   const std::pair<double, std::string> causes[] = {
-      {model.shift.value, "the right picture is shifted by " + number(model.shift.value, 2) + " px"},
+      {model.shift.value, "the right picture is shifted by " + with_decimals(model.shift.value, 2) + " px"},
       {model.rotation.value * u, "the right picture is rotated by " + degrees(model.rotation_degrees())},
-      {model.scale.value * v, "the right picture is " + number(model.scale_ratio(), 5) + " times as large"},
+      {model.scale.value * v,
+       "the right picture is " + with_decimals(model.scale_ratio(), 5) + " times as large"},
       {model.yaw.value * u * v, "the cameras are turned sideways against each other"},
       {model.pitch.value * v * v, "the cameras are turned up or down against each other"},
       {model.shear.value * w, "the baseline is at " + degrees(model.shear_degrees()) + " to the rows"},
@@ -88,7 +82,7 @@ std::string sentence_of(const PairReport& report, const CheckParameters& paramet
       break;
   }
   return "The pictures do not show one scene, repeat a pattern, or have rows more than " +
-         number(100 * wider_search_rows(parameters), 1) + " % of the height apart (" +
+         with_decimals(100 * wider_search_rows(parameters), 1) + " % of the height apart (" +
          std::to_string(report.matched) + " of " + std::to_string(report.left_corners) +
          " corners match, and these do not agree): give two pictures taken at once, side by side.";
 }
@@ -97,24 +91,24 @@ void remark_on_light(PairReport& report) {
   const Exposure& e = report.exposure;
   const double middle = e.gain * 128 + e.offset;
   if (std::abs(e.gain - 1) > exposure_step || std::abs(middle - 128) > exposure_offset)
-    report.remarks.push_back("Exposures differ: right = " + number(e.gain, 2) + " · left " +
-                             (e.offset < 0 ? "− " : "+ ") + number(std::abs(e.offset), 1) +
+    report.remarks.push_back("Exposures differ: right = " + with_decimals(e.gain, 2) + " · left " +
+                             (e.offset < 0 ? "− " : "+ ") + with_decimals(std::abs(e.offset), 1) +
                              ". Use a census cost, or equal exposures.");
   double most = 0;
   for (const Exposure& channel : report.colour)
     most = std::max(most, std::abs(channel.gain * 128 + channel.offset - middle) / std::max(1.0, middle));
   if (most > colour_step)
-    report.remarks.push_back("Colours differ: gains of red, green and blue are " +
-                             number(report.colour[0].gain, 2) + ", " + number(report.colour[1].gain, 2) +
-                             " and " + number(report.colour[2].gain, 2) +
-                             ". Set both cameras to one white balance.");
+    report.remarks.push_back(
+        "Colours differ: gains of red, green and blue are " + with_decimals(report.colour[0].gain, 2) + ", " +
+        with_decimals(report.colour[1].gain, 2) + " and " + with_decimals(report.colour[2].gain, 2) +
+        ". Set both cameras to one white balance.");
 }
 
 void remark_on_sharpness(PairReport& report) {
   if (report.sharpness < 1 / sharpness_step || report.sharpness > sharpness_step)
     report.remarks.push_back(std::string("The ") + (report.sharpness < 1 ? "right" : "left") +
                              " picture is blurred (fine detail of the right one is " +
-                             number(report.sharpness, 2) + " times that of the left one): focus it.");
+                             with_decimals(report.sharpness, 2) + " times that of the left one): focus it.");
 }
 
 }  // namespace

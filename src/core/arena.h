@@ -15,7 +15,7 @@
 #include "parallax/error.h"
 #include "parallax/image.h"
 
-#include "core/round_up.h"
+#include "core/integers.h"
 
 namespace parallax {
 

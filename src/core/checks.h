@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdio>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -59,6 +60,12 @@ template <class T>
 void check_not_negative(std::string_view field, T value) {
   if (!(value >= T{0}) || !std::isfinite(static_cast<double>(value)))
     refuse(field, value, "a finite number, 0 or more");
+}
+
+inline std::string with_decimals(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
 }
 
 inline std::string text(Size size) {

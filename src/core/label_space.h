@@ -2,8 +2,6 @@
 // Labels of one or two dimensions: the offsets between pixels of the left and the right image.
 #pragma once
 
-#include <cstddef>
-
 #include "parallax/image.h"
 
 namespace parallax {

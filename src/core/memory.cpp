@@ -2,16 +2,15 @@
 #include "core/memory.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <fstream>
 #include <iterator>
-#include <sstream>
-#include <string>
 #include <string_view>
 
 #include <unistd.h>
 
 #include "parallax/matcher.h"
+
+#include "core/checks.h"
 
 namespace parallax {
 
@@ -20,10 +19,7 @@ std::string bytes_text(std::size_t bytes) {
   std::size_t unit = 0;
   auto value = static_cast<double>(bytes);
   for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
-  std::ostringstream text;
-  text.precision(unit == 0 ? 0 : 1);
-  text << std::fixed << value << " " << units[unit];
-  return text.str();
+  return with_decimals(value, unit == 0 ? 0 : 1) + " " + units[unit];
 }
 
 namespace {

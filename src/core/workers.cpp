@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/workers.h"
 
-#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data_cost/cost_rows.h"
 
-#include "core/round_up.h"
+#include "core/integers.h"
 
 namespace parallax::data_cost {
 
@@ -72,20 +72,18 @@ void CostRows::prepare(const StereoPair& pair, bool mirrored, const Workers& wor
   mirrored_ = mirrored;
   if (missing_.memory != nullptr) std::fill_n(missing_.memory, missing_.pitch, std::byte{0});
   if (!takes_volume() || form_.keeps_gray) features_.prepare(pair_, mirrored, workers);
-  for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
-    for (int y = first; y < last; ++y) {
-      for (int side = 0; side < 2 && !takes_volume(); ++side) {
-        const RowFeatures::Planes planes = features_.planes(side, y, slot);
-        for (int plane = 0; plane < feature_planes(feature_); ++plane) {
-          const std::uint16_t* row = planes[to_size(plane)];
-          if (feature_bytes(feature_) == 1)
-            keep_row<std::uint8_t>(side, y, plane, row);
-          else
-            keep_row<std::uint16_t>(side, y, plane, row);
-        }
+  for_rows(workers, size_.height, [&](int y, int slot) {
+    for (int side = 0; side < 2 && !takes_volume(); ++side) {
+      const RowFeatures::Planes planes = features_.planes(side, y, slot);
+      for (int plane = 0; plane < feature_planes(feature_); ++plane) {
+        const std::uint16_t* row = planes[to_size(plane)];
+        if (feature_bytes(feature_) == 1)
+          keep_row<std::uint8_t>(side, y, plane, row);
+        else
+          keep_row<std::uint16_t>(side, y, plane, row);
       }
-      write_validity(model_, pair_, mirrored, y, {validity(0, y), validity(1, y), status_.row(y)});
     }
+    write_validity(model_, pair_, mirrored, y, {validity(0, y), validity(1, y), status_.row(y)});
   });
 }
 

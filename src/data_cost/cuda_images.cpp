@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data_cost/cuda_images.h"
 
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/plan.h"
 
@@ -69,9 +69,9 @@ bool CudaImages::integer_differences() const {
 
 void CudaImages::prepare(const cuda::SharedContext& context, std::byte* memory, StreamHandle stream) {
   memory_ = memory;
-  program_ = cuda::Program(context, cuda::data_cost_images_cu,
-                           {cuda::define("CENSUS_BLOCK", static_cast<int>(block_threads)),
-                            cuda::define("CENSUS_ROWS", static_cast<int>(census_rows))});
+  program_ =
+      cuda::Program(context, cuda::data_cost_images_cu,
+                    {cuda::define("CENSUS_BLOCK", block_threads), cuda::define("CENSUS_ROWS", census_rows)});
   take_ = program_.kernel("take");
   halve_ = program_.kernel("halve");
   mirror_ = program_.kernel("mirror");

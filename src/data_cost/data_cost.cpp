@@ -93,6 +93,13 @@ Window window_of(DataCost cost) {
 
 }  // namespace
 
+std::vector<Size> level_sizes(Size image, int levels) {
+  std::vector<Size> sizes{image};
+  while (static_cast<int>(sizes.size()) < levels && sizes.back() != Size{1, 1})
+    sizes.push_back(halved(sizes.back()));
+  return sizes;
+}
+
 // Adds the pixels that costs read and the pixels of the frame, which a tile's border would have, too.
 Margins margins(const CostModel& model, Size size, bool left_right_check, int padding) {
   if (model.cost == DataCost::volume)

@@ -5,15 +5,18 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "parallax/arithmetic.h"
 #include "parallax/data_cost.h"
 #include "parallax/image.h"
 #include "parallax/margins.h"
 
 #include "core/arena.h"
+#include "core/checks.h"
+#include "core/integers.h"
 #include "core/label_space.h"
-#include "core/to_size.h"
 
 namespace parallax::data_cost {
 
@@ -102,6 +105,30 @@ inline int volume_labels(DataCost cost, int labels) {
 
 // \throws Error (argument) when every label leads out of the image at every pixel
 void check_reachable(const CostModel& model, Size size);
+
+// Whether integer messages can represent the model: `bound` is the highest of them, and `truncation` the jump,
+// in labels, that costs as much.
+// \throws Error (argument)
+template <class Model>
+void check_integers(const Model& model, float truncation) {
+  // With less than half a unit per label, the rounded slope would differ too much from the exact one.
+  constexpr float min_slope = 0.5f;
+  const auto& p = model.parameters;
+  const std::string instead = p.arithmetic == Arithmetic::fixed8 ? "fixed16 or float32" : "float32";
+  if (model.scale < min_slope)
+    refuse("discontinuity_truncation", truncation,
+           "at most " + std::to_string(static_cast<int>(static_cast<float>(model.bound) / min_slope)) +
+               " labels, or arithmetic " + instead);
+  if (p.cost != DataCost::volume && model.data_cost(model.differences) < 1)
+    refuse("data_weight", p.data_weight,
+           "more, or arithmetic " + instead + ": with this data_truncation, all data costs round to 0");
+}
+
+inline Size halved(Size size) {
+  return {(size.width + 1) / 2, (size.height + 1) / 2};
+}
+// Sizes of the levels of a pyramid, the image first.
+std::vector<Size> level_sizes(Size image, int levels);
 
 // Upper limit of row_tolerance: rows searched above and below.
 inline constexpr int max_row_tolerance = 16;

@@ -66,17 +66,13 @@ void RowFeatures::prepare(const StereoPair& pair, bool mirrored, const Workers& 
     const ImageView& image = side == 0 ? pair.left : pair.right;
     for (std::size_t i = 0; i < channels_.size(); ++i) {
       const View<std::uint16_t>&samples = samples_[side][i], &half = half_smoothed_;
-      for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
+      for_rows(workers, size_.height, [&](int y, int slot) {
         std::uint16_t* row = scratch_[to_size(slot)].samples;
-        for (int y = first; y < last; ++y) {
-          sample_row(image, channels_[i], y, mirrored, smooth ? row : samples.row(y));
-          if (smooth) smooth_row(row, size_.width, weights_, half.row(y));
-        }
+        sample_row(image, channels_[i], y, mirrored, smooth ? row : samples.row(y));
+        if (smooth) smooth_row(row, size_.width, weights_, half.row(y));
       });
       if (!smooth) continue;
-      for_row_ranges(workers, size_.height, [&](int first, int last, int) {
-        for (int y = first; y < last; ++y) smooth_column(half, y, weights_, samples.row(y));
-      });
+      for_rows(workers, size_.height, [&](int y, int) { smooth_column(half, y, weights_, samples.row(y)); });
     }
   }
 }

@@ -78,10 +78,39 @@ static void load_row(const global uchar* memory, const OpenclInputs* inputs, int
     for (int i = 0; i < count; ++i) row[i] = samples[first + i];
 }
 
-#if COST == CENSUS
-// Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre.
+#if COST == BIRCHFIELD_TOMASI || COST == GRADIENT_BIRCHFIELD_TOMASI
+// Birchfield & Tomasi 1998: values, and the lowest and highest within half a pixel. Those of pixel i are
+// around element i + `reach` of the row.
+static void find_ranges(const ushort* row, int reach, FEATURE features[3][LANES]) {
+  for (int i = 0; i < LANES; ++i) {
+    const ushort* at = row + i + reach;
+    const ushort here = at[0], before = (at[-1] + here + 1) / 2, after = (here + at[1] + 1) / 2;
+    features[0][i] = here;
+    features[1][i] = min(here, min(before, after));
+    features[2][i] = max(here, max(before, after));
+  }
+}
+#endif
+
+#if COST == GRADIENT_BIRCHFIELD_TOMASI
+// Horizontal Sobel gradients, cut at ±15 gray levels, which are then added; none at the borders of a row.
+// That of pixel i is element i + 1.
+static void find_gradients(const OpenclInputs* inputs, ushort rows[3][LANES + 2 * REACH_X], int x,
+                           ushort* gradients) {
+  const int steepest = 15 * 256;
+  for (int i = 0; i < LANES + 2; ++i) {
+    const int sum =
+        rows[0][i + 2] - rows[0][i] + 2 * (rows[1][i + 2] - rows[1][i]) + rows[2][i + 2] - rows[2][i];
+    const bool is_inside = x + i - 1 > 0 && x + i - 1 < inputs->width - 1;
+    gradients[i] = (is_inside ? clamp(sum, -steepest, steepest) : 0) + steepest;
+  }
+}
+#endif
+
 static void find_features(const global uchar* memory, const OpenclInputs* inputs, int side, int x, int y,
                           FEATURE features[FEATURE_PLANES][LANES]) {
+#if COST == CENSUS
+  // Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre.
   ushort window[7][LANES + 2 * REACH_X];
   uchar bits[LANES];
 #pragma unroll
@@ -97,12 +126,8 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
       bits[i] = 0;
     }
   }
-}
 #elif COST == CENSUS_OF_OPPOSITES
-// Centre-symmetric census: for each pair of opposite pixels in a 9×7 window, whether the first one, row by
-// row, is brighter.
-static void find_features(const global uchar* memory, const OpenclInputs* inputs, int side, int x, int y,
-                          FEATURE features[FEATURE_PLANES][LANES]) {
+  // For each pair of opposite pixels in a 9×7 window, whether the first one, row by row, is brighter.
   ushort window[7][LANES + 2 * REACH_X];
 #pragma unroll
   for (int j = 0; j < 7; ++j) load_row(memory, inputs, side, inputs->planes - 1, x, y + j - 3, window[j]);
@@ -112,59 +137,23 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
     for (int i = 0; i < LANES; ++i)
       features[0][i] =
           features[0][i] << 1 | (window[n / 9][i + n % 9] > window[6 - n / 9][i + 8 - n % 9] ? 1 : 0);
-}
-#elif COST == BIRCHFIELD_TOMASI || COST == GRADIENT_BIRCHFIELD_TOMASI
-// Birchfield & Tomasi 1998: values, and the lowest and highest within half a pixel. Those of pixel i are
-// around element i + `reach` of the row.
-static void find_ranges(const ushort* row, int reach, FEATURE features[3][LANES]) {
-  for (int i = 0; i < LANES; ++i) {
-    const ushort* at = row + i + reach;
-    const ushort here = at[0], before = (at[-1] + here + 1) / 2, after = (here + at[1] + 1) / 2;
-    features[0][i] = here;
-    features[1][i] = min(here, min(before, after));
-    features[2][i] = max(here, max(before, after));
-  }
-}
-
-#if COST == GRADIENT_BIRCHFIELD_TOMASI
-// Horizontal Sobel gradients, cut at ±15 gray levels, which are then added; none at the borders of a row.
-// That of pixel i is element i + 1.
-static void find_gradients(const OpenclInputs* inputs, ushort rows[3][LANES + 2 * REACH_X], int x,
-                           ushort* gradients) {
-  const int steepest = 15 * 256;
-  for (int i = 0; i < LANES + 2; ++i) {
-    const int sum =
-        rows[0][i + 2] - rows[0][i] + 2 * (rows[1][i + 2] - rows[1][i]) + rows[2][i + 2] - rows[2][i];
-    const bool is_inside = x + i - 1 > 0 && x + i - 1 < inputs->width - 1;
-    gradients[i] = (is_inside ? clamp(sum, -steepest, steepest) : 0) + steepest;
-  }
-}
-
-static void find_features(const global uchar* memory, const OpenclInputs* inputs, int side, int x, int y,
-                          FEATURE features[FEATURE_PLANES][LANES]) {
+#elif COST == GRADIENT_BIRCHFIELD_TOMASI
   ushort rows[3][LANES + 2 * REACH_X], gradients[LANES + 2];
 #pragma unroll
   for (int j = 0; j < 3; ++j) load_row(memory, inputs, side, inputs->planes - 1, x, y + j - 1, rows[j]);
   find_gradients(inputs, rows, x, gradients);
   find_ranges(gradients, 1, features);
   find_ranges(rows[1], REACH_X, features + 3);
-}
-#else
-static void find_features(const global uchar* memory, const OpenclInputs* inputs, int side, int x, int y,
-                          FEATURE features[FEATURE_PLANES][LANES]) {
+#elif COST == BIRCHFIELD_TOMASI
   ushort row[LANES + 2 * REACH_X];
   load_row(memory, inputs, side, inputs->planes - 1, x, y, row);
   find_ranges(row, REACH_X, features);
-}
-#endif
 #else
-// The samples of all three channels, or the gray samples.
-static void find_features(const global uchar* memory, const OpenclInputs* inputs, int side, int x, int y,
-                          FEATURE features[FEATURE_PLANES][LANES]) {
+  // The samples of all three channels, or the gray samples.
   for (int plane = 0; plane < FEATURE_PLANES; ++plane)
     load_row(memory, inputs, side, FEATURE_PLANES == 1 ? inputs->planes - 1 : plane, x, y, features[plane]);
-}
 #endif
+}
 
 // Writes the features of the matched pair, its validity, and its gray image. A work item has LANES pixels of
 // a row; global size z = 2 sides.

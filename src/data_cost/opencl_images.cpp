@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data_cost/opencl_images.h"
 
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
 
@@ -67,7 +67,7 @@ const char* OpenclImages::feature_type() const {
 }
 
 opencl::Options OpenclImages::options() const {
-  return {define("COST", static_cast<int>(model_.cost)), define("FEATURE_PLANES", feature_planes()),
+  return {define("COST", model_.cost), define("FEATURE_PLANES", feature_planes()),
           define("PARTS", rows_.parts), define("FEATURE", feature_type())};
 }
 

@@ -2,9 +2,12 @@
 // A pair with its data costs, without a plan: for the public functions that return costs and energies.
 #pragma once
 
+#include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "core/arena.h"
+#include "core/integers.h"
 #include "data_cost/data_cost.h"
 
 namespace parallax::data_cost {
@@ -24,21 +27,21 @@ class Scene {
   // \throws Error (argument) for a pair that no plan could take
   Scene(const CostModel& model, const StereoPair& pair);
 
-  const DataCosts& costs() const { return costs_; }
-
   // All data costs, in units.
   std::vector<float> volume() const;
 
-  // The data costs of the labels of `disparity`, plus discontinuity(x, y, x2, y2, label, label2) for
-  // neighbours. Pixels without a disparity are left out.
+  // The data costs of the labels of `disparity`, plus discontinuity(edge, label, label2) for neighbours, where
+  // edge is the edge_index() of their difference in gray. Pixels without a disparity are left out.
   // \throws Error (argument) for a disparity that is no label
   template <class Discontinuity>
   double energy(View<const float> disparity, const Discontinuity& discontinuity) const {
     check_disparity(disparity);
+    const View<const std::uint16_t> gray = costs_.gray();
     double sum = 0;
     const auto edge = [&](int x, int y, int x2, int y2) {
       const int first = label(disparity.at(x, y)), second = label(disparity.at(x2, y2));
-      return first == none || second == none ? 0.0f : discontinuity(x, y, x2, y2, first, second);
+      const int index = edge_index(std::abs(gray.at(x, y) - gray.at(x2, y2)));
+      return first == none || second == none ? 0.0f : discontinuity(to_size(index), first, second);
     };
     for (int y = 0; y < size_.height; ++y) {
       for (int x = 0; x < size_.width; ++x) {

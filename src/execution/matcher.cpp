@@ -13,18 +13,11 @@ Matcher::Matcher(const MatcherParameters& parameters, const Device& device, cons
     : plan_(detail::allocate_tuned_plan(parameters, device, format, limits)), format_(format) {}
 
 detail::Plan& Matcher::plan() const {
-  if (plan_ == nullptr)
-    throw Error(ErrorCategory::argument, "the matcher was moved from: use the one that it was moved to");
-  return *plan_;
+  return detail::plan_of(plan_.get());
 }
 
 Matcher::~Matcher() {
-  if (plan_ == nullptr) return;
-  try {
-    plan_->wait(0);
-  } catch (const std::exception&) {
-    // wait() tells a caller whether a pair failed; a destructor cannot.
-  }
+  detail::finish(plan_.get());
 }
 
 Matcher::Matcher(Matcher&&) noexcept = default;

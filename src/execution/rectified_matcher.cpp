@@ -47,18 +47,11 @@ RectifiedMatcher::RectifiedMatcher(const MatcherParameters& parameters, const De
                        rectify_parameters.interpolation, depth, limits) {}
 
 detail::Plan& RectifiedMatcher::plan() const {
-  if (plan_ == nullptr)
-    throw Error(ErrorCategory::argument, "the matcher was moved from: use the one that it was moved to");
-  return *plan_;
+  return detail::plan_of(plan_.get());
 }
 
 RectifiedMatcher::~RectifiedMatcher() {
-  if (plan_ == nullptr) return;
-  try {
-    plan_->wait(0);
-  } catch (const std::exception&) {
-    // wait() tells a caller whether a pair failed; a destructor cannot.
-  }
+  detail::finish(plan_.get());
 }
 
 RectifiedMatcher::RectifiedMatcher(RectifiedMatcher&&) noexcept = default;

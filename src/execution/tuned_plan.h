@@ -20,4 +20,10 @@ std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, c
                                           const ImageFormat& format, const PlanOptions& limits,
                                           const AroundPlan& around = {});
 
+// The plan of a matcher.
+// \throws Error (argument) where the matcher was moved from
+Plan& plan_of(Plan* plan);
+// Waits for a plan that is destroyed; null for a matcher that was moved from.
+void finish(Plan* plan) noexcept;
+
 }  // namespace parallax::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallax/flow.h"
+
+#include "formats/flow.h"
 
 #include <bit>
 #include <cmath>
@@ -12,7 +13,6 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
-#include "formats/flow.h"
 #include "formats/text.h"
 
 namespace parallax {

@@ -4,17 +4,13 @@
 #pragma once
 
 #include "data_cost/data_cost.h"
+#include "data_cost/reference_grid.h"
 #include "decision/decision.h"
 #include "matchers/host_plan.h"
 
 namespace parallax::host {
 
-// Calls action(x, y) for all pixels, row by row.
-template <class Action>
-void for_each_pixel(Size size, const Action& action) {
-  for (int y = 0; y < size.height; ++y)
-    for (int x = 0; x < size.width; ++x) action(x, y);
-}
+using data_cost::for_each_pixel;
 
 template <class Model>
 class BeliefReference : public Plan {

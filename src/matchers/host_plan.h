@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/arena.h"
+#include "core/integers.h"
 #include "core/plan.h"
-#include "core/to_size.h"
 #include "core/workers.h"
 #include "refine/pipeline.h"
 

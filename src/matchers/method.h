@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +13,7 @@
 
 #include "core/checks.h"
 #include "core/fields.h"
-#include "core/to_size.h"
+#include "core/integers.h"
 #include "matchers/registry.h"
 
 namespace parallax::detail {

@@ -3,7 +3,6 @@
 //
 // Specialised by WARPS per block.
 #include "devices/cuda/pair.h"
-#include "refine/cuda_directions.h"
 #include "refine/cuda_fill.h"
 #include "refine/cuda_median.h"
 #include "refine/cuda_speckle.h"

@@ -77,7 +77,7 @@ void CudaPipeline::Refit::prepare(const cuda::SharedContext& context, int window
 
 CudaPipeline::Guided::Guided(const cuda::SharedContext& context, bool bilateral, int window, int range)
     : program(context, cuda::refine_guided_cu,
-              {cuda::define("WARPS", static_cast<int>(warps)), cuda::define("WINDOW", window),
+              {cuda::define("WARPS", warps), cuda::define("WINDOW", window),
                cuda::define("BILATERAL", bilateral)}),
       filter(program.kernel(bilateral ? "bilateral" : "weighted_median")) {
   static_assert(max_window == max_guided_window);
@@ -92,9 +92,8 @@ CudaPipeline::Planes::Planes(Size size, ArenaLayout& layout)
       superpixels(layout.reserve<CudaSuperpixel>(cells.pixels())) {}
 
 void CudaPipeline::Planes::prepare(const cuda::SharedContext& context) {
-  cuda::Options options = plane_definitions();
-  options.push_back(cuda::define("WARPS", static_cast<int>(warps)));
-  program = cuda::Program(context, cuda::refine_planes_cu, options);
+  program = cuda::Program(context, cuda::refine_planes_cu,
+                          cuda::joined(plane_definitions(), {cuda::define("WARPS", warps)}));
   begin_superpixels = program.kernel("begin_superpixels");
   join_nearest = program.kernel("join_nearest");
   move_centres = program.kernel("move_centres");
@@ -126,8 +125,7 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
   }
   const bool needs_kernels = vectors_ ? refits() : p.left_right_check || removes_speckles() || fills();
   if (!needs_kernels && !takes_median() && !filters_guided()) return;
-  program_ =
-      cuda::Program(context, cuda::refine_kernels_cu, {cuda::define("WARPS", static_cast<int>(warps))});
+  program_ = cuda::Program(context, cuda::refine_kernels_cu, {cuda::define("WARPS", warps)});
   check_left_right_ = program_.kernel("check_left_right");
   label_tiles_ = program_.kernel("label_tiles");
   join_tiles_ = program_.kernel("join_tiles");
@@ -159,9 +157,8 @@ void CudaPipeline::take(const StereoPair& pair, cuda::ChangingLaunches& launches
 void CudaPipeline::take_gray(const ImageView& image, const PlaneBuffer<std::uint8_t>& gray,
                              View<std::uint32_t> colours, cuda::ChangingLaunches& launches) const {
   const View<std::uint8_t> to = gray.in(memory_);
-  take_guide_.launch(launches, cuda::pixel_grid(size_, threads), {threads}, 0, cuda::kernel_image(image),
-                     size_.width, to.data, static_cast<int>(to.stride()), colours.data,
-                     static_cast<int>(colours.stride()));
+  take_guide_.launch_pixels(launches, size_, threads, cuda::kernel_image(image), size_.width, to.data,
+                            static_cast<int>(to.stride()), colours.data, static_cast<int>(colours.stride()));
 }
 
 void CudaPipeline::begin() const {
@@ -218,9 +215,9 @@ void CudaPipeline::refine(const DisparityMap& map, View<const float> right, Stre
 
 void CudaPipeline::check_left_right(const DisparityMap& map, View<const float> right,
                                     StreamHandle stream) const {
-  check_left_right_.launch(stream, cuda::pixel_grid(size_, threads), {threads}, 0, map.disparity.data,
-                           stride_of(map.disparity), map.status.data, stride_of(map.status), right.data,
-                           stride_of(right), size_.width, parameters_.left_right_tolerance);
+  check_left_right_.launch_pixels(stream, size_, threads, map.disparity.data, stride_of(map.disparity),
+                                  map.status.data, stride_of(map.status), right.data, stride_of(right),
+                                  size_.width, parameters_.left_right_tolerance);
 }
 
 void CudaPipeline::remove_speckles(const DisparityMap& map, StreamHandle stream) const {
@@ -232,17 +229,16 @@ void CudaPipeline::remove_speckles(const DisparityMap& map, StreamHandle stream)
   join_tiles_.launch(stream, tiles_of(size_, tile_size), {lanes, 2}, 0, map.disparity.data,
                      stride_of(map.disparity), size_.width, size_.height, parameters_.speckle_range, links);
   add_sizes_.launch(stream, {cuda::blocks(pixels, threads)}, {threads}, 0, links, sizes, pixels);
-  remove_speckles_.launch(stream, cuda::pixel_grid(size_, threads), {threads}, 0, map.disparity.data,
-                          stride_of(map.disparity), map.status.data, stride_of(map.status), links, sizes,
-                          size_.width, parameters_.speckle_size);
+  remove_speckles_.launch_pixels(stream, size_, threads, map.disparity.data, stride_of(map.disparity),
+                                 map.status.data, stride_of(map.status), links, sizes, size_.width,
+                                 parameters_.speckle_size);
 }
 
 void CudaPipeline::refit(View<float> disparity, StreamHandle stream) const {
   const data_cost::CudaImages& images = refit_->images;
   images.find_features(data_cost::CudaImages::as_it_is, stream);
-  refit_->refit.launch(stream, cuda::pixel_grid(size_, threads), {threads}, 0,
-                       images.costs(data_cost::CudaImages::as_it_is, nullptr), disparity.data,
-                       stride_of(disparity));
+  refit_->refit.launch_pixels(stream, size_, threads, images.costs(data_cost::CudaImages::as_it_is, nullptr),
+                              disparity.data, stride_of(disparity));
 }
 
 void CudaPipeline::fill(const DisparityMap& map, View<float> to, StreamHandle stream) const {
@@ -281,7 +277,7 @@ void CudaPipeline::fill_planes(const DisparityMap& map, StreamHandle stream) con
   fill.status_stride = stride_of(map.status);
   planes_.branch.join(stream);
   planes_.fit_planes.launch(stream, planes_.all_cells(), {threads}, 0, fill);
-  planes_.fill_planes.launch(stream, cuda::pixel_grid(size_, threads), {threads}, 0, fill);
+  planes_.fill_planes.launch_pixels(stream, size_, threads, fill);
 }
 
 void CudaPipeline::fill_directions(const DisparityMap& map, View<float> to, StreamHandle stream) const {
@@ -302,12 +298,12 @@ void CudaPipeline::fill_directions(const DisparityMap& map, View<float> to, Stre
                       .width = size_.width,
                       .height = size_.height,
                       .reach = fill_reach};
-  fill_directions_.launch(stream, cuda::pixel_grid(size_, threads), {threads}, 0, fill);
+  fill_directions_.launch_pixels(stream, size_, threads, fill);
 }
 
 void CudaPipeline::copy(View<const float> from, View<float> to, StreamHandle stream) const {
-  copy_.launch(stream, cuda::pixel_grid(size_, threads), {threads}, 0, from.data, stride_of(from), to.data,
-               stride_of(to), size_.width);
+  copy_.launch_pixels(stream, size_, threads, from.data, stride_of(from), to.data, stride_of(to),
+                      size_.width);
 }
 
 void CudaPipeline::median(View<const float> from, View<float> to, StreamHandle stream) const {
@@ -337,9 +333,9 @@ void CudaPipeline::run(const Guided& guided, View<float> disparity, StreamHandle
 }
 
 void CudaPipeline::check_vectors(const DisparityMap& map, const RightMap& right, StreamHandle stream) const {
-  of_vectors_.check.launch(stream, cuda::pixel_grid(size_, vector_threads), {vector_threads}, 0, vectors(map),
-                           right.disparity.data, right.row_offset.data, stride_of(right.disparity),
-                           size_.width, size_.height, parameters_.left_right_tolerance);
+  of_vectors_.check.launch_pixels(stream, size_, vector_threads, vectors(map), right.disparity.data,
+                                  right.row_offset.data, stride_of(right.disparity), size_.width,
+                                  size_.height, parameters_.left_right_tolerance);
 }
 
 void CudaPipeline::refit_vectors(const DisparityMap& map, StreamHandle stream) const {
@@ -353,18 +349,17 @@ void CudaPipeline::refit_vectors(const DisparityMap& map, StreamHandle stream) c
                               .shift_stride = static_cast<int>(shifts.stride()),
                               .width = size_.width,
                               .height = size_.height};
-  of_vectors_.find_shifts.launch(stream, cuda::pixel_grid(size_, vector_threads), {vector_threads}, 0, refit);
-  of_vectors_.refit.launch(stream, cuda::pixel_grid(size_, vector_threads), {vector_threads}, 0, refit);
+  of_vectors_.find_shifts.launch_pixels(stream, size_, vector_threads, refit);
+  of_vectors_.refit.launch_pixels(stream, size_, vector_threads, refit);
 }
 
 void CudaPipeline::fill_vectors(const DisparityMap& map, StreamHandle stream) const {
   const View<float> disparity = of_vectors_.candidates[0].in(memory_),
                     row_offset = of_vectors_.candidates[1].in(memory_);
   const CudaVectors before{disparity.data, row_offset.data, nullptr, disparity.stride(), 0};
-  of_vectors_.copy.launch(stream, cuda::pixel_grid(size_, vector_threads), {vector_threads}, 0, vectors(map),
-                          before, size_.width);
-  of_vectors_.fill.launch(stream, cuda::pixel_grid(size_, vector_threads), {vector_threads}, 0, before,
-                          vectors(map), size_.width, size_.height);
+  of_vectors_.copy.launch_pixels(stream, size_, vector_threads, vectors(map), before, size_.width);
+  of_vectors_.fill.launch_pixels(stream, size_, vector_threads, before, vectors(map), size_.width,
+                                 size_.height);
 }
 
 }  // namespace parallax::refine

@@ -72,10 +72,8 @@ OpenclPipeline::Planes::Planes(Size size, ArenaLayout& layout)
 
 void OpenclPipeline::Planes::prepare(const opencl::Context& context, std::size_t items_of_cell) {
   items = items_of_cell;
-  opencl::Options options = plane_definitions();
-  options.push_back(define("ITEMS", items));
   program = opencl::Program(context, {opencl::lanes_cl, opencl::refine_types_cl, opencl::refine_planes_cl},
-                            options);
+                            opencl::joined(plane_definitions(), {define("ITEMS", items)}));
   begin_superpixels = program.kernel("begin_superpixels");
   join_nearest = program.kernel("join_nearest");
   move_centres = program.kernel("move_centres");

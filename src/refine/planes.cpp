@@ -3,6 +3,7 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "devices/program.h"
 #include "refine/refine.h"
 
 namespace parallax {
@@ -32,9 +33,7 @@ void take_colours(const ImageView& image, int x, int y, int step, int count,
 }
 
 std::vector<std::string> plane_definitions() {
-  const auto define = [](const char* name, int value) {
-    return std::string("-D") + name + "=" + std::to_string(value);
-  };
+  using gpu::define;
   return {define("CELL_SIDE", cell_side),
           define("SAMPLE_STEP", sample_step),
           define("COLOUR_WEIGHT", colour_weight),

@@ -14,7 +14,7 @@
 #include "parallax/image.h"
 
 #include "core/arena.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "core/workers.h"
 
 namespace parallax::refine {

@@ -4,7 +4,6 @@
 
 #include "refine/refit.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -10,7 +10,7 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "refine/refine.h"
 
 namespace parallax {

@@ -172,7 +172,7 @@ void CudaStage::prepare(const Problem& problem, const cuda::SharedContext& conte
   static_assert(sizeof(CudaBlock) == sizeof(Block) &&
                 sizeof(Taps) == sizeof(std::int16_t) * steps * tap_stride);
   program_ = cuda::Program(context, cuda::remap_remap_cu,
-                           {cuda::define("BITS", static_cast<int>(problem.depth)),
+                           {cuda::define("BITS", problem.depth),
                             cuda::define("LANCZOS", problem.interpolation == Interpolation::lanczos3)});
   kernel_ = program_.kernel("remap");
   for (int side = 0; side < sides; ++side) {

@@ -8,7 +8,7 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "geometry/matrix.h"
 
 namespace parallax::remap {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numbers>
 
 #include "parallax/repair.h"
@@ -27,12 +26,6 @@ constexpr double nearest_share = 0.05;
 constexpr double far_share = 0.004;  // disparities below are far away
 constexpr double not_better_than = 0.9;
 constexpr double degrees = 180 / std::numbers::pi;
-
-std::string number(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
-}
 
 // Uses the points whose rows are known best, like check_pair().
 double rows_off_95(const std::vector<double>& rows, std::span<const PointPair> points,
@@ -283,9 +276,9 @@ class RigRepairer::Estimator {
 
   void judge(RigRepair& result) const {
     const std::string points = std::to_string(result.points) + " points";
-    const std::string rows = "rows are off by " + number(result.rows_before, 2) +
+    const std::string rows = "rows are off by " + with_decimals(result.rows_before, 2) +
                              " px at 95 % of the points by the given rig, by " +
-                             number(result.rows_after, 2) + " px by the repaired one";
+                             with_decimals(result.rows_after, 2) + " px by the repaired one";
     if (result.points < min_points) {
       result.verdict = RepairVerdict::too_few;
       result.sentence =
@@ -293,7 +286,7 @@ class RigRepairer::Estimator {
     } else if (result.uncertainty > parameters_.max_uncertainty) {
       result.verdict = RepairVerdict::not_held;
       result.sentence = "Not repaired: " + cause_of_uncertainty() + ", so rows would be uncertain by " +
-                        number(result.uncertainty, 2) +
+                        with_decimals(result.uncertainty, 2) +
                         " px: give more pairs, with near and far things all over the picture.";
     } else if (result.rows_after > parameters_.check.max_rows_off &&
                result.rows_after > not_better_than * result.rows_before) {
@@ -305,7 +298,7 @@ class RigRepairer::Estimator {
     }
     for (const Drift& drift : drifts_)
       result.sentence += " The cameras moved at frame " + std::to_string(drift.frame) + ", rows by up to " +
-                         number(drift.rows, 2) + " px.";
+                         with_decimals(drift.rows, 2) + " px.";
     if (pending_.frames > 0)
       result.sentence +=
           " The last frames, from " + std::to_string(pending_.first) + " on, do not agree with those before.";

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/to_size.h"
+#include "core/integers.h"
 
 namespace parallax::rows {
 

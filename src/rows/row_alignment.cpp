@@ -174,15 +174,11 @@ void RowAlignment::reserve(Arena& arena) {
 }
 
 bool RowAlignment::find(const StereoPair& pair, const DisparityMap& map, const Workers& workers) {
-  for_row_ranges(workers, format_.size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) {
-      gray_byte_row(pair.left, y, gray_[0].row(y));
-      gray_byte_row(pair.right, y, gray_[1].row(y));
-    }
+  for_rows(workers, format_.size.height, [&](int y, int) {
+    gray_byte_row(pair.left, y, gray_[0].row(y));
+    gray_byte_row(pair.right, y, gray_[1].row(y));
   });
-  for_row_ranges(workers, grid_.height, [&](int first, int last, int) {
-    for (int row = first; row < last; ++row) measure_row(map, row);
-  });
+  for_rows(workers, grid_.height, [&](int row, int) { measure_row(map, row); });
   fit();
   return limit() >= negligible * negligible;
 }
@@ -279,13 +275,11 @@ void RowAlignment::move_row(const ImageView& right, View<const std::uint8_t> mas
 }
 
 StereoPair RowAlignment::aligned(const StereoPair& pair, const Workers& workers) const {
-  for_row_ranges(workers, format_.size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) {
-      if (format_.depth == BitDepth::bits8)
-        move_row<std::uint8_t>(pair.right, pair.right_mask, y);
-      else
-        move_row<std::uint16_t>(pair.right, pair.right_mask, y);
-    }
+  for_rows(workers, format_.size.height, [&](int y, int) {
+    if (format_.depth == BitDepth::bits8)
+      move_row<std::uint8_t>(pair.right, pair.right_mask, y);
+    else
+      move_row<std::uint16_t>(pair.right, pair.right_mask, y);
   });
   StereoPair aligned = pair;
   aligned.right = {moved_, format_, pair.right.channels,

@@ -30,13 +30,11 @@ bool fill_along(float* offsets, int width) {
 void fill_row_offsets(const DisparityMap& map, int reach, const Workers& workers) {
   const View<float> offsets = map.row_offset;
   const Size size = offsets.size;
-  for_row_ranges(workers, size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y) {
-      float* row = offsets.row(y);
-      for (int x = 0; x < size.width; ++x)
-        if (!has_value(map.disparity.at(x, y))) row[x] = no_value;
-      fill_along(row, size.width);
-    }
+  for_rows(workers, size.height, [&](int y, int) {
+    float* row = offsets.row(y);
+    for (int x = 0; x < size.width; ++x)
+      if (!has_value(map.disparity.at(x, y))) row[x] = no_value;
+    fill_along(row, size.width);
   });
   // A row has values everywhere or nowhere now.
   const auto fill_from_rows_before = [&](int first, int step) {
@@ -53,10 +51,9 @@ void fill_row_offsets(const DisparityMap& map, int reach, const Workers& workers
 }
 
 void clear_row_offsets(const DisparityMap& map, const Workers& workers) {
-  for_row_ranges(workers, map.disparity.size.height, [&](int first, int last, int) {
-    for (int y = first; y < last; ++y)
-      for (int x = 0; x < map.disparity.size.width; ++x)
-        if (!has_value(map.disparity.at(x, y))) map.row_offset.at(x, y) = no_value;
+  for_rows(workers, map.disparity.size.height, [&](int y, int) {
+    for (int x = 0; x < map.disparity.size.width; ++x)
+      if (!has_value(map.disparity.at(x, y))) map.row_offset.at(x, y) = no_value;
   });
 }
 

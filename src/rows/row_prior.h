@@ -17,8 +17,7 @@
 #include <cstdint>
 
 #include "core/arena.h"
-#include "core/round_up.h"
-#include "core/to_size.h"
+#include "core/integers.h"
 #include "rows/row_surface.h"
 
 namespace parallax::rows {

@@ -10,7 +10,6 @@
 #include "parallax/parameters.h"
 #include "parallax/process.h"
 
-#include "devices/devices.h"
 #include "matchers/planning.h"
 #include "tune/tuning_file.h"
 

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "core/round_up.h"
+#include "core/integers.h"
 
 namespace parallax::tuning {
 namespace {

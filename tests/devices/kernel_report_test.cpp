@@ -16,7 +16,7 @@
 #include "benchmarks/papers/block_study.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/gpu_test.h"
-#include "devices/program_cache.h"
+#include "devices/program.h"
 #include "geometry/random_rig.h"
 
 namespace parallax::test {

@@ -13,7 +13,7 @@
 #include "devices/opencl/context.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/program.h"
-#include "devices/program_cache.h"
+#include "devices/program.h"
 
 namespace parallax::test {
 namespace {

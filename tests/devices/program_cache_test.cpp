@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled programs on disk: a file is used only if it is intact and ours, and a bad file is never an error.
 
-#include "devices/program_cache.h"
-
 #include <csignal>
 #include <fstream>
 #include <iterator>
@@ -20,6 +18,7 @@
 #include "devices/cuda/program.h"
 #include "devices/gpu_test.h"
 #include "devices/plan_once.h"
+#include "devices/program.h"
 
 namespace parallax::test {
 namespace {

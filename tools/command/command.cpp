@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command/command.h"
 
-#include <algorithm>
 #include <fstream>
 #include <mutex>
 #include <sstream>
@@ -118,10 +117,7 @@ std::string memory_text(std::size_t bytes) {
   std::size_t unit = 0;
   auto value = static_cast<double>(bytes);
   for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
-  std::ostringstream text;
-  text.precision(unit == 0 ? 0 : 1);
-  text << std::fixed << value << " " << units[unit];
-  return text.str();
+  return with_decimals(value, unit == 0 ? 0 : 1) + " " + units[unit];
 }
 
 std::size_t memory_limit(std::size_t max_memory) {

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <memory>
 #include <random>
-#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -2,15 +2,12 @@
 #include "tools/files/frames.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <set>
 
 #include <glob.h>
 
 #include "tools/command/command.h"
-#include "tools/command/command_files.h"
-#include "tools/command/number_pattern.h"
 #include "tools/files/video.h"
 
 namespace parallax::tool {

@@ -3,7 +3,6 @@
 
 #include <cinttypes>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 #include <sstream>
 

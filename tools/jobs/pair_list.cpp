@@ -11,9 +11,7 @@
 #include "parallax/error.h"
 
 #include "tools/command/command.h"
-#include "tools/command/command_files.h"
 #include "tools/command/json.h"
-#include "tools/files/frames.h"
 #include "tools/files/pictures.h"
 #include "tools/files/video.h"
 

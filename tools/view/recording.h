@@ -2,7 +2,6 @@
 // Coloured maps of a sequence as a video.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>

@@ -2,7 +2,6 @@
 #include "tools/view/server.h"
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <condition_variable>
@@ -102,11 +101,6 @@ bool is_asset(const std::string& path) {
   return std::any_of(assets().begin(), assets().end(), has_path);
 }
 
-// Names of files may hold bytes that are no UTF-8.
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 // httplib would compress content of these types so well that it takes a tenth of a second, to send it to this
 // machine.
 void send_uncompressed(Response& response, std::string content, const std::string& type) {
@@ -121,7 +115,7 @@ void answer(Response& response, const std::string& json) {
   send_uncompressed(response, json, "application/json");
 }
 void answer(Response& response, const Json& json) {
-  answer(response, text_of(json));
+  answer(response, tool::json_text(json));
 }
 
 void refuse(Response& response, const Refusal& refusal) {
@@ -241,7 +235,7 @@ class Server::Routes {
       : scene_(scene),
         options_(options),
         token_(random_name()),
-        state_(std::async(std::launch::async, [&scene] { return text_of(describe_scene(scene)); })) {
+        state_(std::async(std::launch::async, [&scene] { return tool::json_text(describe_scene(scene)); })) {
     set_limits();
     server_.set_pre_routing_handler([this](const Request& request, Response& response) {
       if (const std::optional<Refusal> refusal = refusal_of(request)) {

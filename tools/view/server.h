@@ -2,7 +2,6 @@
 // The server of the viewer: who may ask, and what is answered.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "core/tuning.h"
 #include "core/workers.h"
 #include "devices/devices.h"

@@ -142,10 +142,10 @@ void Plan::enqueue_finite(const StereoPair& pair, const FiniteMap& to, void* str
   DisparityMap own = map_.in(device_memory());
   own.confidence = own.row_offset = {};
   enqueue(pair, own, stream);
-  copy_finite_map_.launch(static_cast<StreamHandle>(stream), pixel_grid(format_.size, copy_block),
-                          {copy_block}, 0, own.disparity.data, stride_of(own.disparity), format_.size.width,
-                          to.none, to.fixed.data, stride_of(to.fixed), to.disparity.data,
-                          stride_of(to.disparity));
+  copy_finite_map_.launch_pixels(static_cast<StreamHandle>(stream), format_.size, copy_block,
+                                 own.disparity.data, stride_of(own.disparity), format_.size.width, to.none,
+                                 to.fixed.data, stride_of(to.fixed), to.disparity.data,
+                                 stride_of(to.disparity));
   if (!captures(static_cast<StreamHandle>(stream))) end_match(static_cast<StreamHandle>(stream));
 }
 
@@ -195,11 +195,11 @@ void Plan::launch(const StereoPair& pair, const DisparityMap& map, MemoryType ty
 
 void Plan::copy_out(const DisparityMap& to, ChangingLaunches& launches) const {
   const DisparityMap from = map_.in(device_memory());
-  copy_map_.launch(launches, pixel_grid(format_.size, copy_block), {copy_block}, 0, from.disparity.data,
-                   from.status.data, from.confidence.data, from.row_offset.data, format_.size.width,
-                   stride_of(from.disparity), stride_of(from.status), to.disparity.data,
-                   stride_of(to.disparity), to.status.data, stride_of(to.status), to.confidence.data,
-                   stride_of(to.confidence), to.row_offset.data, stride_of(to.row_offset));
+  copy_map_.launch_pixels(launches, format_.size, copy_block, from.disparity.data, from.status.data,
+                          from.confidence.data, from.row_offset.data, format_.size.width,
+                          stride_of(from.disparity), stride_of(from.status), to.disparity.data,
+                          stride_of(to.disparity), to.status.data, stride_of(to.status), to.confidence.data,
+                          stride_of(to.confidence), to.row_offset.data, stride_of(to.row_offset));
 }
 
 // Gray images stand in until a run provides the pair.

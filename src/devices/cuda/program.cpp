@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "devices/cuda/kernel_sources.h"
-#include "devices/program_cache.h"
 
 namespace parallax::cuda {
 namespace {
@@ -174,11 +173,9 @@ void Kernel::launch_with(StreamHandle stream, Shape grid, Shape block, std::size
                                           is_cooperative || overlaps_ ? 1u : 0u};
   const Result result = driver().cuLaunchKernelEx(&configuration, function_, arguments, nullptr);
   if (result == 0) return;
-  const auto text = [](Shape shape) {
-    return std::to_string(shape.x) + "×" + std::to_string(shape.y) + "×" + std::to_string(shape.z);
-  };
-  check(result, std::string("launching kernel ") + name_ + ", " + text(grid) + " blocks of " + text(block) +
-                    " threads with " + std::to_string(shared_bytes) + " bytes of shared memory,");
+  check(result, std::string("launching kernel ") + name_ + ", " + gpu::text_of(grid) + " blocks of " +
+                    gpu::text_of(block) + " threads with " + std::to_string(shared_bytes) +
+                    " bytes of shared memory,");
 }
 
 void Kernel::launch_with(ChangingLaunches& launches, Shape grid, Shape block, std::size_t shared_bytes,

@@ -3,30 +3,17 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <vector>
 
 #include "parallax/image.h"
 
-#include "core/round_up.h"
-#include "core/to_size.h"
+#include "core/integers.h"
 #include "devices/cuda/context.h"
+#include "devices/program.h"
 
 namespace parallax::cuda {
 
-// A file of kernels, embedded in the library by the build. Its includes are found in headers().
-struct Source {
-  const char* name;
-  const char* text;
-};
-
-// Compiler options that specialise a source.
-using Options = std::vector<std::string>;
-
-// The option "-DLABELS=64", for example.
-inline std::string define(const char* name, int value) {
-  return std::string("-D") + name + "=" + std::to_string(value);
-}
+using gpu::define, gpu::joined, gpu::Options;
+using gpu::Source;  // its includes are found in headers()
 
 // Code for one architecture, and the compiler's log: registers and spills of each kernel.
 struct Compiled {
@@ -41,6 +28,16 @@ Compiled compile(const Compiler& compiler, const Source& source, const Options& 
 struct Shape {
   unsigned x = 1, y = 1, z = 1;
 };
+
+template <class Work, class Each>
+unsigned blocks(Work work, Each per_block) {
+  return static_cast<unsigned>(divide_round_up(to_size(work), to_size(per_block)));
+}
+
+// A grid of all rows, and of blocks for so many columns each: grid.x = rows, grid.y = blocks of a row.
+inline Shape grid_of_rows(Size size, std::size_t per_block, unsigned deep = 1) {
+  return {static_cast<unsigned>(size.height), blocks(size.width, per_block), deep};
+}
 
 class Program;
 
@@ -75,18 +72,18 @@ class Kernel {
 
   // Enqueues the kernel. `arguments` are passed by value, as the kernel declares them. If the GPU can, it
   // starts the kernel while the previous one ends, and the kernel waits itself: see kernel.h.
-  template <class... Arguments>
-  void launch(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes,
+  // `stream`: a StreamHandle or ChangingLaunches.
+  template <class Stream, class... Arguments>
+  void launch(Stream&& stream, Shape grid, Shape block, std::size_t shared_bytes,
               Arguments... arguments) const {
     void* pointers[] = {&arguments..., nullptr};
     launch_with(stream, grid, block, shared_bytes, pointers);
   }
 
-  template <class... Arguments>
-  void launch(ChangingLaunches& launches, Shape grid, Shape block, std::size_t shared_bytes,
-              Arguments... arguments) const {
-    void* pointers[] = {&arguments..., nullptr};
-    launch_with(launches, grid, block, shared_bytes, pointers);
+  // A thread for each pixel, in blocks of so many: see grid_of_rows().
+  template <class Stream, class... Arguments>
+  void launch_pixels(Stream&& stream, Size size, unsigned threads, Arguments... arguments) const {
+    launch(stream, grid_of_rows(size, threads), {threads}, 0, arguments...);
   }
 
   // The same kernel, which starts when the previous one has ended: so its blocks are spread evenly over the
@@ -139,25 +136,10 @@ class Program {
   Owned<ModuleHandle> module_;
 };
 
-template <class Work, class Each>
-unsigned blocks(Work work, Each per_block) {
-  return static_cast<unsigned>(divide_round_up(to_size(work), to_size(per_block)));
-}
-
-// A grid of all rows, and of blocks for so many columns each.
-inline Shape grid_of_rows(Size size, std::size_t per_block, unsigned deep = 1) {
-  return {static_cast<unsigned>(size.height), blocks(size.width, per_block), deep};
-}
-
 // The stride in elements, as kernels take it.
 template <class T>
 long long stride_of(const View<T>& view) {
   return view.stride();
-}
-
-// One thread per pixel: grid.x = rows, grid.y = blocks of a row.
-inline Shape pixel_grid(Size size, unsigned block) {
-  return {static_cast<unsigned>(size.height), blocks(static_cast<std::size_t>(size.width), block)};
 }
 
 }  // namespace parallax::cuda

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "devices/opencl/context.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <sstream>
 

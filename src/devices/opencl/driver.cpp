@@ -2,7 +2,6 @@
 #include "devices/opencl/driver.h"
 
 #include <memory>
-#include <string>
 
 #include <dlfcn.h>
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "core/arena.h"
 #include "core/plan.h"
@@ -80,6 +79,8 @@ class Plan : public detail::Plan {
   virtual void match(const Pair& pair, const Map& map) = 0;
 
   const ImageFormat& format() const { return format_; }
+  bool is_processor() const { return context_->info().is_processor; }
+  cl_long reserve(std::size_t bytes) { return offset(layout_.reserve<std::byte>(bytes)); }
   // Copies from the plan's memory; for tests and pictures.
   void read(cl_long from, std::size_t bytes, void* to) const;
   // Copies to the plan's memory, and waits.

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "devices/opencl/program.h"
 
-#include <optional>
 #include <sstream>
 
 #include "devices/opencl/kernel_sources.h"
-#include "devices/program_cache.h"
 
 namespace parallax::opencl {
 namespace {
@@ -115,10 +113,6 @@ Owned<cl_program> cached_or_built(const Context& context, const std::vector<Sour
   return program;
 }
 
-std::string text(Shape shape) {
-  return std::to_string(shape.x) + "×" + std::to_string(shape.y) + "×" + std::to_string(shape.z);
-}
-
 }  // namespace
 
 Program::Program(const Context& context, std::initializer_list<Source> sources, const Options& options) {
@@ -145,8 +139,8 @@ void Kernel::enqueue(const Queue& queue, Shape groups, Shape items) const {
   const cl_int result = driver().clEnqueueNDRangeKernel(queue.handle(), kernel_.get(), 3, nullptr, global,
                                                         local, 0, nullptr, nullptr);
   if (result != CL_SUCCESS)
-    check(result, std::string("launching kernel ") + name_ + ", " + text(groups) + " groups of " +
-                      text(items) + " work items,");
+    check(result, std::string("launching kernel ") + name_ + ", " + gpu::text_of(groups) + " groups of " +
+                      gpu::text_of(items) + " work items,");
 }
 
 }  // namespace parallax::opencl

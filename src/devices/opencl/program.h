@@ -2,36 +2,16 @@
 // Kernels, built for one device and one set of options when a plan is made, and cached on disk.
 #pragma once
 
-#include <array>
-#include <concepts>
 #include <cstddef>
 #include <initializer_list>
-#include <string>
-#include <vector>
 
-#include "core/round_up.h"
-#include "core/to_size.h"
+#include "core/integers.h"
 #include "devices/opencl/context.h"
+#include "devices/program.h"
 
 namespace parallax::opencl {
 
-// A file of OpenCL C, embedded in the library by the build.
-struct Source {
-  const char* name;
-  const char* text;
-};
-
-// Compiler options that specialise a source.
-using Options = std::vector<std::string>;
-
-// The option "-DLABELS=64", for example.
-template <std::integral Integer>
-std::string define(const char* name, Integer value) {
-  return std::string("-D") + name + "=" + std::to_string(value);
-}
-inline std::string define(const char* name, const std::string& text) {
-  return std::string("-D") + name + "=" + text;
-}
+using gpu::define, gpu::joined, gpu::Options, gpu::Source;
 
 // A number of work groups, or a number of work items in a group.
 struct Shape {

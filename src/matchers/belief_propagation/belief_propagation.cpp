@@ -25,21 +25,6 @@ std::vector<float> belief_propagation_costs(const BeliefPropagationParameters& p
 namespace belief_propagation {
 namespace {
 
-// With less than half a unit per label, the rounded slope would differ too much from the exact one.
-constexpr float min_slope = 0.5f;
-
-void check_fits(const Model& model) {
-  const BeliefPropagationParameters& p = model.parameters;
-  const std::string instead = p.arithmetic == Arithmetic::fixed8 ? "fixed16 or float32" : "float32";
-  if (model.scale < min_slope)
-    refuse("discontinuity_truncation", model.truncation,
-           "at most " + std::to_string(static_cast<int>(static_cast<float>(model.bound) / min_slope)) +
-               " labels, or arithmetic " + instead);
-  if (p.cost != DataCost::volume && model.data_cost(model.differences) < 1)
-    refuse("data_weight", p.data_weight,
-           "more, or arithmetic " + instead + ": with this data_truncation, all data costs round to 0");
-}
-
 // Sums over the children of the coarsest level, and messages, must be finite. Costs of a volume are unknown
 // before a run: they are clamped to the highest half.
 void check_half(const Model& model) {
@@ -85,7 +70,7 @@ Model make_model(const BeliefPropagationParameters& p) {
     model.truncations.push_back(truncation);
     model.slopes.push_back(bounded(slope));
   }
-  if (model.integer) check_fits(model);
+  if (model.integer) data_cost::check_integers(model, model.truncation);
   if (p.arithmetic == Arithmetic::float16) check_half(model);
   return model;
 }
@@ -97,7 +82,8 @@ std::string variant(const BeliefPropagationParameters& parameters) {
 // Tiles begin at multiples of two pixels of the coarsest level, so their levels are parts of the image's
 // levels, with the same checkerboard colours; and at multiples of the tiles that have candidates. In floats,
 // the outermost pixels of a tile get no disparity.
-Margins margins(const BeliefPropagationParameters& parameters, Size size, int padding) {
+Margins margins(const BeliefPropagationParameters& parameters, const ImageFormat& format, int padding) {
+  const Size size = format.size;
   const Model model = make_model(parameters);
   Margins margins =
       data_cost::margins(model, size, parameters.refine.left_right_check, padding + (model.integer ? 0 : 1));
@@ -108,25 +94,15 @@ Margins margins(const BeliefPropagationParameters& parameters, Size size, int pa
   return margins;
 }
 
-std::vector<Size> level_sizes(Size image, int levels) {
-  std::vector<Size> sizes{image};
-  while (static_cast<int>(sizes.size()) < levels && sizes.back() != Size{1, 1})
-    sizes.push_back({(sizes.back().width + 1) / 2, (sizes.back().height + 1) / 2});
-  return sizes;
-}
-
 double energy(const BeliefPropagationParameters& parameters, const StereoPair& pair,
               View<const float> disparity) {
   const Model model = make_model(data_cost::validated(parameters));
   data_cost::check_without_rows(model);
-  const data_cost::Scene scene(model, pair);
-  const View<const std::uint16_t> gray = scene.costs().gray();
-  const auto discontinuity = [&](int x, int y, int x2, int y2, int label, int label2) {
-    const auto edge = to_size(edge_index(std::abs(gray.at(x, y) - gray.at(x2, y2))));
+  const auto discontinuity = [&](std::size_t edge, int label, int label2) {
     return std::min(static_cast<float>(std::abs(label - label2)) * model.slopes[edge],
                     model.truncations[edge]);
   };
-  return scene.energy(disparity, discontinuity) / model.scale;
+  return data_cost::Scene(model, pair).energy(disparity, discontinuity) / model.scale;
 }
 
 }  // namespace belief_propagation

@@ -63,16 +63,10 @@ std::unique_ptr<detail::Method> method();
 double energy(const BeliefPropagationParameters& parameters, const StereoPair& pair,
               View<const float> disparity);
 
-std::unique_ptr<detail::Plan> make_reference(const BeliefPropagationParameters&, const Device&,
-                                             const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cpu(const BeliefPropagationParameters&, const Device&, const ImageFormat&,
-                                       const detail::Configuration& = {});
-detail::TuningSpace cpu_tuning_space(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const BeliefPropagationParameters&, const Device&, const ImageFormat&,
-                                        const detail::Configuration&);
-detail::TuningSpace cuda_tuning_space(const BeliefPropagationParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_opencl(const BeliefPropagationParameters&, const Device&,
-                                          const ImageFormat&);
+using On = detail::Backends<BeliefPropagationParameters>;
+On::Make make_reference, make_opencl;
+On::MakeTuned make_cpu, make_cuda;
+On::Space cpu_tuning_space, cuda_tuning_space;
 
 // What kernels are specialised for, as in tuning files: "fixed8, edges".
 std::string variant(const BeliefPropagationParameters& parameters);
@@ -84,8 +78,8 @@ inline bool is_integer(Arithmetic arithmetic) {
 }
 
 using data_cost::check_reachable, data_cost::DataCosts, data_cost::edge_index, data_cost::edge_table_size,
-    data_cost::gray_channel, data_cost::highest_difference, data_cost::per_level, data_cost::sample_row,
-    data_cost::smooth_column, data_cost::smooth_row, data_cost::smoothing_weights;
+    data_cost::gray_channel, data_cost::highest_difference, data_cost::level_sizes, data_cost::per_level,
+    data_cost::sample_row, data_cost::smooth_column, data_cost::smooth_row, data_cost::smoothing_weights;
 
 // Values derived from the parameters. Costs are in units: integers in integer arithmetic, else floats whose
 // unit is one label of discontinuity.
@@ -129,9 +123,6 @@ struct Model : data_cost::CostModel {
 Model make_model(const BeliefPropagationParameters& parameters);
 
 // \throws Error (argument) as make_model() and data_cost::margins() do
-Margins margins(const BeliefPropagationParameters& parameters, Size size, int padding);
-
-// Sizes of the levels, the image first.
-std::vector<Size> level_sizes(Size image, int levels);
+Margins margins(const BeliefPropagationParameters& parameters, const ImageFormat& format, int padding);
 
 }  // namespace parallax::belief_propagation

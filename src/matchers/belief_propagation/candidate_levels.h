@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/arena.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "core/workers.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/candidate_kernels.h"

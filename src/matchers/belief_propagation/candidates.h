@@ -13,8 +13,7 @@
 
 #include "parallax/image.h"
 
-#include "core/round_up.h"
-#include "core/to_size.h"
+#include "core/integers.h"
 
 namespace parallax::belief_propagation {
 

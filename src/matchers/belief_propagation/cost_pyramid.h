@@ -146,9 +146,7 @@ class CostPyramid {
     });
     prior_.fit();
     for (std::size_t i = levels_.first_stored(); i < levels_.count(); ++i)
-      for_row_ranges(workers, levels_[i].size.height, [&](int first, int last, int slot) {
-        for (int y = first; y < last; ++y) add_row_prior(i, y, slot);
-      });
+      for_rows(workers, levels_[i].size.height, [&](int y, int slot) { add_row_prior(i, y, slot); });
   }
 
   // Calls each(x, element of the half) for the pixels of one parity in a row.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/arena.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "data_cost/cuda_images.h"
 #include "decision/cuda_maps.h"
 #include "devices/cuda/branch.h"
@@ -95,11 +95,11 @@ class Cuda : public cuda::Plan {
   Options common_options(unsigned threads = block_threads) const {
     const BeliefPropagationParameters& p = model_.parameters;
     return {define("LABELS", model_.labels),
-            define("BLOCK", static_cast<int>(threads)),
+            define("BLOCK", threads),
             define("EDGES", has_edges()),
             define("HAS_OUTSIDE", p.outside_cost.has_value()),
-            define("SUB_PIXEL", static_cast<int>(p.sub_pixel)),
-            define("COST", static_cast<int>(p.cost)),
+            define("SUB_PIXEL", p.sub_pixel),
+            define("COST", p.cost),
             define("TABLE", images_.integer_differences()),
             define("TABLE_SIZE", data_cost::cost_table_size)};
   }
@@ -167,9 +167,8 @@ class Cuda : public cuda::Plan {
     for (std::size_t level = 1; level < sizes_.size(); ++level) {
       const View<const std::uint16_t> fine = gray(level - 1, pair);
       const View<std::uint16_t> coarse = at(grays_[pair][level]);
-      average_.launch(stream, cuda::grid_of_rows(coarse.size, block_threads), {block_threads}, 0, fine.data,
-                      fine.size.width, fine.size.height, static_cast<int>(fine.stride()), coarse.data,
-                      static_cast<int>(coarse.stride()));
+      average_.launch_pixels(stream, coarse.size, block_threads, fine.data, fine.size.width, fine.size.height,
+                             static_cast<int>(fine.stride()), coarse.data, static_cast<int>(coarse.stride()));
     }
   }
 
@@ -343,11 +342,11 @@ class Integer final : public Cuda {
   }
 
   void prepare_levels(StreamHandle stream) override {
-    Options options = common_options(threads_);
-    options.insert(options.end(),
-                   {define("BITS", bits_), define("BOUND", model().bound), define("LANES", dealing_.lanes),
-                    define("PER_LANE", dealing_.per_lane), define("LEAST_BLOCKS", min_blocks_),
-                    define("VECTOR", dealing_.per_lane % 4 == 0 ? 4 : 2), define("REACH", reach())});
+    const Options options =
+        cuda::joined(common_options(threads_),
+                     {define("BITS", bits_), define("BOUND", model().bound), define("LANES", dealing_.lanes),
+                      define("PER_LANE", dealing_.per_lane), define("LEAST_BLOCKS", min_blocks_),
+                      define("VECTOR", dealing_.per_lane % 4 == 0 ? 4 : 2), define("REACH", reach())});
     program_ = cuda::Program(context(), cuda::belief_propagation_integer_cu, options);
     find_costs_ = program_.kernel("find_costs");
     add_up_ = program_.kernel("add_up");
@@ -604,11 +603,11 @@ class Float final : public Cuda {
   }
 
   void prepare_levels(StreamHandle stream) override {
-    Options options = common_options();
-    options.insert(options.end(),
-                   {define("STORAGE", storage()), define("NAIVE_ORDER", naive_order_),
-                    define("IN_REGISTERS", places_.registers), define("IN_SHARED_MEMORY", places_.shared),
-                    define("PIXELS", places_.pixels), define("LEAST_BLOCKS", places_.min_blocks)});
+    const Options options =
+        cuda::joined(common_options(),
+                     {define("STORAGE", storage()), define("NAIVE_ORDER", naive_order_),
+                      define("IN_REGISTERS", places_.registers), define("IN_SHARED_MEMORY", places_.shared),
+                      define("PIXELS", places_.pixels), define("LEAST_BLOCKS", places_.min_blocks)});
     program_ = cuda::Program(context(), cuda::belief_propagation_float_cu, options);
     find_costs_ = program_.kernel("find_costs");
     add_up_ = program_.kernel("add_up");

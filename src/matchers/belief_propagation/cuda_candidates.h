@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/arena.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "core/tuning.h"
 #include "data_cost/cuda_images.h"
 #include "decision/cuda_types.h"
@@ -64,16 +64,14 @@ class CudaCandidates {
   void prepare(const cuda::SharedContext& context, std::byte* memory, const cuda::Options& integer_options) {
     if (levels() == 0) return;
     memory_ = memory;
-    cuda::Options options = integer_options;
-    options.insert(
-        options.end(),
-        {cuda::define("CANDIDATE_BLOCK", static_cast<int>(threads_)),
-         cuda::define("CANDIDATE_LEAST_BLOCKS", min_blocks_), cuda::define("SHARED_SLOTS", shared_slots_),
+    const cuda::Options options = cuda::joined(
+        integer_options,
+        {cuda::define("CANDIDATE_BLOCK", threads_), cuda::define("CANDIDATE_LEAST_BLOCKS", min_blocks_),
+         cuda::define("SHARED_SLOTS", shared_slots_),
          cuda::define("RANGES", model_.parameters.candidate_ranges),
          cuda::define("SLACK", model_.parameters.candidate_slack), cuda::define("SIDE", 1 << finest_data()),
-         cuda::define("EXISTENCE_BLOCK", static_cast<int>(existence_threads)),
-         cuda::define("SUM_BLOCK", static_cast<int>(sum_threads)),
-         cuda::define("OPEN_BLOCK", static_cast<int>(open_threads))});
+         cuda::define("EXISTENCE_BLOCK", existence_threads), cuda::define("SUM_BLOCK", sum_threads),
+         cuda::define("OPEN_BLOCK", open_threads)});
     program_ = cuda::Program(context, cuda::belief_propagation_candidates_cu, options);
     find_existence_ = program_.kernel("find_existence");
     sum_costs_ = program_.kernel("sum_costs");
@@ -105,8 +103,7 @@ class CudaCandidates {
   void find_costs(const CudaIntegerLevel& finest, Which pair, const data_cost::CudaCosts& costs,
                   cuda::StreamHandle stream) const {
     std::uint32_t* has_data = memory_of_[pair].has_data.in(memory_);
-    find_existence_.launch(stream, cuda::grid_of_rows(size_, existence_threads), {existence_threads}, 0,
-                           costs, has_data);
+    find_existence_.launch_pixels(stream, size_, existence_threads, costs, has_data);
     sum_costs_.launch(stream, {static_cast<unsigned>(finest.height * finest.groups)}, {sum_threads}, 0,
                       finest, costs, has_data);
   }

@@ -15,7 +15,7 @@
 // that a message travels until it reaches its bound), EDGES (0 = the same everywhere), HAS_OUTSIDE (a cost),
 // SUB_PIXEL, BLOCK (threads), LEAST_BLOCKS (of updates, minimum number resident on a
 // multiprocessor; 0 = no minimum); and by the macros of cuda_common.h.
-#include "devices/cuda/lanes.h"
+#include "data_cost/cuda_spans.h"
 #include "matchers/belief_propagation/cuda_groups.h"
 
 using namespace parallax::belief_propagation;
@@ -383,113 +383,8 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
 
 // Data costs
 
-namespace {
-
-// The span of right pixels that a thread's labels reach from all pixels of its group: columns `first`, first
-// + 1, …
-constexpr int span = PER_LANE + 2 * (group_pixels - 1);
-static_assert(span <= 64);
-// The index in the span of label k of pixel p.
-__device__ __forceinline__ constexpr int in_span(int p, int k) {
-  return 2 * p + PER_LANE - 1 - k;
-}
-
-struct CostPlace {
-  int y, x, first_label, first_right;  // x of pixel 0
-};
-
-// Calls action(p, k, difference) for each pixel and label. Values that labels of neighbours share are loaded
-// once.
-template <class Value, class Distance, class Action>
-__device__ __forceinline__ void for_each_in_span(const CudaCosts& costs, const CostPlace& at,
-                                                 const Value* left_row, const Value* right_row,
-                                                 const Distance& distance, const Action& action) {
-  Value right[span];
-#pragma unroll
-  for (int i = 0; i < span; ++i) right[i] = right_row[column_inside(at.first_right + i, costs.samples.width)];
-#pragma unroll
-  for (int p = 0; p < group_pixels; ++p) {
-    const Value left = left_row[column_inside(at.x + 2 * p, costs.samples.width)];
-#pragma unroll
-    for (int k = 0; k < PER_LANE; ++k) action(p, k, distance(left, right[in_span(p, k)]));
-  }
-}
-
-template <class Action>
-__device__ __forceinline__ void for_each_difference(const CudaCosts& costs, const CostPlace& at,
-                                                    const Action& action) {
-  const CudaSamples& samples = costs.samples;
-  if constexpr (COST == census_distance) {
-    const auto* left = row_of(static_cast<const uint64*>(costs.left_features), samples, at.y);
-    const auto* right = row_of(static_cast<const uint64*>(costs.right_features), samples, at.y);
-    for_each_in_span(
-        costs, at, left, right, [](uint64 l, uint64 r) { return __popcll(l ^ r) * 256; }, action);
-  } else if constexpr (COST == absolute_difference) {
-    const uint16 *left = row_of(samples.left, samples, at.y), *right = row_of(samples.right, samples, at.y);
-    for_each_in_span(
-        costs, at, left, right, [](int l, int r) { return abs(l - r); }, action);
-  } else {
-#pragma unroll
-    for (int p = 0; p < group_pixels; ++p) {
-#pragma unroll
-      for (int k = 0; k < PER_LANE; ++k)
-        action(p, k,
-               difference(costs, at.y, column_inside(at.x + 2 * p, samples.width),
-                          column_inside(at.first_right + in_span(p, k), samples.width)));
-    }
-  }
-}
-
-// Which pixels of a group have a label whose right pixel exists, and which have one whose right pixel does
-// not.
-struct Existence {
-  uint32 some, some_not;
-  __device__ __forceinline__ bool any(int p) const { return (some >> p & 1) != 0; }
-  __device__ __forceinline__ bool all(int p) const { return (some_not >> p & 1) == 0; }
-};
-
-__device__ __forceinline__ Existence existence(uint64 right_valid, int first_label) {
-  constexpr int apart = 16;
-  const int labels = min(max(LABELS - first_label, 0), PER_LANE);
-  const uint64 of_pixel_0 = ((1ull << labels) - 1) << (PER_LANE - labels);
-  uint32 flags = 0;
-#pragma unroll
-  for (int p = 0; p < group_pixels; ++p) {
-    const uint64 wanted = of_pixel_0 << 2 * p, found = right_valid & wanted;
-    if (found != 0) flags |= 1u << p;
-    if (found != wanted) flags |= 1u << (apart + p);
-  }
-  flags = over_lanes(flags, [](uint32 a, uint32 b) { return a | b; });
-  return {flags & 0xFFFF, flags >> apart};
-}
-
-// Costs regardless of the right pixel's validity.
-template <class Action>
-__device__ __forceinline__ void for_each_cost(const CudaCosts& costs, const CostPlace& at, const float* table,
-                                              const Action& action) {
-  if constexpr (COST == volume) {
-#pragma unroll
-    for (int p = 0; p < group_pixels; ++p) {
-#pragma unroll
-      for (int k = 0; k < PER_LANE; ++k) {
-        const int right = at.first_right + in_span(p, k), label = min(at.first_label + k, LABELS - 1);
-        const int x = column_inside(costs.mirrored ? costs.samples.width - 1 - right : at.x + 2 * p,
-                                    costs.samples.width);
-        action(p, k, floorf(volume_cost(costs, at.y, x, label, LABELS) + 0.5f));
-      }
-    }
-  } else {
-    for_each_difference(costs, at, [&](int p, int k, int difference) {
-      if constexpr (TABLE)
-        action(p, k, table[difference / 256]);
-      else
-        action(p, k,
-               floorf(static_cast<float>(min(difference, costs.differences)) * costs.cost_scale + 0.5f));
-    });
-  }
-}
-
-}  // namespace
+// A thread's part of a group: pixels of one colour.
+using GroupSpan = Span<group_pixels, 2>;
 
 // Data costs of the image, and the initial status of its pixels. Both colours: grid.y = 2.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaIntegerLevel level, CudaCosts costs) {
@@ -501,24 +396,17 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaIntegerLevel level, Cuda
   }
   const int colour = blockIdx.y;
   const Place place = find_place(level);
-  CostPlace at;
-  at.y = place.y;
-  at.x = 2 * place.group * group_pixels + parity(place.y, colour);
-  at.first_label = place.lane * PER_LANE;
-  at.first_right = at.x - costs.min_disparity - at.first_label - (PER_LANE - 1);
-
-  const int words = costs.validity.words;
-  const uint64 left_valid = valid_bits(costs.validity.left, words, at.y, at.x);
-  // A volume's labels correspond to no right pixels.
-  const bool everywhere = COST == volume && !costs.mirrored;
-  const uint64 right_valid =
-      everywhere ? ~0ull : valid_bits(costs.validity.right, words, at.y, at.first_right);
+  const GroupSpan at(costs, 2 * place.group * group_pixels + parity(place.y, colour), place.y, place.lane);
+  const uint64 left_valid = valid_bits(costs.validity.left, costs.validity.words, at.y, at.x);
+  const uint64 right_valid = at.right_valid(costs);
 
   float cost[group_pixels][PER_LANE];
-  for_each_cost(costs, at, table, [&](int p, int k, float value) {
-    cost[p][k] = (right_valid >> in_span(p, k) & 1) != 0 ? value : costs.outside;
-  });
-  const Existence exists = existence(right_valid, at.first_label);
+  at.for_each_cost<0>(
+      costs, table, [](float units) { return units; },
+      [&](int p, int k, float value) {
+        cost[p][k] = (right_valid >> at.index_of(p, k) & 1) != 0 ? value : costs.outside;
+      });
+  const GroupSpan::Existence exists = at.existence(right_valid);
   Split packed[PER_LANE];
 #pragma unroll
   for (int k = 0; k < PER_LANE; ++k) packed[k] = all_halves(0);

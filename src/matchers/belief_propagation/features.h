@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/arena.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "core/workers.h"
 #include "data_cost/features.h"
 #include "matchers/belief_propagation/belief_propagation.h"
@@ -66,12 +66,10 @@ class Features {
     mirrored_ = mirrored;
     if (missing_.memory != nullptr) std::memset(missing_.memory, 0, 2 * to_size(missing_.pitch));
     rows_.prepare(pair_, mirrored, workers);
-    for_row_ranges(workers, size_.height, [&](int first, int last, int slot) {
-      for (int y = first; y < last; ++y) {
-        if (!takes_volume())
-          for (int side = 0; side < 2; ++side) extract_row(side, y, slot);
-        write_validity(y, slot);
-      }
+    for_rows(workers, size_.height, [&](int y, int slot) {
+      if (!takes_volume())
+        for (int side = 0; side < 2; ++side) extract_row(side, y, slot);
+      write_validity(y, slot);
     });
   }
 

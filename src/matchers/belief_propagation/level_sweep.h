@@ -11,7 +11,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "core/workers.h"
 #include "decision/decision.h"
 #include "matchers/belief_propagation/candidate_kernels.h"

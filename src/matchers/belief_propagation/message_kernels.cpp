@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/cpu_kernels.h"
 

@@ -103,7 +103,6 @@ BeliefPropagationParameters grauer_gray_2019() {
 
 std::unique_ptr<detail::Method> method() {
   using enum DeviceKind;
-  using On = detail::Backends<BeliefPropagationParameters>;
   return detail::declare<BeliefPropagationParameters>(
       {.name = "bp",
        .presets = {{"default", [] { return BeliefPropagationParameters{}; }},
@@ -111,8 +110,7 @@ std::unique_ptr<detail::Method> method() {
                    {"grauer-gray-2010", grauer_gray_2010},
                    {"grauer-gray-2019", grauer_gray_2019}},
        .fields = fields,
-       .margins = [](const BeliefPropagationParameters& p, const ImageFormat& format,
-                     int padding) { return margins(p, format.size, padding); },
+       .margins = margins,
        .energy = energy,
        .approximate_tiles = true,
        .volume = true,

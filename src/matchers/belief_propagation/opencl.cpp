@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "data_cost/data_cost.h"
 #include "data_cost/opencl_images.h"
 #include "decision/opencl_maps.h"
@@ -65,15 +65,12 @@ class Opencl final : public opencl::Plan {
   const BeliefPropagationParameters& parameters() const { return model_.parameters; }
   bool checks_both() const { return parameters().refine.left_right_check; }
   bool has_edges() const { return parameters().edge_contrast > 0; }
-  bool is_processor() const { return context().info().is_processor; }
   int value_bytes() const { return bits_ / 8; }
   // The type of data costs before the lowest cost is subtracted.
   const char* units() const {
     const float highest = model_.cost == DataCost::volume ? 1e30f : model_.highest_data_cost();
     return highest <= 0xFF ? "uchar" : highest <= 0xFFFF ? "ushort" : "float";
   }
-
-  cl_long reserve(std::size_t bytes) { return offset(layout_.reserve<std::byte>(bytes)); }
 
   // Levels with candidates keep only the data costs of all labels.
   void reserve_level(Size extent, bool has_candidates) {
@@ -184,14 +181,10 @@ class Opencl final : public opencl::Plan {
   }
 
   Options costs_options() const {
-    Options options = levels_options();
-    for (const std::string& option : images_.options()) options.push_back(option);
     const std::string of_costs = units();
-    options.push_back(define("UNITS", of_costs));
-    options.push_back(define("MOST_UNITS", of_costs == "uchar"    ? "UCHAR_MAX"
-                                           : of_costs == "ushort" ? "USHRT_MAX"
-                                                                  : "MAXFLOAT"));
-    return options;
+    const char* most = of_costs == "uchar" ? "UCHAR_MAX" : of_costs == "ushort" ? "USHRT_MAX" : "MAXFLOAT";
+    return opencl::joined(opencl::joined(levels_options(), images_.options()),
+                          {define("UNITS", of_costs), define("MOST_UNITS", most)});
   }
 
   // The number of shares that a message travels until the lowest slope has raised it to its bound.

@@ -16,8 +16,8 @@
 namespace parallax::belief_propagation {
 namespace {
 
-using data_cost::all_directions, data_cost::Direction, data_cost::opposite, data_cost::step_x,
-    data_cost::step_y, data_cost::Volume;
+using data_cost::all_directions, data_cost::Direction, data_cost::step_x, data_cost::step_y,
+    data_cost::Volume;
 using enum data_cost::Direction;
 using host::for_each_pixel, refine::Beliefs, refine::no_value;
 
@@ -41,11 +41,7 @@ float stored(float value, Arithmetic arithmetic) {
   return value;
 }
 
-struct ReferenceLevel {
-  Size size;
-  Volume data = {};
-  Volume to[4] = {};  // the messages that pixels send in each direction
-  View<std::uint16_t> gray = {};
+struct ReferenceLevel : data_cost::GridLevel {
   int disparities = 0;               // labels of a row offset
   Candidates* candidates = nullptr;  // by tile; null where all labels are considered
 
@@ -62,7 +58,6 @@ struct ReferenceLevel {
     return candidates == nullptr ||
            candidates_of_tile(x / tile_side, y / tile_side).row_offsets.contains(label / disparities);
   }
-  bool contains(int x, int y) const { return x >= 0 && y >= 0 && x < size.width && y < size.height; }
 };
 
 class Reference final : public host::BeliefReference<Model> {
@@ -70,7 +65,7 @@ class Reference final : public host::BeliefReference<Model> {
   Reference(const BeliefPropagationParameters& parameters, Size size)
       : BeliefReference(make_model(parameters), size), prior_(model_, size_) {
     for (const Size size : level_sizes(size_, parameters.levels))
-      levels_.push_back({.size = size, .disparities = parameters.disparities});
+      levels_.push_back({{size}, parameters.disparities});
     plan_memory(parameters.row_tolerance > 0);
   }
 
@@ -208,12 +203,6 @@ class Reference final : public host::BeliefReference<Model> {
     });
   }
 
-  // The message from a direction; 0 from beyond the border.
-  static float incoming(const ReferenceLevel& level, int x, int y, Direction from, int label) {
-    const int i = x + step_x[from], j = y + step_y[from];
-    return level.contains(i, j) ? level.to[opposite[from]].at(i, j)[label] : 0.0f;
-  }
-
   // Weight of the edge, as an index into the model's tables. There are no image edges beyond the border.
   std::size_t edge(const ReferenceLevel& level, int x, int y, Direction to) const {
     const int i = x + step_x[to], j = y + step_y[to];
@@ -231,7 +220,7 @@ class Reference final : public host::BeliefReference<Model> {
     for (int label = 0; label < model_.labels; ++label) {
       float sum = 0;
       for (const Direction from : all_directions)
-        if (from != to) sum += incoming(level, x, y, from, label);
+        if (from != to) sum += level.incoming(x, y, from, label);
       h[label] = level.considers(x, y, label) ? sum + level.data.at(x, y)[label] : no_value;
     }
     const float slope = model_.slopes[edge(level, x, y, to)];
@@ -267,7 +256,7 @@ class Reference final : public host::BeliefReference<Model> {
   float belief(const ReferenceLevel& level, int x, int y, int label) const {
     if (!level.considers(x, y, label)) return no_value;
     float sum = 0;
-    for (const Direction from : all_directions) sum += incoming(level, x, y, from, label);
+    for (const Direction from : all_directions) sum += level.incoming(x, y, from, label);
     return sum + level.data.at(x, y)[label];
   }
 

@@ -13,7 +13,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "rows/row_prior.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/arena.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "core/workers.h"
 #include "data_cost/features.h"
 #include "matchers/belief_propagation/belief_propagation.h"

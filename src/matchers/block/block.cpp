@@ -45,7 +45,7 @@ std::string variant(const BlockParameters& parameters) {
 // A window covers pixels up to its radius from its centre, and one more where Sobel responses, which read
 // neighbours, are compared or summed for the texture check. There are windows around the pixel, and around
 // all pixels that the search reaches from it.
-Margins margins(const BlockParameters& parameters, const ImageFormat& format) {
+Margins margins(const BlockParameters& parameters, const ImageFormat& format, int) {
   if (parameters.full_row)
     throw Error(ErrorCategory::argument,
                 "full_row searches whole rows, which no tile has: set min_disparity and disparities instead");

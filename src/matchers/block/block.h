@@ -33,16 +33,10 @@ namespace parallax::block {
 
 std::unique_ptr<detail::Method> method();
 
-std::unique_ptr<detail::Plan> make_reference(const BlockParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cpu(const BlockParameters&, const Device&, const ImageFormat&,
-                                       const detail::Configuration& = {});
-detail::TuningSpace cpu_tuning_space(const BlockParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const BlockParameters&, const Device&, const ImageFormat&,
-                                        const detail::Configuration&);
-detail::TuningSpace cuda_tuning_space(const BlockParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_opencl(const BlockParameters&, const Device&, const ImageFormat&,
-                                          const detail::Configuration&);
-detail::TuningSpace opencl_tuning_space(const BlockParameters&, const Device&, const ImageFormat&);
+using On = detail::Backends<BlockParameters>;
+On::Make make_reference;
+On::MakeTuned make_cpu, make_cuda, make_opencl;
+On::Space cpu_tuning_space, cuda_tuning_space, opencl_tuning_space;
 
 // What kernels are specialised for, as in tuning files: "sad, window 9".
 std::string variant(const BlockParameters& parameters);
@@ -64,6 +58,6 @@ struct Search {
 Search plan_search(const BlockParameters& parameters, const ImageFormat& format);
 
 // \throws Error (argument) as plan_search() does, and for full-row search
-Margins margins(const BlockParameters& parameters, const ImageFormat& format);
+Margins margins(const BlockParameters& parameters, const ImageFormat& format, int padding);
 
 }  // namespace parallax::block

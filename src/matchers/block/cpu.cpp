@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/gray.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/block/block.h"
 #include "matchers/block/cpu_kernels.h"
@@ -245,21 +245,17 @@ class Cpu final : public host::Plan {
   const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
 
   void convert_to_gray(const StereoPair& pair) const {
-    for_row_ranges(workers_, size_.height, [&](int first, int last, int) {
-      for (int y = first; y < last; ++y) {
-        gray_row(pair.left, y, gray_[0].row(y));
-        gray_row(pair.right, y, gray_[1].row(y));
-      }
+    for_rows(workers_, size_.height, [&](int y, int) {
+      gray_row(pair.left, y, gray_[0].row(y));
+      gray_row(pair.right, y, gray_[1].row(y));
     });
   }
 
   void prefilter() const {
-    for_row_ranges(workers_, size_.height, [&](int first, int last, int slot) {
+    for_rows(workers_, size_.height, [&](int y, int slot) {
       std::uint16_t* buffer = scratch(slot).filtered_row;
-      for (int y = first; y < last; ++y) {
-        extend_row(filtered_row(0, y, buffer), shape_, left_.row(y));
-        mirror_row(filtered_row(1, y, buffer), shape_, right_.row(y));
-      }
+      extend_row(filtered_row(0, y, buffer), shape_, left_.row(y));
+      mirror_row(filtered_row(1, y, buffer), shape_, right_.row(y));
     });
   }
 

@@ -11,7 +11,7 @@
 
 #include "parallax/block.h"
 
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "core/tuning.h"
 #include "devices/cuda/multiprocessor.h"
 #include "matchers/block/block.h"

@@ -68,11 +68,10 @@ class CudaPlan : public cuda::Plan {
     return cuda::grid_of_rows(format().size, block_threads, right_map() ? 2 : 1);
   }
   cuda::Options common_options() const {
-    return {cuda::define("WINDOW", parameters_.window),
-            cuda::define("COST", static_cast<int>(parameters_.cost)),
+    return {cuda::define("WINDOW", parameters_.window), cuda::define("COST", parameters_.cost),
             cuda::define("UNIQUENESS", parameters_.uniqueness),
             cuda::define("TEXTURE", parameters_.texture_threshold > 0),
-            cuda::define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel))};
+            cuda::define("SUB_PIXEL", parameters_.sub_pixel)};
   }
   CudaDecision decision(const DisparityMap& map) const {
     CudaDecision decision{};
@@ -209,14 +208,12 @@ class CudaBytes : public CudaPlan {
   // Options of the kernels: see cuda_common.h and cuda_search.cu.
   cuda::Options search_options() const {
     const CudaLayout& layout = search_layout_;
-    cuda::Options options = common_options();
-    options.insert(options.end(),
-                   {cuda::define("PITCH", frame().pitch), cuda::define("BEST_STRIDE", best_stride_),
-                    cuda::define("KEY_BITS", layout.key_bits), cuda::define("LABEL_BITS", layout.label_bits),
-                    cuda::define("PACKED", layout.packed), cuda::define("ORDER_BITS", layout.order_bits),
-                    cuda::define("GROUP", layout.group), cuda::define("ROWS", layout.rows),
-                    cuda::define("BLOCKS", layout.blocks)});
-    return options;
+    return cuda::joined(common_options(),
+                        {cuda::define("PITCH", frame().pitch), cuda::define("BEST_STRIDE", best_stride_),
+                         cuda::define("KEY_BITS", layout.key_bits),
+                         cuda::define("LABEL_BITS", layout.label_bits), cuda::define("PACKED", layout.packed),
+                         cuda::define("ORDER_BITS", layout.order_bits), cuda::define("GROUP", layout.group),
+                         cuda::define("ROWS", layout.rows), cuda::define("BLOCKS", layout.blocks)});
   }
   void prepare_search(cuda::StreamHandle stream) override;
   // Finds the best labels of one image in the other.

@@ -49,12 +49,11 @@ BlockParameters full_row_study() {
 
 std::unique_ptr<detail::Method> method() {
   using enum DeviceKind;
-  using On = detail::Backends<BlockParameters>;
   return detail::declare<BlockParameters>(
       {.name = "block",
        .presets = {{"default", [] { return BlockParameters{}; }}, {"sad-full-row", full_row_study}},
        .fields = fields,
-       .margins = [](const BlockParameters& p, const ImageFormat& format, int) { return margins(p, format); },
+       .margins = margins,
        .full_row = &BlockParameters::full_row,
        .row_tolerance = &BlockParameters::row_tolerance,
        .align_rows = &BlockParameters::align_rows,

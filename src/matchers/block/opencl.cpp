@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/copy_rows.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "decision/opencl_maps.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
@@ -176,9 +176,9 @@ class OpenclPlan : public opencl::Plan {
 
   // Options that all searches share.
   Options common_options() const {
-    return {define("WINDOW", parameters_.window), define("METHOD", static_cast<int>(parameters_.cost)),
+    return {define("WINDOW", parameters_.window), define("METHOD", parameters_.cost),
             define("UNIQUENESS", parameters_.uniqueness), define("TEXTURE", has_texture()),
-            define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel))};
+            define("SUB_PIXEL", parameters_.sub_pixel)};
   }
 
  private:
@@ -265,14 +265,12 @@ class Tiles final : public OpenclPlan {
     const std::string cost =
         at_least_ushort(std::max(highest_cost, static_cast<std::uint64_t>(search().labels)) + 2);
     const std::string sum = has_statistics() ? at_least_ushort(search().highest_cost) : cost;
-    Options options = common_options();
-    options.insert(options.end(),
-                   {define("COLUMNS", tile_.columns), define("ROWS", tile_.rows),
-                    define("VALUE", is_wide() ? "ushort" : "uchar"), define("SUM", sum), define("COST", cost),
-                    define("NO_COST", cost == "ushort" ? "USHRT_MAX"
-                                      : cost == "uint" ? "UINT_MAX"
-                                                       : "ULONG_MAX")});
-    return options;
+    return opencl::joined(common_options(), {define("COLUMNS", tile_.columns), define("ROWS", tile_.rows),
+                                             define("VALUE", is_wide() ? "ushort" : "uchar"),
+                                             define("SUM", sum), define("COST", cost),
+                                             define("NO_COST", cost == "ushort" ? "USHRT_MAX"
+                                                               : cost == "uint" ? "UINT_MAX"
+                                                                                : "ULONG_MAX")});
   }
 
   static std::string at_least_ushort(std::uint64_t highest) {
@@ -327,12 +325,11 @@ class Strips final : public OpenclPlan {
   }
 
   Options options() {
-    Options options = common_options();
-    options.insert(options.end(), {define("ROWS", strips_.rows), define("PACKED", strips_.packed),
-                                   define("LABEL_BITS", strips_.label_bits), define("SHARES", strips_.shares),
-                                   define("STRIDE", images().stride / 4), define("COST", "uint"),
-                                   define("NO_COST", "UINT_MAX")});
-    return options;
+    return opencl::joined(
+        common_options(),
+        {define("ROWS", strips_.rows), define("PACKED", strips_.packed),
+         define("LABEL_BITS", strips_.label_bits), define("SHARES", strips_.shares),
+         define("STRIDE", images().stride / 4), define("COST", "uint"), define("NO_COST", "UINT_MAX")});
   }
 
   void find_maps(const OpenclSearch& search, const opencl::Map& map) override {

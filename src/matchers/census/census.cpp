@@ -103,8 +103,8 @@ std::vector<Level> plan_levels(const CensusParameters& parameters, Size size) {
 // Across rows, pixels at most `votes` away decide the row offset of a pixel on its level, so that the
 // estimates around those count; and tiles begin at multiples of a square of the coarsest level. The right
 // pixels are as many rows away as the search reaches. A tile has surfaces of row offsets of its own.
-Margins margins(const CensusParameters& parameters, Size size) {
-  const std::vector<Level> levels = plan_levels(parameters, size);
+Margins margins(const CensusParameters& parameters, const ImageFormat& format, int) {
+  const std::vector<Level> levels = plan_levels(parameters, format.size);
   const int window = parameters.window / 2;
   const Offset signature = farthest_neighbour(parameters.transform);
   const Level& full = levels.front();

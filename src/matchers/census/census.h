@@ -50,16 +50,10 @@ namespace parallax::census {
 
 std::unique_ptr<detail::Method> method();
 
-std::unique_ptr<detail::Plan> make_reference(const CensusParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cpu(const CensusParameters&, const Device&, const ImageFormat&,
-                                       const detail::Configuration& = {});
-detail::TuningSpace cpu_tuning_space(const CensusParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const CensusParameters&, const Device&, const ImageFormat&,
-                                        const detail::Configuration&);
-detail::TuningSpace cuda_tuning_space(const CensusParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_opencl(const CensusParameters&, const Device&, const ImageFormat&,
-                                          const detail::Configuration&);
-detail::TuningSpace opencl_tuning_space(const CensusParameters&, const Device&, const ImageFormat&);
+using On = detail::Backends<CensusParameters>;
+On::Make make_reference;
+On::MakeTuned make_cpu, make_cuda, make_opencl;
+On::Space cpu_tuning_space, cuda_tuning_space, opencl_tuning_space;
 
 // The values for which kernels are specialised, as in tuning files: "hamming, 62 bits, window 9, levels 3".
 std::string variant(const CensusParameters& parameters);
@@ -93,7 +87,7 @@ struct Level {
 std::vector<Level> plan_levels(const CensusParameters& parameters, Size size);
 
 // \throws Error (argument) as plan_levels() does
-Margins margins(const CensusParameters& parameters, Size size);
+Margins margins(const CensusParameters& parameters, const ImageFormat& format, int padding);
 
 // Whether a row offset of a level is compatible with one of the level above.
 inline bool near_above(int row_offset, int above) {

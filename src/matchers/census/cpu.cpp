@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/gray.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "devices/cpu/tuning.h"
 #include "matchers/census/census.h"
 #include "matchers/census/cpu_kernels.h"
@@ -142,9 +142,7 @@ class Cpu final : public host::Plan, public CensusPlan {
   template <class Body>
   void for_rows_of_both(int level, const Body& body) const {
     const int height = level_of(level).size.height;
-    for_row_ranges(workers_, 2 * height, [&](int first, int last, int slot) {
-      for (int row = first; row < last; ++row) body(row / height, row % height, slot);
-    });
+    for_rows(workers_, 2 * height, [&](int row, int slot) { body(row / height, row % height, slot); });
   }
 
   void take(const StereoPair& pair) {
@@ -260,15 +258,11 @@ class Cpu final : public host::Plan, public CensusPlan {
       search_tile(search, tile % columns, tile / columns, scratch(slot).tile);
     });
     const int squares = row_searches_[0].squares(level);
-    for_row_ranges(workers_, sides * squares, [&](int first, int last, int) {
-      for (int row = first; row < last; ++row)
-        row_searches_[to_size(row / squares)].count_votes(level, row % squares);
-    });
+    for_rows(workers_, sides * squares,
+             [&](int row, int) { row_searches_[to_size(row / squares)].count_votes(level, row % squares); });
     for (const RowSearch& rows : row_searches_) rows.settle_votes(level);
-    for_row_ranges(workers_, sides * own.size.height, [&](int first, int last, int) {
-      for (int row = first; row < last; ++row)
-        choose_row(level, row / own.size.height, row % own.size.height, map);
-    });
+    for_rows(workers_, sides * own.size.height,
+             [&](int row, int) { choose_row(level, row / own.size.height, row % own.size.height, map); });
   }
 
   void choose_row(int level, int side, int y, const DisparityMap& map) const {

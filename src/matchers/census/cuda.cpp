@@ -7,7 +7,7 @@
 
 #include "core/arena.h"
 #include "core/copy_rows.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/multiprocessor.h"
 #include "devices/cuda/plan.h"
@@ -206,7 +206,7 @@ class Cuda final : public cuda::Plan, public CensusPlan {
                       {define("PYRAMID", level_count() > 1), define("WORDS", words_of(bits())),
                        define("AD_TRUNCATION", with_gray() ? parameters_.ad_truncation : 0),
                        define("WINDOW", parameters_.window), define("UNIQUENESS", parameters_.uniqueness),
-                       define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel)), define("PITCH", pitch_),
+                       define("SUB_PIXEL", parameters_.sub_pixel), define("PITCH", pitch_),
                        define("ROWS", strip_rows_), define("BLOCKS", blocks_)});
     if (level_count() > 1) search_level_ = search_program_.kernel("search_level");
     if (!always_compares()) search_image_ = search_program_.kernel("search_image");

@@ -85,7 +85,6 @@ CensusParameters mobile_gpu_2015() {
 
 std::unique_ptr<detail::Method> method() {
   using enum DeviceKind;
-  using On = detail::Backends<CensusParameters>;
   return detail::declare<CensusParameters>(
       {.name = "census",
        .presets = {{"default", balanced},
@@ -94,8 +93,7 @@ std::unique_ptr<detail::Method> method() {
                    {"balanced", balanced},
                    {"accurate", accurate}},
        .fields = fields,
-       .margins = [](const CensusParameters& p, const ImageFormat& format,
-                     int) { return margins(p, format.size); },
+       .margins = margins,
        .row_tolerance = &CensusParameters::row_tolerance,
        .align_rows = &CensusParameters::align_rows,
        .backends = {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/copy_rows.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "decision/opencl_maps.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
@@ -139,7 +139,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
         {opencl::lanes_cl, opencl::decision_sub_pixel_cl, opencl::census_types_cl, opencl::census_search_cl,
          device.is_processor ? opencl::census_tiles_cl : opencl::census_strips_cl},
         {define("WORDS", words()), define("PLANES", planes()), define("WITH_GRAY", with_gray()),
-         define("WINDOW", parameters_.window), define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel)),
+         define("WINDOW", parameters_.window), define("SUB_PIXEL", parameters_.sub_pixel),
          define("TOGETHER", costs_of_a_byte()), define("ROWS", device.rows), define("SHARES", device.shares),
          define("STRIDE", device.is_processor ? 0 : placed_.front().signature_stride)});
     search_ = search_program_.kernel("search");

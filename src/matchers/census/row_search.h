@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/arena.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "data_cost/data_cost.h"
 #include "decision/confidence.h"
 #include "matchers/census/census.h"

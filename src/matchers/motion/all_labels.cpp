@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "matchers/motion/all_labels_kernels.h"
 #include "matchers/motion/halve_row.h"
 
@@ -147,12 +147,11 @@ void AllLabels::write_finest_costs(const LabelRows& rows, int y, int first, int 
 
 void AllLabels::sum_levels(const Workers& workers) const {
   if (keeps_finest_)
-    for_row_ranges(workers, sizes_[0].height, [&](int first, int last, int slot) {
+    for_rows(workers, sizes_[0].height, [&](int y, int slot) {
       const LabelRows& rows = levels_[0];
-      for (int y = first; y < last; ++y)
-        for (int parity = 0; parity < 2; ++parity)
-          write_finest_costs(rows, y, 0, rows.computed, parity, rows.data(y, parity), rows.stride,
-                             scratch_[static_cast<std::size_t>(slot)]);
+      for (int parity = 0; parity < 2; ++parity)
+        write_finest_costs(rows, y, 0, rows.computed, parity, rows.data(y, parity), rows.stride,
+                           scratch_[static_cast<std::size_t>(slot)]);
     });
   for (std::size_t level = 1; level < sizes_.size(); ++level)
     workers.for_each(sizes_[level].height,

@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include "data_cost/differences-inl.h"
+#include "devices/cpu/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace parallax::motion::HWY_NAMESPACE {
@@ -470,7 +471,7 @@ void write_costs(const CostingRow& row) {
   row.layout.census ? float_costs_of<N, Feature::census>(row) : float_costs_of<N, Feature::gray>(row);
 }
 
-LabelKernels kernels_here(Arithmetic arithmetic) {
+LabelKernels label_kernels_here(Arithmetic arithmetic) {
   return as_element(arithmetic, [](auto element) -> LabelKernels {
     using N = Number<decltype(element)>;
     return {send_row<N>, decide_row<N>, sum_row<N>, copy_row<N>, write_costs<N>};
@@ -483,11 +484,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::motion {
 
-HWY_EXPORT(kernels_here);
-
-LabelKernels label_kernels(Arithmetic arithmetic) {
-  return HWY_DYNAMIC_DISPATCH(kernels_here)(arithmetic);
-}
+PARALLAX_DISPATCH(LabelKernels, label_kernels, (Arithmetic arithmetic), (arithmetic))
 
 }  // namespace parallax::motion
 #endif

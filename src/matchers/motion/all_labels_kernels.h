@@ -10,8 +10,8 @@
 #include "parallax/arithmetic.h"
 #include "parallax/image.h"
 
+#include "core/integers.h"
 #include "core/label_space.h"
-#include "core/round_up.h"
 #include "data_cost/features.h"
 
 namespace parallax::motion {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/arena.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "core/workers.h"
 #include "data_cost/features.h"
 #include "matchers/host_plan.h"

@@ -10,7 +10,7 @@
 
 #include "core/arena.h"
 #include "core/arithmetic.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "data_cost/cuda_images.h"
 #include "decision/cuda_maps.h"
 #include "devices/cuda/branch.h"
@@ -171,9 +171,9 @@ class Cuda final : public cuda::Plan {
             define("BOUND", model_.integer ? model_.bound : 0),
             define("COLUMNS", labels.width),
             define("ROWS", labels.height),
-            define("SUB_PIXEL", static_cast<int>(p.sub_pixel)),
-            define("COST", static_cast<int>(p.cost)),
-            define("EDGE_TABLE", static_cast<int>(data_cost::edge_table_size))};
+            define("SUB_PIXEL", p.sub_pixel),
+            define("COST", p.cost),
+            define("EDGE_TABLE", data_cost::edge_table_size)};
   }
 
   void prepare(StreamHandle stream) override {
@@ -193,9 +193,8 @@ class Cuda final : public cuda::Plan {
 
   void prepare_all_labels() {
     cuda::Options all = options(last().labels.extent);
-    all.insert(all.end(),
-               {define("PACKED", is_packed()), define("LANES", static_cast<int>(lanes())),
-                define("BLOCK", static_cast<int>(block_threads)), define("LEAST_BLOCKS", min_blocks_)});
+    all.insert(all.end(), {define("PACKED", is_packed()), define("LANES", lanes()),
+                           define("BLOCK", block_threads), define("LEAST_BLOCKS", min_blocks_)});
     all_labels_.program = cuda::Program(context(), cuda::motion_all_labels_cu, all);
     const cuda::Program& program = all_labels_.program;
     all_labels_.find_status = program.kernel("find_status");
@@ -211,7 +210,7 @@ class Cuda final : public cuda::Plan {
     if (!is_new) return;
     Windows& windows = entry->second;
     cuda::Options all = options(window);
-    all.push_back(define("PIXELS", static_cast<int>(block_threads / directions)));
+    all.push_back(define("PIXELS", block_threads / directions));
     windows.program = cuda::Program(context(), cuda::motion_windows_cu, all);
     windows.predict = windows.program.kernel("predict");
     windows.find_costs = windows.program.kernel("find_costs");
@@ -263,9 +262,9 @@ class Cuda final : public cuda::Plan {
       for (std::size_t k = 1; k < all_sizes_.size(); ++k) {
         const View<const std::uint16_t> fine = gray(way, last_index(), k - 1);
         const View<std::uint16_t> coarse = at(grays_[way][k]);
-        average_.launch(stream, cuda::pixel_grid(coarse.size, block_threads), {block_threads}, 0, fine.data,
-                        fine.size.width, fine.size.height, static_cast<int>(fine.stride()), coarse.data,
-                        static_cast<int>(coarse.stride()));
+        average_.launch_pixels(stream, coarse.size, block_threads, fine.data, fine.size.width,
+                               fine.size.height, static_cast<int>(fine.stride()), coarse.data,
+                               static_cast<int>(coarse.stride()));
       }
     }
   }
@@ -320,9 +319,9 @@ class Cuda final : public cuda::Plan {
 
   void match_way(Way way, CudaMotion to, StreamHandle stream) const {
     const View<std::uint8_t> status = at(matches_[way].status);
-    all_labels_.find_status.launch(stream, cuda::pixel_grid(format().size, block_threads), {block_threads}, 0,
-                                   costs(way, 0), kernel_labels(scales_[way].front().labels), status.data,
-                                   static_cast<int>(status.stride()));
+    all_labels_.find_status.launch_pixels(stream, format().size, block_threads, costs(way, 0),
+                                          kernel_labels(scales_[way].front().labels), status.data,
+                                          static_cast<int>(status.stride()));
     to.map.from_start = status.data;
     to.map.from_start_stride = static_cast<int>(status.stride());
     for (std::size_t i = scales_[way].size(); i-- > 0;) {
@@ -367,15 +366,15 @@ class Cuda final : public cuda::Plan {
     const Size size = scales_[way][scale].size, window = scales_[way][scale].window;
     const Windows& windows = windows_.at({window.width, window.height});
     const CudaLevel level = windows_level(way, scale);
-    windows.predict.launch(stream, cuda::pixel_grid(size, block_threads), {block_threads}, 0, level,
-                           costs(way, scale), best(way, scale + 1));
-    windows.find_costs.launch(stream, cuda::pixel_grid(size, block_threads), {block_threads}, 0, level,
-                              costs(way, scale), model_.prediction_weight);
+    windows.predict.launch_pixels(stream, size, block_threads, level, costs(way, scale),
+                                  best(way, scale + 1));
+    windows.find_costs.launch_pixels(stream, size, block_threads, level, costs(way, scale),
+                                     model_.prediction_weight);
     const int iterations = model_.iterations(scale, 0);
     for (int iteration = 0; iteration < iterations; ++iteration)
       windows.update.launch(stream, colour_grid(size, block_threads / directions), {block_threads}, 0, level,
                             at(edges_), (iteration + 1) % 2, static_cast<int>(iteration == 0));
-    windows.decide.launch(stream, cuda::pixel_grid(size, block_threads), {block_threads}, 0, level, to);
+    windows.decide.launch_pixels(stream, size, block_threads, level, to);
   }
 
   Model model_;

@@ -101,13 +101,11 @@ std::unique_ptr<detail::Plan> with_remedy(const MotionParameters& parameters, co
 
 std::unique_ptr<detail::Method> method() {
   using enum DeviceKind;
-  using On = detail::Backends<MotionParameters>;
   return detail::declare<MotionParameters>(
       {.name = "motion",
        .presets = {{"default", [] { return MotionParameters{}; }}, {"all-labels", all_labels}},
        .fields = fields,
-       .margins = [](const MotionParameters& p, const ImageFormat& format,
-                     int padding) { return margins(p, format.size, padding); },
+       .margins = margins,
        .approximate_tiles = true,
        .two_axes = true,
        .backends = {

@@ -10,23 +10,8 @@
 namespace parallax::motion {
 namespace {
 
-// With less than half a unit per label, the rounded slope would differ too much from the exact one.
-constexpr float min_slope = 0.5f;
-
 // The coarsest scale considers all labels: no more than these on each axis, unless its image is small.
 constexpr int max_coarse_labels = 17, smallest_side = 16;
-
-void check_fits(const Model& model) {
-  const MotionParameters& p = model.parameters;
-  const std::string instead = p.arithmetic == Arithmetic::fixed8 ? "fixed16 or float32" : "float32";
-  if (model.scale < min_slope)
-    refuse("discontinuity_truncation", p.discontinuity_truncation,
-           "at most " + std::to_string(static_cast<int>(static_cast<float>(model.bound) / min_slope)) +
-               " labels, or arithmetic " + instead);
-  if (model.data_cost(model.differences) < 1)
-    refuse("data_weight", p.data_weight,
-           "more, or arithmetic " + instead + ": with this data_truncation, all data costs round to 0");
-}
 
 LabelSpace label_space(const MotionParameters& p) {
   return {{p.min_disparity, p.min_row_offset}, {p.disparities, p.row_offsets}};
@@ -37,10 +22,6 @@ LabelSpace halved(const LabelSpace& labels) {
   const Offset first{labels.first.x >> 1, labels.first.y >> 1},
       last{(labels.last().x + 1) >> 1, (labels.last().y + 1) >> 1};
   return {first, {last.x - first.x + 1, last.y - first.y + 1}};
-}
-
-Size halved(Size size) {
-  return {(size.width + 1) / 2, (size.height + 1) / 2};
 }
 
 }  // namespace
@@ -71,7 +52,7 @@ Model make_model(const MotionParameters& p) {
     // effect.
     model.slopes.push_back(model.integer ? std::clamp(slope, 1.0f, static_cast<float>(model.bound)) : slope);
   }
-  if (model.integer) check_fits(model);
+  if (model.integer) data_cost::check_integers(model, p.discontinuity_truncation);
   return model;
 }
 
@@ -83,7 +64,8 @@ void check_reachable(const LabelSpace& labels, Size size) {
          " pixels high at every pixel: choose min_row_offset and row_offsets within its height");
 }
 
-Margins margins(const MotionParameters& p, Size size, int padding) {
+Margins margins(const MotionParameters& p, const ImageFormat& format, int padding) {
+  const Size size = format.size;
   const Model model = make_model(p);
   check_reachable(model.space(), size);
   Margins margins = data_cost::margins(model, size, p.refine.left_right_check, padding);
@@ -116,17 +98,10 @@ std::vector<Scale> scales(const MotionParameters& p, Size size) {
          std::max(size.width, size.height) > smallest_side) {
     scales.push_back({size, labels, window()});
     labels = halved(labels);
-    size = halved(size);
+    size = data_cost::halved(size);
   }
   scales.push_back({size, labels, labels.extent});
   return scales;
-}
-
-std::vector<Size> level_sizes(Size size, int levels) {
-  std::vector<Size> sizes{size};
-  while (static_cast<int>(sizes.size()) < levels && sizes.back() != Size{1, 1})
-    sizes.push_back(halved(sizes.back()));
-  return sizes;
 }
 
 Offset nearest(const LabelSpace& labels, Offset offset) {

@@ -64,11 +64,10 @@ namespace parallax::motion {
 // The description of this method for the rest of the library.
 std::unique_ptr<detail::Method> method();
 
-std::unique_ptr<detail::Plan> make_reference(const MotionParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cpu(const MotionParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const MotionParameters&, const Device&, const ImageFormat&,
-                                        const detail::Configuration&);
-detail::TuningSpace cuda_tuning_space(const MotionParameters&, const Device&, const ImageFormat&);
+using On = detail::Backends<MotionParameters>;
+On::Make make_reference, make_cpu;
+On::MakeTuned make_cuda;
+On::Space cuda_tuning_space;
 
 // Values derived from the parameters. Costs are in units: integers in integer arithmetic, else floats whose
 // unit is one label of discontinuity.
@@ -97,7 +96,7 @@ Model make_model(const MotionParameters& parameters);
 void check_reachable(const LabelSpace& labels, Size size);
 
 // \throws Error (argument) as make_model() and check_reachable() do
-Margins margins(const MotionParameters& parameters, Size size, int padding);
+Margins margins(const MotionParameters& parameters, const ImageFormat& format, int padding);
 
 struct Scale {
   Size size;
@@ -118,8 +117,7 @@ constexpr int parity_pixels(Size size) {
   return (size.width + 1) / 2;
 }
 
-// Sizes of the levels of a scale that considers all labels.
-std::vector<Size> level_sizes(Size size, int levels);
+using data_cost::level_sizes;  // of the levels of a scale that considers all labels
 
 // The nearest offset inside a rectangle of labels.
 Offset nearest(const LabelSpace& labels, Offset offset);

@@ -15,20 +15,16 @@
 namespace parallax::motion {
 namespace {
 
-using data_cost::all_directions, data_cost::DataCosts, data_cost::Direction, data_cost::opposite,
+using data_cost::all_directions, data_cost::DataCosts, data_cost::Direction, data_cost::for_each_pixel,
     data_cost::step_x, data_cost::step_y, data_cost::Volume;
 using enum data_cost::Direction;
 using refine::no_value;
 
-struct Level {
-  Size size;
-  Size window;  // labels that a pixel considers
-  Volume data = {};
-  Volume to[4] = {};  // the messages that pixels send in each direction, over the labels of their receivers
-  View<std::uint16_t> gray = {};
+// Messages are over the labels of their receivers.
+struct Level : data_cost::GridLevel {
+  Size window;              // labels that a pixel considers
   View<Offset> first = {};  // the first label that a pixel considers
 
-  bool contains(int x, int y) const { return x >= 0 && y >= 0 && x < size.width && y < size.height; }
   LabelSpace labels(int x, int y) const { return {first.at(x, y), window}; }
   int count() const { return window.width * window.height; }
 };
@@ -46,13 +42,6 @@ struct ReferenceScale : Scale {
   View<Offset> prediction = {};  // for scales with windows
 };
 
-// Calls each(x, y) for the pixels of a size, row by row.
-template <class Each>
-void for_pixels(Size size, const Each& each) {
-  for (int y = 0; y < size.height; ++y)
-    for (int x = 0; x < size.width; ++x) each(x, y);
-}
-
 // Everything for one direction: from the first frame to the second one, or back.
 class Matching {
  public:
@@ -62,7 +51,7 @@ class Matching {
       scales_.push_back({scale});
       const std::vector<Size> sizes =
           scale.considers_all() ? level_sizes(scale.size, parameters.levels) : std::vector<Size>{scale.size};
-      for (const Size level : sizes) scales_.back().levels.push_back({.size = level, .window = scale.window});
+      for (const Size level : sizes) scales_.back().levels.push_back({{level}, scale.window});
       costs_.emplace_back(cost_model(scale.labels), scale.size);
     }
     full_ = std::make_unique<DataCosts>(model, size);
@@ -142,16 +131,12 @@ class Matching {
   }
 
   void make_frames(const StereoPair& given) {
-    StereoPair pair = given;
-    if (backward_) {
-      std::swap(pair.left, pair.right);
-      std::swap(pair.left_mask, pair.right_mask);
-    }
+    const StereoPair pair = backward_ ? data_cost::exchanged(given) : given;
     full_->prepare(pair, false);
     const View<const std::uint8_t> masks[] = {pair.left_mask, pair.right_mask};
     for (int side = 0; side < 2; ++side) {
       const Frames& finest = scales_.front().frames;
-      for_pixels(finest.gray[side].size, [&](int x, int y) {
+      for_each_pixel(finest.gray[side].size, [&](int x, int y) {
         finest.gray[side].at(x, y) = full_->gray(side).at(x, y);
         finest.mask[side].at(x, y) = masks[side].empty() || masks[side].at(x, y) != 0;
       });
@@ -176,7 +161,7 @@ class Matching {
   }
 
   static void halve(View<std::uint16_t> fine, View<std::uint16_t> coarse) {
-    for_pixels(coarse.size, [&](int x, int y) {
+    for_each_pixel(coarse.size, [&](int x, int y) {
       int sum = 0, children = 0;
       for_children(fine.size, x, y, [&](int i, int j) {
         sum += fine.at(i, j);
@@ -188,7 +173,7 @@ class Matching {
 
   // A pixel is masked if all of its children are.
   static void halve_mask(View<std::uint8_t> fine, View<std::uint8_t> coarse) {
-    for_pixels(coarse.size, [&](int x, int y) {
+    for_each_pixel(coarse.size, [&](int x, int y) {
       coarse.at(x, y) = 0;
       for_children(fine.size, x, y, [&](int i, int j) { coarse.at(x, y) |= fine.at(i, j); });
     });
@@ -197,7 +182,7 @@ class Matching {
   void match_scale(std::size_t i) {
     ReferenceScale& scale = scales_[i];
     Level& finest = scale.levels.front();
-    for_pixels(scale.size, [&](int x, int y) {
+    for_each_pixel(scale.size, [&](int x, int y) {
       scale.prediction.at(x, y) = scale.considers_all() ? Offset{} : predict(i, x, y);
       finest.first.at(x, y) =
           scale.considers_all() ? scale.labels.first : window_first(scale, scale.prediction.at(x, y));
@@ -211,7 +196,7 @@ class Matching {
       for (int iteration = 0; iteration < model_.iterations(i, k); ++iteration)
         update_colour(scale.levels[k], (iteration + 1) % 2);
     }
-    for_pixels(scale.size, [&](int x, int y) { scale.best.at(x, y) = lowest(finest, x, y); });
+    for_each_pixel(scale.size, [&](int x, int y) { scale.best.at(x, y) = lowest(finest, x, y); });
   }
 
   // Data costs in units, before any subtraction; as of a label outside the image where the offset is no
@@ -280,7 +265,7 @@ class Matching {
 
   void make_level(const ReferenceScale& scale, const Level& fine, const Level& coarse) const {
     halve(fine.gray, coarse.gray);
-    for_pixels(coarse.size, [&](int x, int y) {
+    for_each_pixel(coarse.size, [&](int x, int y) {
       float* data = coarse.data.at(x, y);
       std::fill_n(data, coarse.count(), 0.0f);
       for_children(fine.size, x, y, [&](int i, int j) {
@@ -293,24 +278,18 @@ class Matching {
 
   void start_messages(const Level& level, const Level* coarser) const {
     for (const Direction to : all_directions)
-      for_pixels(level.size, [&](int x, int y) {
+      for_each_pixel(level.size, [&](int x, int y) {
         for (int label = 0; label < level.count(); ++label)
           level.to[to].at(x, y)[label] = coarser ? coarser->to[to].at(x / 2, y / 2)[label] : 0.0f;
       });
   }
 
   void update_colour(const Level& level, int colour) {
-    for_pixels(level.size, [&](int x, int y) {
+    for_each_pixel(level.size, [&](int x, int y) {
       if ((x + y) % 2 != colour) return;
       for (const Direction to : all_directions)
         if (level.contains(x + step_x[to], y + step_y[to])) send(level, x, y, to);
     });
-  }
-
-  // The message from a direction; 0 from beyond the border.
-  static float incoming(const Level& level, int x, int y, Direction from, int label) {
-    const int i = x + step_x[from], j = y + step_y[from];
-    return level.contains(i, j) ? level.to[opposite[from]].at(i, j)[label] : 0.0f;
   }
 
   void send(const Level& level, int x, int y, Direction to) {
@@ -320,7 +299,7 @@ class Matching {
     for (int label = 0; label < own.count(); ++label) {
       h[label] = 0;
       for (const Direction from : all_directions)
-        if (from != to) h[label] += incoming(level, x, y, from, label);
+        if (from != to) h[label] += level.incoming(x, y, from, label);
       h[label] += level.data.at(x, y)[label];
     }
     const int i = x + step_x[to], j = y + step_y[to];
@@ -347,7 +326,7 @@ class Matching {
 
   static float belief(const Level& level, int x, int y, int label) {
     float sum = 0;
-    for (const Direction from : all_directions) sum += incoming(level, x, y, from, label);
+    for (const Direction from : all_directions) sum += level.incoming(x, y, from, label);
     return sum + level.data.at(x, y)[label];
   }
 
@@ -380,14 +359,14 @@ class Reference final : public host::Plan {
  private:
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
     forward_.run(pair);
-    for_pixels(size_, [&](int x, int y) {
+    for_each_pixel(size_, [&](int x, int y) {
       write_motion(model_, forward_.status(x, y), forward_.decide(x, y), forward_.finest().labels(x, y), x, y,
                    map);
     });
     clock.finish("match");
     if (!checks_left_right_) return;
     backward_.run(pair);
-    for_pixels(size_, [&](int x, int y) {
+    for_each_pixel(size_, [&](int x, int y) {
       write_right_motion(backward_.status(x, y), backward_.best(x, y), x, y,
                          {right_disparity_, right_row_offset_});
     });

@@ -11,6 +11,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "devices/cpu/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace parallax::motion::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -719,36 +721,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax::motion {
 
-HWY_EXPORT(send_windows_here);
-HWY_EXPORT(decide_windows_here);
-HWY_EXPORT(write_window_costs_here);
-HWY_EXPORT(count_window_bits_here);
-HWY_EXPORT(find_supports_here);
-HWY_EXPORT(find_rough_here);
-
-void send_windows(const WindowSweep& sweep) {
-  HWY_DYNAMIC_DISPATCH(send_windows_here)(sweep);
-}
-
-void decide_windows(const WindowDecisions& decisions) {
-  HWY_DYNAMIC_DISPATCH(decide_windows_here)(decisions);
-}
-
-void write_window_costs(const WindowCosts& costs) {
-  HWY_DYNAMIC_DISPATCH(write_window_costs_here)(costs);
-}
-
-void count_window_bits(const WindowCosts& costs, int x, std::uint8_t* bits) {
-  HWY_DYNAMIC_DISPATCH(count_window_bits_here)(costs, x, bits);
-}
-
-void find_supports(const WindowSupports& supports) {
-  HWY_DYNAMIC_DISPATCH(find_supports_here)(supports);
-}
-
-void find_rough(const View<const Offset>& motions, int y, int close, std::uint8_t* rough) {
-  HWY_DYNAMIC_DISPATCH(find_rough_here)(motions, y, close, rough);
-}
+PARALLAX_DISPATCH(void, send_windows, (const WindowSweep& sweep), (sweep))
+PARALLAX_DISPATCH(void, decide_windows, (const WindowDecisions& decisions), (decisions))
+PARALLAX_DISPATCH(void, write_window_costs, (const WindowCosts& costs), (costs))
+PARALLAX_DISPATCH(void, count_window_bits, (const WindowCosts& costs, int x, std::uint8_t* bits),
+                  (costs, x, bits))
+PARALLAX_DISPATCH(void, find_supports, (const WindowSupports& supports), (supports))
+PARALLAX_DISPATCH(void, find_rough,
+                  (const View<const Offset>& motions, int y, int close, std::uint8_t* rough),
+                  (motions, y, close, rough))
 
 }  // namespace parallax::motion
 #endif

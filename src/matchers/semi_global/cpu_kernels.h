@@ -9,8 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/round_up.h"
-#include "core/to_size.h"
+#include "core/integers.h"
 
 namespace parallax::semi_global {
 

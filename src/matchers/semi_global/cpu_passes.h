@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/arena.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "core/workers.h"
 #include "matchers/semi_global/cpu_kernels.h"
 #include "matchers/semi_global/semi_global.h"

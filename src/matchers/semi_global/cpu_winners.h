@@ -71,13 +71,12 @@ class Winners {
   }
   void finish(const Workers& workers) const {
     if (!finds_right_ || !has_row_offsets()) return;
-    for_row_ranges(workers, layout_.size.height, [&](int first, int last, int slot) {
-      for (int y = first; y < last; ++y)
-        write_right_row(y, [&](int v) {
-          const int left_y = y - (model_.min_row_offset + v);
-          if (left_y < 0 || left_y >= layout_.size.height) return RightRow{};
-          return right_rows_.row(right_index({left_y, 0, slot}, v));
-        });
+    for_rows(workers, layout_.size.height, [&](int y, int slot) {
+      write_right_row(y, [&](int v) {
+        const int left_y = y - (model_.min_row_offset + v);
+        if (left_y < 0 || left_y >= layout_.size.height) return RightRow{};
+        return right_rows_.row(right_index({left_y, 0, slot}, v));
+      });
     });
   }
 

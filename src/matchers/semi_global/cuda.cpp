@@ -105,35 +105,33 @@ class Cuda final : public cuda::Plan {
             define("PER_LANE", dealing_.per_lane),
             define("BITS", bits()),
             define("PAD", model_.highest_cost() + parameters_.large_jump),
-            define("BLOCK", static_cast<int>(threads))};
+            define("BLOCK", threads)};
   }
 
   cuda::Program program(const cuda::Source& source, unsigned threads, const Options& more) const {
-    Options options = common_options(threads);
-    options.insert(options.end(), more.begin(), more.end());
-    return {context(), source, options};
+    return {context(), source, cuda::joined(common_options(threads), more)};
   }
 
   void prepare(StreamHandle stream) override {
     beside_.prepare(context());
     images_.prepare(context(), device_memory(), stream);
-    cost_program_ = program(
-        cuda::semi_global_costs_cu, block_threads,
-        {define("COST", static_cast<int>(model_.cost)), define("TABLE", images_.integer_differences()),
-         define("TABLE_SIZE", data_cost::cost_table_size), define("HAS_OUTSIDE", model_.has_outside),
-         define("PER_DIFFERENCE", cost_of_a_difference()), define("WINDOW", parameters_.window)});
+    cost_program_ =
+        program(cuda::semi_global_costs_cu, block_threads,
+                {define("COST", model_.cost), define("TABLE", images_.integer_differences()),
+                 define("TABLE_SIZE", data_cost::cost_table_size), define("HAS_OUTSIDE", model_.has_outside),
+                 define("PER_DIFFERENCE", cost_of_a_difference()), define("WINDOW", parameters_.window)});
     find_costs_ = cost_program_.kernel("find_costs");
     add_window_ = cost_program_.kernel("add_window");
     path_program_ = program(cuda::semi_global_paths_cu, path_threads(),
                             {define("EDGES", has_edges()), define("SMALL_JUMP", parameters_.small_jump),
                              define("LARGE_JUMP", parameters_.large_jump), define("AHEAD", ahead_),
-                             define("TABLE_SIZE", static_cast<int>(data_cost::edge_table_size))});
+                             define("TABLE_SIZE", data_cost::edge_table_size)});
     follow_ = path_program_.kernel("follow").after_previous();
     follow_front_ = path_program_.kernel("follow_front");
     decide_program_ = program(cuda::semi_global_decide_cu, block_threads,
                               {define("PATHS", parameters_.paths), define("SEGMENT", segment_pixels()),
                                define("WINNERS", parameters_.right_map == RightMap::winners),
-                               define("SUB_PIXEL", static_cast<int>(parameters_.sub_pixel))});
+                               define("SUB_PIXEL", parameters_.sub_pixel)});
     decide_ = decide_program_.kernel("decide");
     write_right_ = decide_program_.kernel("write_right");
     fill(large_jumps_, std::vector<std::uint16_t>(model_.large_jumps.begin(), model_.large_jumps.end()),

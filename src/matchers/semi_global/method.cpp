@@ -113,7 +113,6 @@ SemiGlobalParameters libsgm() {
 
 std::unique_ptr<detail::Method> method() {
   using enum DeviceKind;
-  using On = detail::Backends<SemiGlobalParameters>;
   return detail::declare<SemiGlobalParameters>(
       {.name = "sgm",
        .presets = {{"default", [] { return SemiGlobalParameters{}; }},
@@ -123,8 +122,7 @@ std::unique_ptr<detail::Method> method() {
                    {"opencv-sgbm-hh", opencv_sgbm_hh},
                    {"libsgm", libsgm}},
        .fields = fields,
-       .margins = [](const SemiGlobalParameters& p, const ImageFormat& format,
-                     int padding) { return margins(p, format.size, padding); },
+       .margins = margins,
        .energy = energy,
        .approximate_tiles = true,
        .volume = true,

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "data_cost/data_cost.h"
 #include "data_cost/opencl_images.h"
 #include "decision/opencl_maps.h"
@@ -56,7 +56,6 @@ class Opencl final : public opencl::Plan {
   }
 
  private:
-  bool is_processor() const { return context().info().is_processor; }
   bool checks_both() const { return parameters_.refine.left_right_check; }
   bool matches_right() const { return checks_both() && parameters_.right_map == RightMap::match; }
   bool takes_right_from_sums() const { return checks_both() && !matches_right(); }
@@ -66,7 +65,6 @@ class Opencl final : public opencl::Plan {
   std::size_t volume_bytes() const {
     return round_up(format().size.pixels() * to_size(dealing_.labels() * bits() / 8), buffer_alignment);
   }
-  cl_long reserve(std::size_t bytes) { return offset(layout_.reserve<std::byte>(bytes)); }
 
   // The number of columns whose windows a processor's work item adds up.
   static constexpr std::size_t columns_at_once = 16;
@@ -82,24 +80,21 @@ class Opencl final : public opencl::Plan {
 
   opencl::Program program(std::initializer_list<opencl::Source> sources, std::size_t items,
                           const Options& more) const {
-    Options options{define("PROCESSOR", is_processor()), define("BITS", bits()),
-                    define("LANES", dealing_.lanes), define("PER_LANE", dealing_.per_lane),
-                    define("GROUP", items)};
-    options.insert(options.end(), more.begin(), more.end());
-    return {context(), sources, options};
+    const Options common{define("PROCESSOR", is_processor()), define("BITS", bits()),
+                         define("LANES", dealing_.lanes), define("PER_LANE", dealing_.per_lane),
+                         define("GROUP", items)};
+    return {context(), sources, opencl::joined(common, more)};
   }
 
   void prepare() override {
     images_.prepare(context(), queue(), memory());
-    Options of_costs = images_.options();
-    of_costs.push_back(define("PIXELS", pixels_at_once()));
-    of_costs.push_back(define("COLUMNS", columns_at_once));
-    of_costs.push_back(define("PROPORTIONAL", images_.cost_of_a_bit() > 0));
+    const Options of_costs{define("PIXELS", pixels_at_once()), define("COLUMNS", columns_at_once),
+                           define("PROPORTIONAL", images_.cost_of_a_bit() > 0)};
     cost_program_ =
         program({opencl::words_cl, opencl::lanes_cl, opencl::data_cost_types_cl,
                  opencl::data_cost_features_cl, opencl::data_cost_costs_cl, opencl::semi_global_types_cl,
                  opencl::semi_global_values_cl, opencl::semi_global_costs_cl},
-                items_of_group(), of_costs);
+                items_of_group(), opencl::joined(images_.options(), of_costs));
     find_costs_ = cost_program_.kernel("find_costs");
     add_window_ = cost_program_.kernel("add_window");
     path_program_ =

@@ -5,7 +5,6 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
-#include "data_cost/data_cost.h"
 #include "data_cost/scene.h"
 
 namespace parallax {
@@ -78,23 +77,19 @@ Model make_model(const SemiGlobalParameters& p) {
 }
 
 // Paths have no end, so tiles are approximate.
-Margins margins(const SemiGlobalParameters& parameters, Size size, int padding) {
-  return data_cost::margins(make_model(parameters), size, parameters.refine.left_right_check,
+Margins margins(const SemiGlobalParameters& parameters, const ImageFormat& format, int padding) {
+  return data_cost::margins(make_model(parameters), format.size, parameters.refine.left_right_check,
                             padding + parameters.window / 2);
 }
 
 double energy(const SemiGlobalParameters& parameters, const StereoPair& pair, View<const float> disparity) {
   const Model model = make_model(data_cost::validated(parameters));
   data_cost::check_without_rows(model);
-  const data_cost::Scene scene(model, pair);
-  const View<const std::uint16_t> gray = scene.costs().gray();
-  const auto discontinuity = [&](int x, int y, int x2, int y2, int label, int label2) {
-    if (std::abs(label - label2) <= 1)
-      return static_cast<float>(std::abs(label - label2) * parameters.small_jump);
-    const int edge = data_cost::edge_index(std::abs(gray.at(x, y) - gray.at(x2, y2)));
-    return static_cast<float>(model.large_jumps[to_size(edge)]);
+  const auto discontinuity = [&](std::size_t edge, int label, int label2) {
+    const int jump = std::abs(label - label2);
+    return static_cast<float>(jump <= 1 ? jump * parameters.small_jump : model.large_jumps[edge]);
   };
-  return scene.energy(disparity, discontinuity);
+  return data_cost::Scene(model, pair).energy(disparity, discontinuity);
 }
 
 }  // namespace semi_global

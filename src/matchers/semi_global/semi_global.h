@@ -33,8 +33,8 @@
 #include "parallax/margins.h"
 #include "parallax/semi_global.h"
 
+#include "core/integers.h"
 #include "core/plan.h"
-#include "core/round_up.h"
 #include "core/tuning.h"
 #include "data_cost/data_cost.h"
 #include "decision/decision.h"
@@ -46,12 +46,10 @@ std::unique_ptr<detail::Method> method();
 
 double energy(const SemiGlobalParameters& parameters, const StereoPair& pair, View<const float> disparity);
 
-std::unique_ptr<detail::Plan> make_reference(const SemiGlobalParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cpu(const SemiGlobalParameters&, const Device&, const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const SemiGlobalParameters&, const Device&, const ImageFormat&,
-                                        const detail::Configuration&);
-std::unique_ptr<detail::Plan> make_opencl(const SemiGlobalParameters&, const Device&, const ImageFormat&);
-detail::TuningSpace cuda_tuning_space(const SemiGlobalParameters&, const Device&, const ImageFormat&);
+using On = detail::Backends<SemiGlobalParameters>;
+On::Make make_reference, make_cpu, make_opencl;
+On::MakeTuned make_cuda;
+On::Space cuda_tuning_space;
 
 // The highest sum; 65535 stands for none.
 inline constexpr int highest_sum = 65534;
@@ -104,7 +102,7 @@ struct Model : data_cost::CostModel {
 Model make_model(const SemiGlobalParameters& parameters);
 
 // \throws Error (argument) as make_model() and data_cost::margins() do
-Margins margins(const SemiGlobalParameters& parameters, Size size, int padding);
+Margins margins(const SemiGlobalParameters& parameters, const ImageFormat& format, int padding);
 
 // How the labels of a pixel are distributed over the threads of a GPU that share it, its lanes.
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/arena.h"
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "data_cost/cuda_images.h"
 #include "decision/cuda_maps.h"
 #include "devices/cuda/kernel_sources.h"
@@ -261,17 +261,13 @@ class Cuda final : public cuda::Plan {
   }
 
   Options cost_options() const {
-    Options options = common_options();
-    const Options more = {
-        define("COST", static_cast<int>(model_.cost)), define("TABLE", images_.integer_differences()),
-        define("TABLE_SIZE", data_cost::cost_table_size), define("HAS_OUTSIDE", model_.has_outside),
-        define("BLOCK", static_cast<int>(cost_threads))};
-    options.insert(options.end(), more.begin(), more.end());
-    return options;
+    return cuda::joined(common_options(),
+                        {define("COST", model_.cost), define("TABLE", images_.integer_differences()),
+                         define("TABLE_SIZE", data_cost::cost_table_size),
+                         define("HAS_OUTSIDE", model_.has_outside), define("BLOCK", cost_threads)});
   }
 
   Options tile_options() const {
-    Options options = common_options();
     // The number of labels that a cost travels until it reaches the bound.
     const int reach = std::min(model_.parameters.discontinuity_truncation, model_.labels) - 1;
     // The longest of the shifts by 1, 2, 4, … that add up to `reach` must stay within half of a thread's
@@ -281,20 +277,13 @@ class Cuda final : public cuda::Plan {
     int lane_reach = 0;
     for (int step = 1; step < dealing_.lanes && step * dealing_.per_lane < reach; step *= 2)
       lane_reach = step;
-    const Options more = {
-        define("SLOPE", model_.slope),
-        define("REACH", reach),
-        define("SHIFTS", shifts),
-        define("LANE_REACH", lane_reach),
-        define("SCHEDULER", static_cast<int>(scheduler_)),
-        define("MESSAGES", static_cast<int>(messages_) - static_cast<int>(TileMessages::registers)),
-        define("TILE_WIDTH", tile_.width),
-        define("TILE_HEIGHT", tile_.height),
-        define("LINES", lines()),
-        define("MESSAGE_BITS", bits_between()),
-        define("SUB_PIXEL", static_cast<int>(model_.parameters.sub_pixel))};
-    options.insert(options.end(), more.begin(), more.end());
-    return options;
+    return cuda::joined(
+        common_options(),
+        {define("SLOPE", model_.slope), define("REACH", reach), define("SHIFTS", shifts),
+         define("LANE_REACH", lane_reach), define("SCHEDULER", scheduler_),
+         define("MESSAGES", static_cast<int>(messages_) - static_cast<int>(TileMessages::registers)),
+         define("TILE_WIDTH", tile_.width), define("TILE_HEIGHT", tile_.height), define("LINES", lines()),
+         define("MESSAGE_BITS", bits_between()), define("SUB_PIXEL", model_.parameters.sub_pixel)});
   }
 
   void prepare(StreamHandle stream) override {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "matchers/tiled_belief_propagation/cpu_kernels.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -89,15 +89,13 @@ TiledBeliefPropagationParameters memocode_2013_tuned() {
 
 std::unique_ptr<detail::Method> method() {
   using enum DeviceKind;
-  using On = detail::Backends<TiledBeliefPropagationParameters>;
   return detail::declare<TiledBeliefPropagationParameters>(
       {.name = "tiled-bp",
        .presets = {{"default", [] { return TiledBeliefPropagationParameters{}; }},
                    {"memocode-2013", memocode_2013},
                    {"memocode-2013-tuned", memocode_2013_tuned}},
        .fields = fields,
-       .margins = [](const TiledBeliefPropagationParameters& p, const ImageFormat& format,
-                     int padding) { return margins(p, format.size, padding); },
+       .margins = margins,
        .energy = energy,
        .approximate_tiles = true,
        .volume = true,

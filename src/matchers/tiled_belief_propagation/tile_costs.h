@@ -32,9 +32,7 @@ class TileCosts {
     rows_.prepare(pair, mirrored, workers);
   }
   void compute(const Workers& workers) const {
-    for_row_ranges(workers, grid().image.height, [&](int first, int last, int slot) {
-      for (int y = first; y < last; ++y) compute_row(y, slot);
-    });
+    for_rows(workers, grid().image.height, [&](int y, int slot) { compute_row(y, slot); });
   }
 
   const View<std::uint8_t>& status() const { return rows_.status(); }

@@ -52,9 +52,9 @@ void check_tile_count(int columns, int rows) {
 }
 
 // Parts begin at tile borders, so their tiles are the image's.
-Margins margins(const TiledBeliefPropagationParameters& parameters, Size size, int padding) {
+Margins margins(const TiledBeliefPropagationParameters& parameters, const ImageFormat& format, int padding) {
   Margins margins =
-      data_cost::margins(make_model(parameters), size, parameters.refine.left_right_check, padding);
+      data_cost::margins(make_model(parameters), format.size, parameters.refine.left_right_check, padding);
   margins.alignment = std::max(1, parameters.tile);
   return margins;
 }
@@ -89,7 +89,7 @@ std::string variant(const Model& model) {
 double energy(const TiledBeliefPropagationParameters& parameters, const StereoPair& pair,
               View<const float> disparity) {
   const Model model = make_model(data_cost::validated(parameters));
-  const auto discontinuity = [&](int, int, int, int, int label, int label2) {
+  const auto discontinuity = [&](std::size_t, int label, int label2) {
     return static_cast<float>(std::min(std::abs(label - label2) * model.slope, model.truncation));
   };
   return data_cost::Scene(model, pair).energy(disparity, discontinuity);

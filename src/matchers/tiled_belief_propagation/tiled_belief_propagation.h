@@ -37,8 +37,8 @@
 #include "parallax/margins.h"
 #include "parallax/tiled_belief_propagation.h"
 
+#include "core/integers.h"
 #include "core/plan.h"
-#include "core/round_up.h"
 #include "core/tuning.h"
 #include "data_cost/data_cost.h"
 #include "decision/decision.h"
@@ -54,16 +54,10 @@ std::unique_ptr<detail::Method> method();
 double energy(const TiledBeliefPropagationParameters& parameters, const StereoPair& pair,
               View<const float> disparity);
 
-std::unique_ptr<detail::Plan> make_reference(const TiledBeliefPropagationParameters&, const Device&,
-                                             const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cpu(const TiledBeliefPropagationParameters&, const Device&,
-                                       const ImageFormat&, const detail::Configuration& = {});
-detail::TuningSpace cpu_tuning_space(const TiledBeliefPropagationParameters&, const Device&,
-                                     const ImageFormat&);
-std::unique_ptr<detail::Plan> make_cuda(const TiledBeliefPropagationParameters&, const Device&,
-                                        const ImageFormat&, const detail::Configuration&);
-detail::TuningSpace cuda_tuning_space(const TiledBeliefPropagationParameters&, const Device&,
-                                      const ImageFormat&);
+using On = detail::Backends<TiledBeliefPropagationParameters>;
+On::Make make_reference;
+On::MakeTuned make_cpu, make_cuda;
+On::Space cpu_tuning_space, cuda_tuning_space;
 
 // Values derived from the parameters.
 struct Model : data_cost::CostModel {
@@ -91,7 +85,7 @@ std::string variant(const Model& model);
 
 // Margins of a part of the image that is matched on its own; "tiles" here are those of TileGrid.
 // \throws Error (argument) as make_model() and data_cost::margins() do
-Margins margins(const TiledBeliefPropagationParameters& parameters, Size size, int padding);
+Margins margins(const TiledBeliefPropagationParameters& parameters, const ImageFormat& format, int padding);
 
 // \throws Error (argument) for more tiles than can be counted
 void check_tile_count(int columns, int rows);

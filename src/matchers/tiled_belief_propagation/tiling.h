@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "core/round_up.h"
+#include "core/integers.h"
 #include "matchers/tiled_belief_propagation/batches.h"
 #include "matchers/tiled_belief_propagation/cpu_kernels.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
-#include <utility>
 
 #include <sys/stat.h>
 
@@ -15,7 +14,6 @@
 
 #include "tools/command/command_files.h"
 #include "tools/command/json.h"
-#include "tools/command/method_options.h"
 #include "tools/command/output_files.h"
 #include "tools/files/content_hash.h"
 

@@ -9,7 +9,6 @@
 #include <iomanip>
 #include <iostream>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include <fcntl.h>

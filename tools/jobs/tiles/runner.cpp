@@ -5,7 +5,6 @@
 
 #include "parallax/matcher.h"
 
-#include "tools/command/command.h"
 #include "tools/command/command_files.h"
 #include "tools/command/output_files.h"
 #include "tools/command/pipeline.h"

@@ -8,8 +8,6 @@
 
 #include "parallax/error.h"
 
-#include "tools/command/command.h"
-
 namespace parallax::tool {
 
 std::vector<Region> average(const std::vector<std::vector<Region>>& scores) {

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer division and rounding, upwards.
+// Integers: conversion to sizes; division and rounding, upwards.
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 
 namespace parallax {
+
+// A number that is not negative, as a size or an index.
+template <class Number>
+constexpr std::size_t to_size(Number number) {
+  return static_cast<std::size_t>(number);
+}
 
 template <class T>
 constexpr T divide_round_up(T value, std::type_identity_t<T> unit) {

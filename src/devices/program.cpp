@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "devices/program_cache.h"
+#include "devices/program.h"
 
 #include <algorithm>
 #include <array>
