@@ -22,15 +22,14 @@ constexpr int moment_rows = 2 * moment_radius + 1;
 // Products of the gradients of a row, summed over the columns of the window.
 struct MomentRow {
   explicit MomentRow(int width) : xx(size(width)), xy(size(width)), yy(size(width)) {}
-  static std::size_t size(int width) { return static_cast<std::size_t>(width); }
+  static std::size_t size(int width) { return to_size(width); }
 
   std::vector<float> xx, xy, yy;
 };
 
 void sum_columns(const float* values, int width, std::vector<float>& sums) {
   for (int x = moment_radius; x < width - moment_radius; ++x)
-    sums[static_cast<std::size_t>(x)] =
-        values[x - 2] + values[x - 1] + values[x] + values[x + 1] + values[x + 2];
+    sums[to_size(x)] = values[x - 2] + values[x - 1] + values[x] + values[x + 1] + values[x + 2];
 }
 
 void write_moments(const Plane<float>& image, int y, MomentRow& products, MomentRow& sums) {
@@ -50,7 +49,7 @@ void write_moments(const Plane<float>& image, int y, MomentRow& products, Moment
 
 void write_strengths(const std::vector<MomentRow>& rows, int width, float* out) {
   const auto total = [&](std::vector<float> MomentRow::*member, int x) {
-    const auto i = static_cast<std::size_t>(x);
+    const auto i = to_size(x);
     return (rows[0].*member)[i] + (rows[1].*member)[i] + (rows[2].*member)[i] + (rows[3].*member)[i] +
            (rows[4].*member)[i];
   };
@@ -71,7 +70,7 @@ void strengths_of_rows(const Plane<float>& image, int first, int last, Plane<flo
   MomentRow products(image.width());
   std::vector<MomentRow> rows(moment_rows, MomentRow(image.width()));
   for (int y = first - moment_radius; y < last + moment_radius; ++y) {
-    write_moments(image, y, products, rows[static_cast<std::size_t>(y % moment_rows)]);
+    write_moments(image, y, products, rows[to_size(y % moment_rows)]);
     if (y >= first + moment_radius) write_strengths(rows, image.width(), strengths.row(y - moment_radius));
   }
 }
@@ -136,9 +135,9 @@ std::vector<Corner> find_corners(const GrayImage& image, View<const std::uint8_t
   const int side = std::max(smallest_cell, static_cast<int>(std::sqrt(area)));
   const int width = size.width - 2 * corner_margin, height = size.height - 2 * corner_margin;
   const int columns = divide_round_up(width, side), rows = divide_round_up(height, side);
-  std::vector<std::vector<Corner>> of_cell_rows(static_cast<std::size_t>(rows));
+  std::vector<std::vector<Corner>> of_cell_rows(to_size(rows));
   workers.for_each(rows, [&](int row, int) {
-    std::vector<Corner>& corners = of_cell_rows[static_cast<std::size_t>(row)];
+    std::vector<Corner>& corners = of_cell_rows[to_size(row)];
     for (int column = 0; column < columns; ++column) {
       const int left = corner_margin + column * side, top = corner_margin + row * side;
       const Cell cell{left, top, std::min(left + side, size.width - corner_margin),

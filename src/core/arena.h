@@ -64,9 +64,8 @@ class ArenaLayout {
   template <class T>
   PlaneBuffer<T> reserve_plane(Size size) {
     static_assert(buffer_alignment % sizeof(T) == 0);
-    const std::size_t stride = round_up(static_cast<std::size_t>(size.width), buffer_alignment / sizeof(T));
-    return {reserve<T>(stride * static_cast<std::size_t>(size.height)), size,
-            static_cast<std::ptrdiff_t>(stride)};
+    const std::size_t stride = round_up(to_size(size.width), buffer_alignment / sizeof(T));
+    return {reserve<T>(stride * to_size(size.height)), size, static_cast<std::ptrdiff_t>(stride)};
   }
 
   std::size_t bytes() const { return bytes_; }

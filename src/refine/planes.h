@@ -154,8 +154,7 @@ struct PlaneFill {
     return cell_x >= 0 && cell_x < cells.width && cell_y >= 0 && cell_y < cells.height;
   }
   Superpixel& superpixel(int cell_x, int cell_y) const {
-    return superpixels[static_cast<std::size_t>(cell_y) * static_cast<std::size_t>(cells.width) +
-                       static_cast<std::size_t>(cell_x)];
+    return superpixels[to_size(cell_y) * to_size(cells.width) + to_size(cell_x)];
   }
 };
 

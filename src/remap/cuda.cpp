@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "core/copy_rows.h"
+#include "core/integers.h"
 #include "core/memory.h"
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/plan.h"
@@ -109,8 +110,7 @@ class Cuda final : public Plan {
   std::byte* host_memory() const { return static_cast<std::byte*>(pinned_.get()); }
 
   ImageView upload(const ImageView& image, const Staged& staged) const {
-    const std::size_t row = row_bytes(image),
-                      bytes = row * static_cast<std::size_t>(image.format.size.height);
+    const std::size_t row = row_bytes(image), bytes = row * to_size(image.format.size.height);
     std::byte* packed = staged.here.in(host_memory());
     copy_rows({static_cast<const std::byte*>(image.data), image.stride_bytes},
               {packed, static_cast<std::ptrdiff_t>(row)}, row, image.format.size.height, workers_);
@@ -130,7 +130,7 @@ class Cuda final : public Plan {
   }
   void fetch(const Images& images, int side) const {
     const Size size = images.to[side].format.size;
-    fetch(to_[side], row_bytes(images.to[side]) * static_cast<std::size_t>(size.height));
+    fetch(to_[side], row_bytes(images.to[side]) * to_size(size.height));
     if (!images.masks[side].empty()) fetch(masks_[side], size.pixels());
   }
 
@@ -142,8 +142,7 @@ class Cuda final : public Plan {
     copy_rows({to_[side].here.in(host_memory()), static_cast<std::ptrdiff_t>(row)},
               {static_cast<std::byte*>(to.data), to.stride_bytes}, row, height, workers_);
     if (mask.empty()) return;
-    copy_rows({masks_[side].here.in(host_memory()), width}, rows_of(mask), static_cast<std::size_t>(width),
-              height, workers_);
+    copy_rows({masks_[side].here.in(host_memory()), width}, rows_of(mask), to_size(width), height, workers_);
   }
 
   cuda::SharedContext context_;

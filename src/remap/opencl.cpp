@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/copy_rows.h"
+#include "core/integers.h"
 #include "core/memory.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
@@ -59,8 +60,7 @@ class Opencl final : public Plan {
       download(to_[side], {static_cast<std::byte*>(to.data), to.stride_bytes}, row_bytes(to),
                to.format.size.height);
       const View<std::uint8_t>& mask = images.masks[side];
-      if (!mask.empty())
-        download(masks_[side], rows_of(mask), static_cast<std::size_t>(mask.size.width), mask.size.height);
+      if (!mask.empty()) download(masks_[side], rows_of(mask), to_size(mask.size.width), mask.size.height);
     }
   }
 
@@ -81,13 +81,12 @@ class Opencl final : public Plan {
     const int height = image.format.size.height;
     copy_rows({static_cast<const std::byte*>(image.data), image.stride_bytes},
               {staging_.data(), static_cast<std::ptrdiff_t>(row)}, row, height, workers_);
-    opencl::write(queue_, memory_.get(), to, row * static_cast<std::size_t>(height), staging_.data());
+    opencl::write(queue_, memory_.get(), to, row * to_size(height), staging_.data());
   }
   void download(cl_long from, Rows to, std::size_t row, int height) {
-    const std::size_t bytes = row * static_cast<std::size_t>(height);
-    opencl::check(opencl::driver().clEnqueueReadBuffer(queue_.handle(), memory_.get(), CL_TRUE,
-                                                       static_cast<std::size_t>(from), bytes, staging_.data(),
-                                                       0, nullptr, nullptr),
+    const std::size_t bytes = row * to_size(height);
+    opencl::check(opencl::driver().clEnqueueReadBuffer(queue_.handle(), memory_.get(), CL_TRUE, to_size(from),
+                                                       bytes, staging_.data(), 0, nullptr, nullptr),
                   "clEnqueueReadBuffer of a rectified picture");
     copy_rows({staging_.data(), static_cast<std::ptrdiff_t>(row)}, to, row, height, workers_);
   }
@@ -146,11 +145,10 @@ void OpenclStage::enqueue(const Places& places, const opencl::Queue& queue, cl_m
   std::copy_n(places.mask, sides, arguments.mask);
   std::copy_n(places.channels, sides, arguments.channels);
   constexpr std::size_t items = 32;
-  const auto width = static_cast<std::size_t>(arguments.width);
-  kernel_.launch(
-      queue,
-      {opencl::groups_for(width, pixels_an_item_ * items), static_cast<std::size_t>(arguments.height), sides},
-      {items}, memory_, target, arguments);
+  const auto width = to_size(arguments.width);
+  kernel_.launch(queue,
+                 {opencl::groups_for(width, pixels_an_item_ * items), to_size(arguments.height), sides},
+                 {items}, memory_, target, arguments);
 }
 
 std::unique_ptr<Plan> make_opencl(const Problem& problem, const Device& device) {

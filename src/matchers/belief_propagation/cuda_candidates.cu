@@ -333,7 +333,7 @@ __device__ __forceinline__ int column_of(const Place& place, int colour) {
 constexpr uint32 no_belief = 0xFFFF;
 
 __device__ __forceinline__ float as_float(uint32 belief) {
-  return belief == no_belief ? __uint_as_float(0x7F800000u) : static_cast<float>(belief);
+  return belief == no_belief ? no_value : static_cast<float>(belief);
 }
 
 // The beliefs of a pixel so far, in the order of labels. Ties go to the lowest label.

@@ -239,14 +239,13 @@ __device__ __forceinline__ void walk(From& from, Values& message, const Step& st
 __device__ __forceinline__ void send(const Sources& sources, float slope, float truncation, Values& message,
                                      const Column& to) {
   constexpr bool upwards = true, downwards = false, keeps = true, looks = false;
-  const float infinity = __uint_as_float(0x7F800000u);
-  float least = infinity, before = infinity;
+  float least = no_value, before = no_value;
   walk<upwards, keeps>(sources, message, [&](int, float value) {
     least = fminf(least, value);
     return before = fminf(value, before + slope);
   });
   const float highest = least + truncation;
-  float after = infinity;
+  float after = no_value;
   walk<downwards, keeps>(message, message, [&](int, float value) {
     after = fminf(value, after + slope);
     return fminf(after, highest);
@@ -393,12 +392,11 @@ PARALLAX_KERNEL decide(CudaFloatLevel level, CudaDecision to) {
   const int colour = blockIdx.z;
   const Pixel pixel = find_pixel(colour);
   if (pixel.x >= level.width) return;
-  const float infinity = __uint_as_float(0x7F800000u);
-  Beliefs found = {0, 0, 0, 0, infinity};
+  Beliefs found = {0, 0, 0, 0, no_value};
   if (!outermost(level, pixel)) {
     const Incoming columns = incoming(level, colour, pixel);
     const Column data = data_of(level, colour, pixel.y, pixel.i);
-    found.best = infinity;
+    found.best = no_value;
     for (int label = 0; label < LABELS; ++label) {
       const float value = belief(columns, data, label);
       if (label > 0 && !(value < found.best)) continue;

@@ -475,7 +475,7 @@ __device__ __forceinline__ Beliefs find_best(const Words& belief, int first_labe
   found.before = static_cast<float>(min_value(before));
   found.after = static_cast<float>(min_value(after));
   rival = min_value(rival);
-  found.rival = rival == none ? __uint_as_float(0x7F800000u) : static_cast<float>(rival);
+  found.rival = rival == none ? no_value : static_cast<float>(rival);
   return found;
 }
 

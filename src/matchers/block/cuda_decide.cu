@@ -148,20 +148,19 @@ PARALLAX_KERNEL decide(const __grid_constant__ CudaDecision decision) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
   if (x >= decision.frame.width) return;
-  const float none = __uint_as_float(0x7F800000u);
   const Key best =
       static_cast<const Key*>(decision.found.best[blockIdx.z])[static_cast<int64>(y) * BEST_STRIDE + x];
   if (blockIdx.z == 1) {
     const int disparity = decision.lowest + label_of(best);
     decision.right_disparity[static_cast<int64>(y) * decision.right_stride + x] =
-        best == no_key || !is_valid(decision.validity, 1, x, y) ? none : static_cast<float>(disparity);
+        best == no_key || !is_valid(decision.validity, 1, x, y) ? no_value : static_cast<float>(disparity);
     return;
   }
   const Key rival = take_rival(decision, x, y);
   const uint8 status = status_of(decision, x, y, best, rival);
   decision.status[static_cast<int64>(y) * decision.status_stride + x] = status;
   decision.disparity[static_cast<int64>(y) * decision.stride + x] =
-      status == matched ? refined(decision, x, y, best) : none;
+      status == matched ? refined(decision, x, y, best) : no_value;
   if (decision.confidence != nullptr)
     decision.confidence[static_cast<int64>(y) * decision.confidence_stride + x] =
         status == input_masked || status == out_of_range

@@ -144,12 +144,11 @@ PARALLAX_KERNEL match(CudaDecision decision) {
   wait_for_previous();
   const int x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x;
   if (x >= decision.frame.width) return;
-  const float none = __uint_as_float(0x7F800000u);
   const Matching matching(decision);
   const Best best = matching.find_best(x, y, blockIdx.z == 1);
   if (blockIdx.z == 1) {
     decision.right_disparity[static_cast<int64>(y) * decision.right_stride + x] =
-        best.cost < 0 ? none : static_cast<float>(best.disparity);
+        best.cost < 0 ? no_value : static_cast<float>(best.disparity);
     return;
   }
   const bool tells_confidence = decision.confidence != nullptr;
@@ -158,7 +157,7 @@ PARALLAX_KERNEL match(CudaDecision decision) {
   const uint8 status = status_of(decision, matching, x, y, best, rival);
   decision.status[static_cast<int64>(y) * decision.status_stride + x] = status;
   decision.disparity[static_cast<int64>(y) * decision.stride + x] =
-      status == matched ? matching.refined(x, y, best) : none;
+      status == matched ? matching.refined(x, y, best) : no_value;
   if (tells_confidence)
     decision.confidence[static_cast<int64>(y) * decision.confidence_stride + x] =
         has_best ? confidence(best.cost, rival >= 0, rival) : 0.0f;

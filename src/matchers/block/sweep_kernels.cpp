@@ -2,6 +2,7 @@
 // A sweep over rows: window sums, candidates, winners and the right map, a block of pixels at a time.
 #include <algorithm>
 
+#include "core/integers.h"
 #include "matchers/block/cpu_kernels.h"
 #include "refine/refine.h"
 
@@ -105,7 +106,7 @@ class Sweeper {
     if (simple && cost != BlockCost::zncc && Windows::round_up(shape_.labels) == shape_.labels) {
       const typename Windows::SumTag d;
       for (int i = 0; i < block.count; ++i) {
-        const auto minima = hn::Load(d, swept + static_cast<std::size_t>(i) * Windows::lanes());
+        const auto minima = hn::Load(d, swept + to_size(i) * Windows::lanes());
         block.min_costs[i] = static_cast<Cost>(hn::GetLane(hn::MinOfLanes(d, minima)));
       }
     } else {
@@ -119,9 +120,7 @@ class Sweeper {
 
   // Candidates
 
-  Cost* costs(int i) const {
-    return costs_ + static_cast<std::size_t>(i) * static_cast<std::size_t>(shape_.padded_labels);
-  }
+  Cost* costs(int i) const { return costs_ + to_size(i) * to_size(shape_.padded_labels); }
 
   // Candidates of pixel x, the i-th of its block.
   HWY_INLINE Candidates<Cost> candidates_of(int i, int x, int y) {

@@ -16,6 +16,7 @@
 
 #include <hwy/highway.h>
 
+#include "core/integers.h"
 #include "matchers/block/block.h"
 #include "matchers/block/cpu_kernels.h"
 
@@ -87,9 +88,7 @@ class WindowSums {
 
   // Sums the columns of the windows of the row above `first`.
   void start(int first) {
-    std::fill_n(columns_,
-                static_cast<std::size_t>(shape_.columns()) * static_cast<std::size_t>(shape_.padded_labels),
-                Sum{0});
+    std::fill_n(columns_, to_size(shape_.columns()) * to_size(shape_.padded_labels), Sum{0});
     std::fill_n(zeros_, shape_.padded_labels, Sum{0});
     for (int y = first - 1 - shape_.radius; y < first + shape_.radius; ++y) add_row(y);
   }
@@ -125,7 +124,7 @@ class WindowSums {
           x + i == 0 ? zeros_ : place.column - std::ptrdiff_t{shape_.window()} * shape_.padded_labels;
       if constexpr (simple)
         hn::Store(enter_column(place, 0, round_up(shape_.labels), leaving, before, after), SumTag(),
-                  minima + static_cast<std::size_t>(i) * lanes());
+                  minima + to_size(i) * lanes());
       else
         enter_partial_column(place, leaving, before, after);
       place.advance(shape_.padded_labels);
@@ -135,9 +134,7 @@ class WindowSums {
   }
 
   // Sums of the i-th pixel of a block, by label; kept separately, so that no pixel waits for another.
-  Sum* of(int i) const {
-    return sums_ + static_cast<std::size_t>(i) * static_cast<std::size_t>(shape_.padded_labels);
-  }
+  Sum* of(int i) const { return sums_ + to_size(i) * to_size(shape_.padded_labels); }
 
   static int rounded_down(int label) { return label / static_cast<int>(lanes()) * static_cast<int>(lanes()); }
   static int round_up(int label) { return rounded_down(label + static_cast<int>(lanes()) - 1); }
@@ -193,10 +190,7 @@ class WindowSums {
     enter_column(place, rounded_down(shape_.first_label(place.u)), end, leaving, before, after);
   }
 
-  Sum* column(int u) const {
-    return columns_ +
-           static_cast<std::size_t>(u + shape_.radius) * static_cast<std::size_t>(shape_.padded_labels);
-  }
+  Sum* column(int u) const { return columns_ + to_size(u + shape_.radius) * to_size(shape_.padded_labels); }
 
   const Sweep& s_;
   const SweepShape shape_;

@@ -397,11 +397,10 @@ __device__ void decide(const CudaSearch& search, const Strip& strip, int row, bo
                        const Compared* compared) {
   const CudaMap& map = search.map;
   const int64 y = strip.y + row;
-  const float none = __uint_as_float(0x7F800000u);
   const bool found = valid && best != no_key;
   const int disparity = search.lowest + label_of(best);
   if (strip.side != left_side) {
-    map.right_disparity[y * map.right_stride + strip.x] = found ? static_cast<float>(disparity) : none;
+    map.right_disparity[y * map.right_stride + strip.x] = found ? static_cast<float>(disparity) : no_value;
     return;
   }
   const uint32 rival = compared != nullptr ? compared->rivals[row][threadIdx.x] : no_cost;
@@ -412,7 +411,7 @@ __device__ void decide(const CudaSearch& search, const Strip& strip, int row, bo
   map.status[y * map.status_stride + strip.x] = status;
   float value = static_cast<float>(disparity);
   if (compared != nullptr) value = refined(disparity, cost_of(best), compared->beside[row][threadIdx.x]);
-  map.disparity[y * map.disparity_stride + strip.x] = status == matched ? value : none;
+  map.disparity[y * map.disparity_stride + strip.x] = status == matched ? value : no_value;
   if (compared != nullptr && map.confidence != nullptr)
     map.confidence[y * map.confidence_stride + strip.x] =
         found ? parallax::refine::confidence(cost_of(best), rival != no_cost, rival) : 0;

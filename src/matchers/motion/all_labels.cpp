@@ -50,7 +50,7 @@ AllLabels::AllLabels(const Model& model, const Scale& scale, std::size_t scale_i
       element_(element_bytes(arithmetic_)),
       sizes_(level_sizes(scale.size, model.parameters.levels)),
       features_(model.cost, scale.size, slots),
-      scratch_(static_cast<std::size_t>(slots)) {
+      scratch_(to_size(slots)) {
   for (const Size size : sizes_)
     levels_.emplace_back(size, parity_pixels(size), labels_.count(), element_, size.height);
   keeps_finest_ = iterations(0) > max_at_once;
@@ -74,8 +74,7 @@ void AllLabels::reserve(Arena& arena) {
     gray_[level - 1] = arena.reserve_plane<std::uint16_t>(sizes_[level]);
   features_.reserve(arena);
   zeros_ = arena.reserve<std::byte>(levels_[0].label_bytes() + 2 * widest_vector_bytes);
-  const std::size_t vectors = count() * widest_vector_bytes,
-                    width = static_cast<std::size_t>(levels_[0].computed);
+  const std::size_t vectors = count() * widest_vector_bytes, width = to_size(levels_[0].computed);
   for (Scratch& scratch : scratch_) {
     scratch.sending = arena.reserve<std::byte>(sending_scratch(labels_.extent));
     scratch.deciding = arena.reserve<std::byte>(deciding_scratch(labels_.extent));
@@ -151,11 +150,11 @@ void AllLabels::sum_levels(const Workers& workers) const {
       const LabelRows& rows = levels_[0];
       for (int parity = 0; parity < 2; ++parity)
         write_finest_costs(rows, y, 0, rows.computed, parity, rows.data(y, parity), rows.stride,
-                           scratch_[static_cast<std::size_t>(slot)]);
+                           scratch_[to_size(slot)]);
     });
   for (std::size_t level = 1; level < sizes_.size(); ++level)
     workers.for_each(sizes_[level].height,
-                     [&](int y, int slot) { sum_level(level, y, scratch_[static_cast<std::size_t>(slot)]); });
+                     [&](int y, int slot) { sum_level(level, y, scratch_[to_size(slot)]); });
 }
 
 // The costs of the finest level are computed for this purpose, some pixels at a time, unless it is kept.
@@ -205,8 +204,7 @@ void AllLabels::write_edges_as(const LabelRows& rows, std::size_t level, int y, 
       const int x = 2 * (rows.first + i) + parity;
       if (x + beside < 0) continue;
       if (std::max(x, x + beside) >= rows.size.width) break;
-      const auto edge =
-          static_cast<std::size_t>(data_cost::edge_index(std::abs(here[x] - there[x + beside])));
+      const auto edge = to_size(data_cost::edge_index(std::abs(here[x] - there[x + beside])));
       slopes[i] = static_cast<Element>(model_.slopes[edge]);
       truncations[i] = static_cast<Element>(model_.truncations[edge]);
     }
@@ -234,8 +232,7 @@ void AllLabels::start_messages(const LabelRows& rows, std::size_t level, int y) 
     const int end = rows.size.width / 2 - rows.first;
     if (parity == 1 && rows.size.width % 2 == 1 && end >= 0 && end < rows.computed)
       for (int label = 0; label < rows.labels; ++label)
-        std::memset(out + static_cast<std::size_t>(label) * rows.label_bytes() + offset_bytes(end), 0,
-                    element_);
+        std::memset(out + to_size(label) * rows.label_bytes() + offset_bytes(end), 0, element_);
   }
 }
 
@@ -296,7 +293,7 @@ void AllLabels::sweep_level(std::size_t level, int done, int count, const Worker
           [&](int k, int y) {
             const Range pixels{std::max(0, i * block - k) * line,
                                std::min(lines, (i + 1) * block - k) * line};
-            sweep(rows, done + k, y, pixels, scratch_[static_cast<std::size_t>(slot)]);
+            sweep(rows, done + k, y, pixels, scratch_[to_size(slot)]);
           },
           [](int) {});
   };
@@ -324,9 +321,8 @@ void AllLabels::sweep_level(std::size_t level, int done, int count, const Worker
 // half-sweeps.
 int AllLabels::lines_at_once(int count, int lines) const {
   const std::size_t line = 2 * LabelRows::planes * this->count() * widest_vector_bytes,
-                    fit = std::max<std::size_t>(1,
-                                                cached_bytes_ / (line * static_cast<std::size_t>(count + 3)));
-  return fit < static_cast<std::size_t>(lines) ? static_cast<int>(fit) : lines + count - 1;
+                    fit = std::max<std::size_t>(1, cached_bytes_ / (line * to_size(count + 3)));
+  return fit < to_size(lines) ? static_cast<int>(fit) : lines + count - 1;
 }
 
 // Rows of the finest level, or of a part of its columns, which stay in the cache from their first half-sweep
@@ -349,7 +345,7 @@ void AllLabels::match_finest(const Output& output, const Workers& workers) const
   const Size size = sizes_[0];
   if (keeps_finest_)
     return for_rows(workers, size.height, [&](int y, int slot) {
-      decide(levels_[0], y, {0, size.width}, output, scratch_[static_cast<std::size_t>(slot)]);
+      decide(levels_[0], y, {0, size.width}, output, scratch_[to_size(slot)]);
     });
   // Pixels around a tile are computed for it.
   const int computed = scratch_[0].finest.computed, all = levels_[0].computed, border = tile_border();
@@ -364,7 +360,7 @@ void AllLabels::match_finest(const Output& output, const Workers& workers) const
     match_tile({{bands.first(band), bands.last(band)},
                 {x, std::min(size.width, x + width)},
                 std::clamp((x - border) / 2, 0, all - computed)},
-               output, scratch_[static_cast<std::size_t>(slot)]);
+               output, scratch_[to_size(slot)]);
   });
 }
 

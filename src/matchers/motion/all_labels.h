@@ -42,30 +42,27 @@ struct LabelRows {
 
   // Planes of labels, then slopes and truncations on each side.
   static constexpr int data_plane = side::count, planes = side::count + 1;
-  std::size_t plane_bytes() const { return static_cast<std::size_t>(labels) * label_bytes(); }
-  std::size_t label_bytes() const { return static_cast<std::size_t>(stride) * element; }
+  std::size_t plane_bytes() const { return to_size(labels) * label_bytes(); }
+  std::size_t label_bytes() const { return to_size(stride) * element; }
   std::size_t half_bytes() const { return planes * plane_bytes() + 2 * side::count * label_bytes(); }
   // Includes room for vectors that begin and end beside a plane.
-  std::size_t bytes() const {
-    return static_cast<std::size_t>(2 * held) * half_bytes() + 2 * widest_vector_bytes;
-  }
+  std::size_t bytes() const { return to_size(2 * held) * half_bytes() + 2 * widest_vector_bytes; }
   // The used part of the planes, without padding.
   std::size_t used_bytes() const {
-    return static_cast<std::size_t>(2 * planes * held) * static_cast<std::size_t>(computed) *
-           static_cast<std::size_t>(labels) * element;
+    return to_size(2 * planes * held) * to_size(computed) * to_size(labels) * element;
   }
   void reserve(Arena& arena) { memory = arena.reserve<std::byte>(bytes()); }
 
   std::byte* half(int y, int parity) const {
-    return memory + widest_vector_bytes + static_cast<std::size_t>(2 * (y % held) + parity) * half_bytes();
+    return memory + widest_vector_bytes + to_size(2 * (y % held) + parity) * half_bytes();
   }
   // Address of the messages to a side, or of the data costs.
   std::byte* plane(int y, int parity, int index) const {
-    return half(y, parity) + static_cast<std::size_t>(index) * plane_bytes();
+    return half(y, parity) + to_size(index) * plane_bytes();
   }
   std::byte* data(int y, int parity) const { return plane(y, parity, data_plane); }
   std::byte* slopes(int y, int parity, int to) const {
-    return plane(y, parity, planes) + static_cast<std::size_t>(2 * to) * label_bytes();
+    return plane(y, parity, planes) + to_size(2 * to) * label_bytes();
   }
   std::byte* truncations(int y, int parity, int to) const { return slopes(y, parity, to) + label_bytes(); }
 };
@@ -105,7 +102,7 @@ class AllLabels {
     float *lowest, *before[2], *after[2], *rival;
   };
 
-  std::size_t count() const { return static_cast<std::size_t>(labels_.count()); }
+  std::size_t count() const { return to_size(labels_.count()); }
   int iterations(std::size_t level) const { return model_.iterations(scale_index_, level); }
   // The frame is matched in tiles.
   struct Tile {

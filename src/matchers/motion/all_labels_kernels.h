@@ -54,7 +54,7 @@ struct SendingRow : PixelRow {
   void* scratch;  // sending_scratch() bytes
 };
 inline std::size_t sending_scratch(Size labels) {
-  return static_cast<std::size_t>(labels.width) * side::count * widest_vector_bytes;
+  return to_size(labels.width) * side::count * widest_vector_bytes;
 }
 
 struct DecidingRow : PixelRow {
@@ -66,9 +66,7 @@ struct DecidingRow : PixelRow {
   void* scratch;  // deciding_scratch() bytes
 };
 inline std::size_t deciding_scratch(Size labels) {
-  return (static_cast<std::size_t>(labels.width) * static_cast<std::size_t>(labels.height) +
-          static_cast<std::size_t>(labels.height)) *
-         widest_vector_bytes;
+  return (to_size(labels.width) * to_size(labels.height) + to_size(labels.height)) * widest_vector_bytes;
 }
 
 // Data costs of the coarser level: pixel X of it has children of index X in both parities of two rows. A

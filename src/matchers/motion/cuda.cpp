@@ -50,8 +50,7 @@ unsigned rows_of(Size size) {
 
 // One or several threads for each pixel of one colour.
 Shape colour_grid(Size size, unsigned pixels_a_block, unsigned colours = 1) {
-  return {rows_of(size), cuda::blocks(static_cast<std::size_t>(parity_pixels(size)), pixels_a_block),
-          colours};
+  return {rows_of(size), cuda::blocks(to_size(parity_pixels(size)), pixels_a_block), colours};
 }
 
 CudaLabels kernel_labels(const LabelSpace& labels) {
@@ -136,15 +135,14 @@ class Cuda final : public cuda::Plan {
   std::size_t elements_of_all_labels() const {
     constexpr int piece_columns = 16;
     const Size labels = last().labels.extent;
-    return static_cast<std::size_t>(is_packed() ? round_up(labels.width, piece_columns) * labels.height
-                                                : round_up(labels.width * labels.height, 32 / stored_bits()));
+    return to_size(is_packed() ? round_up(labels.width, piece_columns) * labels.height
+                               : round_up(labels.width * labels.height, 32 / stored_bits()));
   }
 
   Level reserve_level(Size size, std::size_t elements) {
     Level level;
-    level.plane_elements =
-        static_cast<std::size_t>(parity_pixels(size)) * static_cast<std::size_t>(size.height) * elements;
-    const std::size_t colours = level.plane_elements * static_cast<std::size_t>(stored_bits() / 8) * 2;
+    level.plane_elements = to_size(parity_pixels(size)) * to_size(size.height) * elements;
+    const std::size_t colours = level.plane_elements * to_size(stored_bits() / 8) * 2;
     level.data = layout_.reserve<std::byte>(colours);
     level.messages = layout_.reserve<std::byte>(directions * colours);
     return level;
@@ -157,8 +155,7 @@ class Cuda final : public cuda::Plan {
       match.best.push_back(layout_.reserve<CudaOffset>(scale.size.pixels()));
       if (&scale == &last()) break;
       match.predictions.push_back(layout_.reserve<CudaOffset>(scale.size.pixels()));
-      match.windows.push_back(
-          reserve_level(scale.size, static_cast<std::size_t>(window_elements * scale.window.height)));
+      match.windows.push_back(reserve_level(scale.size, to_size(window_elements * scale.window.height)));
     }
     for (const Size size : all_sizes_)
       match.all_labels.push_back(reserve_level(size, elements_of_all_labels()));

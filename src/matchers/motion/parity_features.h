@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "core/integers.h"
 #include "core/workers.h"
 #include "matchers/motion/all_labels_kernels.h"
 
@@ -23,7 +24,7 @@ struct ScaleFrames {
 // The census of both frames.
 class FrameCensus {
  public:
-  FrameCensus(Size size, int slots) : size_(size), planes_(static_cast<std::size_t>(slots)) {}
+  FrameCensus(Size size, int slots) : size_(size), planes_(to_size(slots)) {}
 
   // Called twice (see Arena), before any other function.
   void reserve(Arena& arena);
@@ -60,9 +61,7 @@ class ParityFeatures {
 
  private:
   void write(const ScaleFrames& frames, int frame, int y, int slot) const;
-  std::size_t bytes() const {
-    return static_cast<std::size_t>(layout_.row_bytes()) * static_cast<std::size_t>(size_.height);
-  }
+  std::size_t bytes() const { return to_size(layout_.row_bytes()) * to_size(size_.height); }
 
   Size size_;
   FeatureLayout layout_;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/integers.h"
 #include "matchers/motion/follow_closely.h"
 
 namespace parallax::motion {
@@ -79,16 +80,15 @@ Windows::Windows(const Model& model, const Scale& scale, std::size_t scale_index
       window_model_(window_model(model, scale.window)),
       held_(std::min(scale.size.height, model.iterations(scale_index, 0) + 3)),
       census_(scale.size, slots),
-      scratch_(static_cast<std::size_t>(slots)) {}
+      scratch_(to_size(slots)) {}
 
 std::size_t Windows::row_bytes() const {
-  return static_cast<std::size_t>(scale_.size.width) * window_packs * window_lanes *
-         element_bytes(window_model_.arithmetic);
+  return to_size(scale_.size.width) * window_packs * window_lanes * element_bytes(window_model_.arithmetic);
 }
 
 void Windows::reserve(Arena& arena) {
   const Size size = scale_.size;
-  const auto width = static_cast<std::size_t>(size.width), rows = static_cast<std::size_t>(held_);
+  const auto width = to_size(size.width), rows = to_size(held_);
   if (model_.cost == DataCost::census) {
     for (auto& signatures : signatures_)
       signatures = arena.reserve_plane<std::uint64_t>({size.width + 2 * signature_border, size.height + 1});
@@ -106,8 +106,7 @@ void Windows::reserve(Arena& arena) {
 
 // Messages from beyond the border, and elements beyond windows, stay 0.
 void Windows::fill_memory() const {
-  for (const Scratch& scratch : scratch_)
-    std::memset(scratch.packs, 0, static_cast<std::size_t>(held_) * row_bytes());
+  for (const Scratch& scratch : scratch_) std::memset(scratch.packs, 0, to_size(held_) * row_bytes());
   for (const View<std::uint64_t>& signatures : signatures_)
     for (int y = 0; y < signatures.size.height; ++y)
       std::fill_n(signatures.row(y), signatures.size.width, no_signature);
@@ -115,7 +114,7 @@ void Windows::fill_memory() const {
 }
 
 WindowRow Windows::row(const Scratch& scratch, int y) const {
-  const auto at = static_cast<std::size_t>(y % held_), width = static_cast<std::size_t>(scale_.size.width);
+  const auto at = to_size(y % held_), width = to_size(scale_.size.width);
   return {scratch.packs + at * row_bytes(), scratch.starts + at * width, scratch.beside + at * width,
           scratch.below + at * width};
 }
@@ -147,7 +146,7 @@ void Windows::write_signatures(int frame, int y, int slot) const {
 void Windows::run(const Match& match, int first, int last, int slot) const {
   Direction direction{match, scale_, match.backward ? 1 : 0, match.backward ? 0 : 1};
   if (match.backward) direction.scale.labels = scale_.labels.reversed();
-  const Scratch& scratch = scratch_[static_cast<std::size_t>(slot)];
+  const Scratch& scratch = scratch_[to_size(slot)];
   const int height = scale_.size.height, count = iterations();
   // The decision needs the last messages of the neighbouring rows, and so on.
   const auto range = [&](int k) -> Range {
@@ -171,9 +170,7 @@ void Windows::arrive(const Direction& direction, int y, const Scratch& scratch) 
   const std::size_t pack = window_lanes * element_bytes(window_model_.arithmetic);
   const auto clear = [&](int from) {
     for (int x = 0; x < size.width; ++x)
-      std::memset(
-          here.packs + (static_cast<std::size_t>(x) * window_packs + static_cast<std::size_t>(from)) * pack,
-          0, pack);
+      std::memset(here.packs + (to_size(x) * window_packs + to_size(from)) * pack, 0, pack);
   };
   if (y == 0) clear(side::above);
   if (y == size.height - 1) clear(side::below);
@@ -256,9 +253,8 @@ float Windows::cost(const Direction& direction, int x, int y, Offset offset) con
     if ((here & no_signature) != 0) return 0;
     const std::uint64_t there =
         inside ? signatures_[direction.right].at(right_x + signature_border, right_y) : no_signature;
-    return (there & no_signature) != 0
-               ? model_.outside
-               : window_model_.units[static_cast<std::size_t>(std::popcount(here ^ there))];
+    return (there & no_signature) != 0 ? model_.outside
+                                       : window_model_.units[to_size(std::popcount(here ^ there))];
   }
   const auto takes_part = [&](int frame, int u, int v) {
     const View<const std::uint8_t>& mask = frames_.mask[frame];

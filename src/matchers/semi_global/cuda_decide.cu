@@ -50,8 +50,7 @@ __device__ __forceinline__ uint32 find_rival(const Costs& sums, int label) {
 }
 
 __device__ __forceinline__ bool is_ambiguous(const Beliefs& sums, int uniqueness) {
-  return sums.rival < __uint_as_float(0x7F800000u) &&
-         sums.rival * static_cast<float>(100 - uniqueness) < sums.best * 100.0f;
+  return sums.rival < no_value && sums.rival * static_cast<float>(100 - uniqueness) < sums.best * 100.0f;
 }
 
 // A row of sums of a block.
@@ -120,11 +119,10 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
     if (wants_rival) rival = find_rival(sums, label);
     if (lane_of_pixel() != 0 || p >= segment.pixels) continue;
     const Beliefs found{label, static_cast<float>(kept[max(label - 1, 0)]), static_cast<float>(best >> 16),
-                        static_cast<float>(kept[label + 1]),
-                        rival == none ? __uint_as_float(0x7F800000u) : static_cast<float>(rival)};
+                        static_cast<float>(kept[label + 1]), rival == none ? no_value : static_cast<float>(rival)};
     write_decision<SUB_PIXEL>(to, x, y, width, LABELS, status, found);
     if (uniqueness > 0 && status == matched && is_ambiguous(found, uniqueness)) {
-      to.disparity[static_cast<int64>(y) * to.stride + x] = __uint_as_float(0x7F800000u);
+      to.disparity[static_cast<int64>(y) * to.stride + x] = no_value;
       to.status[static_cast<int64>(y) * to.status_stride + x] = ambiguous;
     }
     if (WINNERS && right.lowest != nullptr && status == matched)
@@ -143,6 +141,6 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) write_right(CudaRight right, CudaRightM
   const uint32 best = right.lowest[static_cast<int64>(y) * to.width + x];
   const bool is_valid = (to.validity[static_cast<int64>(y) * to.validity_words + x / 32] >> x % 32 & 1) != 0;
   to.disparity[static_cast<int64>(y) * to.stride + x] =
-      best == ~0u || !is_valid ? __uint_as_float(0x7F800000u)
+      best == ~0u || !is_valid ? no_value
                                : static_cast<float>(to.min_disparity + static_cast<int>(best & 0xFFFF));
 }

@@ -405,7 +405,7 @@ __device__ __forceinline__ refine::Beliefs find_best(const Labels& belief) {
   found.before = static_cast<float>(min_over_lanes(before));
   found.after = static_cast<float>(min_over_lanes(after));
   rival = min_over_lanes(rival);
-  found.rival = rival == none ? __uint_as_float(0x7F800000u) : static_cast<float>(rival);
+  found.rival = rival == none ? refine::no_value : static_cast<float>(rival);
   return found;
 }
 
