@@ -19,7 +19,7 @@ namespace detail {
 extern const char* const block_study_kernels;
 }  // namespace detail
 
-cuda::Source block_study_source() {
+gpu::Source block_study_source() {
   return {"block_study.cu", detail::block_study_kernels};
 }
 
@@ -354,7 +354,7 @@ std::unique_ptr<detail::Method> block_study_method() {
        .presets = {{"default", [] { return BlockStudyParameters{}; }}},
        .fields = fields,
        .margins = [](const BlockStudyParameters& p, const ImageFormat& format,
-                     int) { return block::margins(p.block(), format); },
+                     int padding) { return block::margins(p.block(), format, padding); },
        .backends = {On::backend<DeviceKind::cuda, make_study>()}});
 }
 

@@ -8,7 +8,7 @@
 
 namespace parallax {
 
-namespace cuda {
+namespace gpu {
 struct Source;
 }
 
@@ -41,6 +41,6 @@ struct BlockStudyParameters {
 void add_block_study();
 
 // Kernels of the study.
-cuda::Source block_study_source();
+gpu::Source block_study_source();
 
 }  // namespace parallax
