@@ -28,7 +28,7 @@ using namespace parallax;
 using namespace parallax::benchmarks;
 namespace fs = std::filesystem;
 
-// Numbers of disparities for the pairs of `middlebury`, with those that a displacement adds.
+// For the pairs of `middlebury`, with those that a displacement adds.
 constexpr int disparities[] = {16, 24, 64, 64, 76, 164, 74, 74, 68, 76, 68, 68};
 
 struct Pair : LoadedPair {
@@ -42,8 +42,7 @@ struct Position {
 // The displacement of the right image's content about its middle, by at most `rows` rows.
 struct Warp {
   const char* name;
-  // Rows that (x, y) moves down, and columns that it moves to the right; both from −1 to 1 in either
-  // direction.
+  // Rows that (x, y) moves down, and columns that it moves to the right; x and y are from −1 to 1.
   double down_by_x, down_by_y, down, right_by_x, right_by_y;
   double down_by_x_squared = 0;
 };
@@ -142,10 +141,9 @@ void save_all(const fs::path& data, const fs::path& to) {
   }
 }
 
-// The figures of a row of the table, in its order.
+// A row of the table: bad1 with three tolerances, and by how much row offsets are off with the largest.
 using Row = std::array<double, 4>;
 
-// bad1 with three tolerances, and by how much row offsets are off with the largest.
 Row measure(const Pair& pair, MatcherParameters parameters) {
   const Size size = pair.left.size();
   Row row = {};
@@ -156,16 +154,16 @@ Row measure(const Pair& pair, MatcherParameters parameters) {
     row[static_cast<std::size_t>(tolerance)] =
         100 * evaluate(result.disparity.view(), pair.truth.view(), pair.visible.view()).bad1;
   }
-  std::size_t count = 0;
+  double sum = 0, count = 0;
   for (int y = 0; y < size.height; ++y)
     for (int x = 0; x < size.width; ++x) {
       const float error = std::abs(result.row_offset.at(x, y) - pair.rows.at(x, y));
       if (pair.visible.at(x, y) != 255 || !std::isfinite(error) || !std::isfinite(pair.truth.at(x, y)))
         continue;
-      row[3] += static_cast<double>(error);
+      sum += static_cast<double>(error);
       ++count;
     }
-  row[3] /= static_cast<double>(std::max<std::size_t>(1, count));
+  row[3] = sum / std::max(1.0, count);
   return row;
 }
 

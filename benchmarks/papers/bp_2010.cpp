@@ -6,15 +6,9 @@ namespace {
 
 constexpr const char* gtx_285 = "GeForce GTX 285";
 
-BeliefPropagationParameters published() {
+BeliefPropagationParameters published(Arithmetic arithmetic = Arithmetic::float32) {
   BeliefPropagationParameters parameters = preset<BeliefPropagationParameters>("grauer-gray-2010");
-  parameters.arithmetic = Arithmetic::float32;
-  return parameters;
-}
-
-BeliefPropagationParameters in_bytes() {
-  BeliefPropagationParameters parameters = published();
-  parameters.arithmetic = Arithmetic::fixed8;
+  parameters.arithmetic = arithmetic;
   return parameters;
 }
 
@@ -31,23 +25,19 @@ Step gpu_step(const char* name, const TunedValues& configuration, Published figu
   return {name, over, DeviceKind::cuda, published(), figures, Way::planned_once, configuration};
 }
 
-// Steps that are not in the paper: bytes, and processors.
-void add_ours(std::vector<Step>& steps) {
-  steps.push_back({"bytes", "tuned", DeviceKind::cuda, in_bytes()});
-  steps.push_back({"processor", "", DeviceKind::cpu, published()});
-  steps.push_back({"processor, bytes", "processor", DeviceKind::cpu, in_bytes()});
-}
-
 // Runs the steps named "tuned" with remembered tuning.
-void tune_steps(Group& group) {
+Group with_tuning(Group group) {
   for (Step& step : group.steps) step.tuned = step.name.starts_with("tuned");
+  return group;
 }
 
+// Adds steps that are not in the paper: bytes, and processors.
 Group group(const char* name, const char* pair, int disparities, std::vector<Step> steps) {
-  add_ours(steps);
-  Group group{name, pair, disparities, std::move(steps)};
-  tune_steps(group);
-  return group;
+  const BeliefPropagationParameters bytes = published(Arithmetic::fixed8);
+  steps.push_back({"bytes", "tuned", DeviceKind::cuda, bytes});
+  steps.push_back({"processor", "", DeviceKind::cpu, published()});
+  steps.push_back({"processor, bytes", "processor", DeviceKind::cpu, bytes});
+  return with_tuning({name, pair, disparities, std::move(steps)});
 }
 
 Group tsukuba() {
@@ -73,21 +63,18 @@ Group cones() {
 // A group that matches in this many columns and rows of tiles, to measure the cost of tiles.
 Group split(const char* name, const char* pair, int disparities, Size tiles, Published tuned) {
   tuned.hardware = gtx_285;
-  Group group{name, pair, disparities, {}, tiles};
-  const auto add = [&](const char* step, const char* over, DeviceKind device, Way way,
-                       const BeliefPropagationParameters& parameters, const Published& figures) {
-    group.steps.push_back({step, over, device, parameters, figures, way});
-  };
-  const BeliefPropagationParameters best = published();
-  add("local memory", "", DeviceKind::cuda, Way::in_tiles, best, {});
-  group.steps.back().configuration = values(0, 0);
-  add("tuned", "local memory", DeviceKind::cuda, Way::in_tiles, best, tuned);
-  add("tuned, not split", "tuned", DeviceKind::cuda, Way::planned_once, best, {});
-  add("bytes", "tuned", DeviceKind::cuda, Way::in_tiles, in_bytes(), {});
-  add("processor, bytes", "", DeviceKind::cpu, Way::in_tiles, in_bytes(), {});
-  add("processor, bytes, not split", "processor, bytes", DeviceKind::cpu, Way::planned_once, in_bytes(), {});
-  tune_steps(group);
-  return group;
+  const BeliefPropagationParameters best = published(), bytes = published(Arithmetic::fixed8);
+  constexpr DeviceKind cuda = DeviceKind::cuda, cpu = DeviceKind::cpu;
+  return with_tuning({name,
+                      pair,
+                      disparities,
+                      {{"local memory", "", cuda, best, {}, Way::in_tiles, values(0, 0)},
+                       {"tuned", "local memory", cuda, best, tuned, Way::in_tiles},
+                       {"tuned, not split", "tuned", cuda, best},
+                       {"bytes", "tuned", cuda, bytes, {}, Way::in_tiles},
+                       {"processor, bytes", "", cpu, bytes, {}, Way::in_tiles},
+                       {"processor, bytes, not split", "processor, bytes", cpu, bytes}},
+                      tiles});
 }
 
 PapersTable split_table() {
