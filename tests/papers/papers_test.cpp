@@ -186,7 +186,8 @@ TEST_F(PapersTest, AMissingDeviceIsADashBesideThePapersFigure) {
     EXPECT_TRUE(contains(line, "GeForce GTX 285")) << line;
   }
   EXPECT_TRUE(found) << outcome.out;
-  EXPECT_TRUE(contains(outcome.out, "— here: no cuda device"));
+  EXPECT_TRUE(contains(outcome.out, "— here: ")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "no cuda device (")) << outcome.out;
 }
 
 TEST_F(PapersTest, TheSecondContestPairIsMatchedWhereItIs) {
