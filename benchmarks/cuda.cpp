@@ -10,7 +10,6 @@
 // `pinned` and `host`: images and map in pinned or ordinary host memory, timed by the host's clock.
 
 #include <cstdio>
-#include <iostream>
 #include <optional>
 
 #include "parallax/parallax.h"
@@ -487,26 +486,17 @@ void first_run(const tool::PapersData& pairs) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::vector<std::string> words(arguments + 1, arguments + count);
-  if (words.empty()) {
-    std::cerr << "usage: benchmark_cuda PAIRS [TABLE|first] [TILE...]\n";
-    return 2;
-  }
-  try {
+  return run_program([&] {
+    const std::vector<std::string> words(arguments + 1, arguments + count);
+    if (words.empty())
+      throw Error(ErrorCategory::argument, "usage: benchmark_cuda PAIRS [TABLE|first] [TILE...]");
     const tool::PapersData pairs(words[0]);
     const std::string which = words.size() > 1 ? words[1] : "all";
-    if (which == "first") {
-      first_run(pairs);
-      return 0;
-    }
+    if (which == "first") return first_run(pairs);
     std::printf("large copy: %.2f TB/s\n", copy_bandwidth() / 1e12);
     if (which == "rectify" || which == "all") remap_table();
     std::vector<std::string> tiles{"13", "32"};
     if (words.size() > 2) tiles.assign(words.begin() + 2, words.end());
     print_tables({pairs, which}, tiles);
-  } catch (const std::exception& error) {
-    std::cerr << "benchmark_cuda: " << error.what() << "\n";
-    return 1;
-  }
-  return 0;
+  });
 }

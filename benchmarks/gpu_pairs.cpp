@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 
 #include "parallax/formats.h"
 
+#include "benchmarks/common.h"
 #include "benchmarks/papers/data.h"
 #include "tools/parallax/papers_pairs.h"
 
@@ -51,15 +51,8 @@ void convert(const fs::path& data, const fs::path& to) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 3) {
-    std::cerr << "usage: gpu_pairs DATA FOLDER\n";
-    return 2;
-  }
-  try {
+  return benchmarks::run_program([&] {
+    if (count != 3) throw Error(ErrorCategory::argument, "usage: gpu_pairs DATA FOLDER");
     convert(arguments[1], arguments[2]);
-  } catch (const std::exception& error) {
-    std::cerr << "gpu_pairs: " << error.what() << "\n";
-    return 1;
-  }
-  return 0;
+  });
 }

@@ -89,8 +89,8 @@ def print_table(title, methods, rows):
     print("| | " + " | ".join(methods) + " |")
     print("|---" * (len(methods) + 1) + "|")
     for name, cells in rows:
-        best = min(cells)
-        print(f"| {name} | " + " | ".join(f"**{c:.3f}**" if c == best else f"{c:.3f}" for c in cells) + " |")
+        shown = (f"**{cell:.3f}**" if cell == min(cells) else f"{cell:.3f}" for cell in cells)
+        print(f"| {name} | " + " | ".join(shown) + " |")
 
 
 def measure(pairs, methods):

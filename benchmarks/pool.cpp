@@ -170,15 +170,8 @@ void run(const std::vector<Device>& devices) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 2) {
-    std::fprintf(stderr, "usage: benchmark_pool DEVICES\n");
-    return 2;
-  }
-  try {
+  return benchmarks::run_program([&] {
+    if (count != 2) throw Error(ErrorCategory::argument, "usage: benchmark_pool DEVICES");
     run(parse_devices(arguments[1]));
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "benchmark_pool: %s\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -12,12 +12,12 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <iterator>
 #include <string>
 
 #include "parallax/parallax.h"
 
+#include "benchmarks/common.h"
 #include "benchmarks/pairs.h"
 #include "tools/command/output_files.h"
 #include "tools/files/pictures/codecs.h"
@@ -191,23 +191,16 @@ void run(const fs::path& data, MatcherParameters parameters) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  try {
+  return run_program([&] {
     if (count < 3) throw Error(ErrorCategory::argument, "row_tolerance: give DATA METHOD [FIELD=VALUE]...");
     MatcherParameters parameters = preset(arguments[2], "default");
     for (int i = 3; i < count; ++i) {
       const std::string argument = arguments[i];
       const std::size_t equals = argument.find('=');
       const std::string field = argument.substr(0, equals), value = argument.substr(equals + 1);
-      if (field == "save") {
-        save_all(arguments[1], value);
-        return 0;
-      }
+      if (field == "save") return save_all(arguments[1], value);
       set_parameter(parameters, field, value);
     }
     run(arguments[1], parameters);
-    return 0;
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << "\n";
-    return 1;
-  }
+  });
 }

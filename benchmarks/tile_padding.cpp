@@ -113,15 +113,11 @@ void print_plans() {
 }  // namespace
 
 int main(int count, char** arguments) {
-  try {
+  return run_program([&] {
     std::cout << std::fixed << std::setprecision(count == 1 ? 0 : 3);
-    if (count == 1) print_plans();
+    if (count == 1) return print_plans();
     for (const auto& [method, name] :
          {std::pair{"bp", "default"}, {"bp", "grauer-gray-2019"}, {"tiled-bp", "default"}})
-      if (count > 1) print_table(arguments[1], method, name);
-  } catch (const std::exception& error) {
-    std::cerr << "tile_padding: " << error.what() << "\n";
-    return 1;
-  }
-  return 0;
+      print_table(arguments[1], method, name);
+  });
 }

@@ -55,8 +55,7 @@ function watchPictures(width) {
 }
 
 async function opening(browser, words, width) {
-  const starts = [];
-  const pictures = [];
+  const [starts, pictures] = [[], []];
   for (let i = 0; i < 11; ++i) {
     const begin = performance.now();
     await withServer(words, async (address) => {
@@ -78,8 +77,7 @@ async function moveSlider() {
   const { view, state } = window.parallax;
   const slider = document.querySelector("[data-parameter=window] input[type=range]");
   const nextFrame = () => new Promise(requestAnimationFrame);
-  const times = [];
-  const matches = [];
+  const [times, matches] = [[], []];
   for (let i = 0; i < 40; ++i) {
     const before = view.mapsDrawn;
     slider.value = String([3, 5][i % 2]);

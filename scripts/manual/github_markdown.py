@@ -21,26 +21,16 @@ LINK = re.compile(r'(!?)\[((?:`[^`]*`|[^\]`])*)\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*
 OTHER_LINK = re.compile(r'<(?:a|img)\b[^>]*?\b(?:href|src)="([^"]+)"|^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+)', re.MULTILINE)
 
 
-def replaced(pattern: Pattern[str], replacement: Callable[[Match[str]], str], text: str) -> str:
-    """Replaces the matches that do not begin in code or in a comment."""
-    code = [found.span() for found in CODE.finditer(text)]
-
-    def replace(found: Match[str]) -> str:
-        inside = any(first <= found.start() < last for first, last in code)
-        return found.group() if inside else replacement(found)
-
-    return pattern.sub(replace, text)
-
-
 def matches(pattern: Pattern[str], text: str) -> List[Match[str]]:
-    found: List[Match[str]] = []
+    """The matches that do not begin in code or in a comment."""
+    code = [found.span() for found in CODE.finditer(text)]
+    return [found for found in pattern.finditer(text) if not any(a <= found.start() < b for a, b in code)]
 
-    def collect(match: Match[str]) -> str:
-        found.append(match)
-        return match.group()
 
-    replaced(pattern, collect, text)
-    return found
+def replaced(pattern: Pattern[str], replacement: Callable[[Match[str]], str], text: str) -> str:
+    for found in reversed(matches(pattern, text)):
+        text = text[: found.start()] + replacement(found) + text[found.end() :]
+    return text
 
 
 def links(text: str) -> Iterator[Tuple[int, str]]:
