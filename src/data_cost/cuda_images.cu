@@ -38,10 +38,6 @@ __device__ int clamped(int value, int end) {
   return min(max(value, 0), end - 1);
 }
 
-}  // namespace
-
-namespace {
-
 // Neighbours per thread: four bytes are one word, the fastest access.
 constexpr int taken = 4;
 struct Neighbours {

@@ -246,16 +246,12 @@ struct Children {
   }
 };
 
-}  // namespace
-
 #if STORED == 8
-
-namespace {
-
 // Four values of a word, two in each.
 struct Split {
   uint32 even, odd;
 };
+#endif
 
 }  // namespace
 
@@ -265,6 +261,8 @@ PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) add_up(CudaLevel fine
   const Pixel pixel = pixel_of_warp();
   if (pixel.x >= coarse.width) return;
   const Children children(fine, pixel.x, pixel.y);
+  Stored* stored = data_of<elements>(coarse, pixel.x, pixel.y);
+#if STORED == 8
   const auto compute = [&](int i) {
     Split sum{0, 0};
 #pragma unroll
@@ -281,20 +279,11 @@ PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) add_up(CudaLevel fine
   all.for_each<false>([&](int, const Split& sum) { least = __vminu2(least, __vminu2(sum.even, sum.odd)); });
   least = min_of_warp(min(least & 0xFFFF, least >> 16)) * 0x10001u;
   constexpr uint32 bound = (4 * BOUND + 1) * 0x10001u;
-  uint32* to = reinterpret_cast<uint32*>(data_of<elements>(coarse, pixel.x, pixel.y));
+  uint32* to = reinterpret_cast<uint32*>(stored);
   all.for_each<true>([&](int i, const Split& sum) {
     to[i] = __vminu2(sum.even - least, bound) | __vminu2(sum.odd - least, bound) << 8;
   });
-}
-
 #else
-
-// Data costs of a coarser level: sums over up to four children.
-PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) add_up(CudaLevel fine, CudaLevel coarse) {
-  wait_for_previous();
-  const Pixel pixel = pixel_of_warp();
-  if (pixel.x >= coarse.width) return;
-  const Children children(fine, pixel.x, pixel.y);
   const auto compute = [&](int i) {
     Value sum = 0;
 #pragma unroll
@@ -306,13 +295,11 @@ PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) add_up(CudaLevel fine
   Value least = no_limit;
   all.for_each<false>([&](int, Value sum) { least = lower(least, sum); });
   least = min_of_warp(least);
-  Stored* to = data_of<elements>(coarse, pixel.x, pixel.y);
   all.for_each<true>([&](int i, Value sum) {
-    to[i] = static_cast<Stored>(in_integers ? lower(sum - least, 4 * BOUND + 1) : sum - least);
+    stored[i] = static_cast<Stored>(in_integers ? lower(sum - least, 4 * BOUND + 1) : sum - least);
   });
-}
-
 #endif
+}
 
 // The initial messages of colour 0, for a level on which nothing updates it.
 PARALLAX_KERNEL __launch_bounds__(block_warps* warp_lanes) start(CudaLevel level, CudaLevel coarser) {
@@ -563,10 +550,6 @@ __device__ __forceinline__ void finish_message(const Work& work, const Smoothnes
     }
   }
 }
-
-}  // namespace
-
-namespace {
 
 // The message in a direction, computed by a warp in the memory of `work`.
 template <class Work>
