@@ -369,10 +369,12 @@ using PairOf = std::pair<std::string, int>;  // its name, and its labels; 0 = as
 struct Printer {
   const tool::PapersData& pairs;
   std::string which;
+  mutable bool has_printed = false;
 
   // Whether to print this table; if so, prints its header.
   bool begins(const std::string& name, const std::string& columns) const {
     if (which != name && which != "all") return false;
+    has_printed = true;
     std::printf("\n%s\n\n| pair | how | size | labels | %s |\n", name.c_str(), columns.c_str());
     for (auto left = 5 + std::count(columns.begin(), columns.end(), '|'); left > 0; --left)
       std::printf("|---");
@@ -497,6 +499,9 @@ int main(int count, char** arguments) {
     if (which == "rectify" || which == "all") remap_table();
     std::vector<std::string> tiles{"13", "32"};
     if (words.size() > 2) tiles.assign(words.begin() + 2, words.end());
-    print_tables({pairs, which}, tiles);
+    const Printer table{pairs, which};
+    print_tables(table, tiles);
+    if (!table.has_printed && which != "rectify")
+      throw Error(ErrorCategory::argument, "there is no table " + which);
   });
 }

@@ -87,8 +87,8 @@ inline Device cpu(int threads) {
   return device;
 }
 
-// Numbers of threads for a case of a vector target. Threads share work above the inner loops: one target runs each case
-// on one thread and on several, and the others by turns.
+// Numbers of threads for a case of a vector target. Threads share work above the inner loops: one
+// target runs each case on one thread and on several, and the others by turns.
 inline std::vector<int> thread_counts(const std::string& target, unsigned number) {
   const int several = number % 2 == 0 ? 2 : 7;
   if (target == cpu_targets().front() && !sanitized) return {1, several};

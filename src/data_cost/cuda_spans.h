@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data costs of a thread's labels for neighbours in a row, which reach mostly the same right pixels: a span
-// of columns, of which each is loaded once.
+// Data costs of a thread's labels for neighbours in a row, which reach mostly the same right pixels.
+// Each column of such a span is loaded once.
 //
 // Specialised by LABELS, LANES (threads that share the labels), PER_LANE (labels of a thread), TABLE (1 =
 // differences are integer gray levels or bits); and by the macros of cuda_costs.h.

@@ -315,8 +315,8 @@ inline std::vector<RefineCase> refine_cases() {
   return cases;
 }
 
-// Calls action(parameters, size, guide) for all sizes, and for all guides that the step can distinguish. Pictures hardly
-// differ on images that are narrower than a window: one picture has these sizes.
+// Calls action(parameters, size, guide) for all sizes, and for all guides that the step can distinguish.
+// Pictures hardly differ on images that are narrower than a window: one picture has these sizes.
 template <class Action>
 void for_each_refine_problem(const RefineCase& problem, const Action& action) {
   const Step& step = std::get<Step>(problem);

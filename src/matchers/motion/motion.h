@@ -117,7 +117,7 @@ constexpr int parity_pixels(Size size) {
   return (size.width + 1) / 2;
 }
 
-using data_cost::level_sizes;  // of the levels of a scale that considers all labels
+using data_cost::level_sizes;  // from fine to coarse, for all labels
 
 // The nearest offset inside a rectangle of labels.
 Offset nearest(const LabelSpace& labels, Offset offset);
