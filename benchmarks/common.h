@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several benchmarks use.
+// Helpers that several benchmarks share.
 #pragma once
 
 #include <algorithm>

@@ -41,7 +41,7 @@ using namespace parallax::benchmarks;
 namespace fs = std::filesystem;
 using std::to_string;
 
-// Which images to match: pairs from files, or a synthetic pair.
+// Images to match: pairs from files, or a synthetic pair.
 struct Source {
   std::span<const DataPair> pairs = {};
   int labels = 0;  // 0 = those of the pair

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a disparity map is for: errors, depth, points, pictures and files.
+// Uses of a disparity map: errors, depth, points, pictures and files.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>

@@ -88,7 +88,7 @@ Device device_of(const parallax_matcher& matcher) {
   return parse_device(matcher.device, matcher.threads);
 }
 
-// What is planned.
+// Parameters of the matcher's plan, which may be for tiles.
 MatcherParameters parameters_of(const parallax_matcher& matcher) {
   return matcher.tiles ? tiles::tile_parameters(matcher.parameters) : matcher.parameters;
 }

@@ -77,7 +77,7 @@ struct TuningSpace {
   bool is_searched() const;
 };
 
-// Which values of a tunable are accepted.
+// Accepted values of a tunable.
 enum class Named { all, searched };
 
 // Reads a configuration from text.

@@ -85,8 +85,8 @@ struct ByteDifferences {
   hn::Vec<Tag8> left_bytes[planes];
 };
 
-// Of gradients_in_bytes. Let A and B be how far the gray level is beyond the nearer bound, and beyond that
-// rounded away from it: the distance to the bound is (A + B) / 2 levels, and A − B is 0 or 1.
+// Gray levels for gradients_in_bytes. Let A and B be the distances beyond the nearer bound, and beyond that
+// bound rounded away from the level: the distance to the bound is (A + B) / 2 levels, and A − B is 0 or 1.
 template <class Tag8>
 struct GradientDifferences {
   using Vector = hn::Vec<Tag8>;

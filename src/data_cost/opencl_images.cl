@@ -94,7 +94,7 @@ static void find_ranges(const ushort* row, int reach, FEATURE features[3][LANES]
 
 #if COST == GRADIENT_BIRCHFIELD_TOMASI
 // Horizontal Sobel gradients, cut at ±15 gray levels, which are then added; none at the borders of a row.
-// That of pixel i is element i + 1.
+// The gradient of pixel i is element i + 1.
 static void find_gradients(const OpenclInputs* inputs, ushort rows[3][LANES + 2 * REACH_X], int x,
                            ushort* gradients) {
   const int steepest = 15 * 256;

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace parallax::refine {
+namespace parallax::decision {
 
 // `rival`: the lowest cost of a label more than one away from the best, if there is one. The difference is an
 // integer and divided once, so the result is the same on every device.
@@ -21,4 +21,4 @@ Cost ambiguity_bound(Cost best, int uniqueness) {
   return best + best * static_cast<Cost>(uniqueness) / 100;
 }
 
-}  // namespace parallax::refine
+}  // namespace parallax::decision

@@ -4,7 +4,7 @@
 
 #include "devices/cuda/kernel.h"
 
-namespace parallax::refine {
+namespace parallax::decision {
 
 // `sub_pixel`: a SubPixel.
 template <int sub_pixel, class Cost>
@@ -23,4 +23,4 @@ __device__ __forceinline__ float confidence(Cost best, bool has_rival, Cost riva
   return static_cast<float>(rival - best) / static_cast<float>(rival);
 }
 
-}  // namespace parallax::refine
+}  // namespace parallax::decision

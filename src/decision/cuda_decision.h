@@ -6,7 +6,7 @@
 #include "decision/cuda_types.h"
 #include "decision/cuda_values.h"
 
-namespace parallax::refine {
+namespace parallax::decision {
 
 // The lowest belief of a pixel, those of its neighbouring labels, and the lowest other one.
 struct Beliefs {
@@ -37,4 +37,4 @@ __device__ __forceinline__ void write_decision(const CudaDecision& to, int x, in
   if (to.confidence != nullptr) to.confidence[at] = decided ? confidence : 0.0f;
 }
 
-}  // namespace parallax::refine
+}  // namespace parallax::decision

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where decisions go, for plans on CUDA.
+// Destination of decisions, for plans on CUDA.
 #pragma once
 
 #include "parallax/image.h"
@@ -7,7 +7,7 @@
 #include "decision/cuda_types.h"
 #include "decision/decision.h"
 
-namespace parallax::refine {
+namespace parallax::decision {
 
 // The map of a pair. `from_start`: the status of pixels before the decision.
 inline CudaDecision left_map(const DisparityMap& map, const DecisionRule& rule,
@@ -36,4 +36,4 @@ inline CudaDecision right_map(CudaDecision left, View<float> disparity) {
   return left;
 }
 
-}  // namespace parallax::refine
+}  // namespace parallax::decision

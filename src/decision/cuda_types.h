@@ -2,7 +2,7 @@
 // Arguments of kernels that decide; included by host and kernels.
 #pragma once
 
-namespace parallax::refine {
+namespace parallax::decision {
 
 // The output of decisions.
 struct CudaDecision {
@@ -18,4 +18,4 @@ struct CudaDecision {
   float full_gap;  // the gap that gives confidence one half
 };
 
-}  // namespace parallax::refine
+}  // namespace parallax::decision

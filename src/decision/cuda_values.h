@@ -4,7 +4,7 @@
 
 #include "devices/cuda/kernel.h"
 
-namespace parallax::refine {
+namespace parallax::decision {
 
 // Values of Status.
 constexpr uint8 matched = 0, filled = 1, out_of_range = 2, inconsistent = 3, ambiguous = 4, textureless = 5,
@@ -16,4 +16,4 @@ __device__ __forceinline__ bool has_value(float disparity) {
   return disparity < no_value;
 }
 
-}  // namespace parallax::refine
+}  // namespace parallax::decision

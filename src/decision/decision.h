@@ -9,7 +9,7 @@
 #include "decision/sub_pixel.h"
 #include "decision/values.h"
 
-namespace parallax::refine {
+namespace parallax::decision {
 
 // The lowest belief of a pixel, the beliefs of its neighbouring labels, and the lowest other belief; in
 // units. `before` and `after` are valid only if those labels exist, and infinite if they were not considered;
@@ -103,4 +103,4 @@ inline void write_none(Status status, int x, int y, const DisparityMap& map) {
   if (!map.confidence.empty()) map.confidence.at(x, y) = 0;
 }
 
-}  // namespace parallax::refine
+}  // namespace parallax::decision

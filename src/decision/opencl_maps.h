@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where decisions go, for plans on OpenCL.
+// Destination of decisions, for plans on OpenCL.
 #pragma once
 
 #include "decision/decision.h"
 #include "decision/opencl_types.h"
 #include "devices/opencl/plan.h"
 
-namespace parallax::refine {
+namespace parallax::decision {
 
 // \throws Error (device) where fractions of disparities are wanted, and the device does not round divisions
 inline void check_sub_pixel(const opencl::DeviceInfo& device, SubPixel sub_pixel) {
@@ -25,7 +25,7 @@ inline void check_divisions(const opencl::DeviceInfo& device, const DecisionRule
                   "need: choose sub-pixel none and no min_confidence, or another device");
 }
 
-// Where decisions of the left image go. `before`: offset of the status of pixels before matching.
+// Destination of the left image's decisions. `before`: offset of the status of pixels before matching.
 inline OpenclDecision left_map(const opencl::Map& map, const DecisionRule& rule, cl_long before,
                                cl_long before_stride) {
   return {.disparity = map.disparity,
@@ -55,4 +55,4 @@ inline OpenclDecision right_map(OpenclDecision left, const PlaneBuffer<float>& d
   return left;
 }
 
-}  // namespace parallax::refine
+}  // namespace parallax::decision

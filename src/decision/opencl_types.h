@@ -7,10 +7,10 @@
 #ifdef __cplusplus
 #include "devices/opencl/types.h"
 
-namespace parallax::refine {
+namespace parallax::decision {
 #endif
 
-// Where decisions go. Negative offsets: not wanted.
+// Destination of decisions. Negative offsets: not wanted.
 typedef struct {
   cl_long disparity, stride;
   cl_long status, status_stride;

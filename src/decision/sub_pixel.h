@@ -6,7 +6,7 @@
 
 #include "parallax/refine.h"
 
-namespace parallax::refine {
+namespace parallax::decision {
 
 // Numerator and denominator are integers converted to floats, and divided once, so the result is the same on
 // every device.
@@ -41,4 +41,4 @@ Fraction sub_pixel_offset(SubPixel method, Cost before, Cost best, Cost after) {
   return {};
 }
 
-}  // namespace parallax::refine
+}  // namespace parallax::decision

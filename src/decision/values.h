@@ -7,7 +7,7 @@
 
 #include "parallax/image.h"
 
-namespace parallax::refine {
+namespace parallax::decision {
 
 inline constexpr float no_value = std::numeric_limits<float>::infinity();
 
@@ -19,4 +19,4 @@ inline std::uint8_t code(Status status) {
   return static_cast<std::uint8_t>(status);
 }
 
-}  // namespace parallax::refine
+}  // namespace parallax::decision

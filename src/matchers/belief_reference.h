@@ -36,8 +36,8 @@ class BeliefReference : public Plan {
   virtual void propagate(const StereoPair& pair, bool mirrored) = 0;
   virtual float data_cost(int x, int y, int label) const = 0;
   virtual float belief(int x, int y, int label) const = 0;
-  virtual refine::Beliefs beliefs(int x, int y) const = 0;
-  virtual bool ambiguous(const refine::Beliefs&) const { return false; }
+  virtual decision::Beliefs beliefs(int x, int y) const = 0;
+  virtual bool ambiguous(const decision::Beliefs&) const { return false; }
   virtual bool undecided(int x, int y) const { return costs_.masked(x, y) || !costs_.reachable(x, y); }
   // Whether the right map is a match of its own; otherwise find_right() takes it from the left beliefs.
   virtual bool matches_right() const { return true; }
@@ -54,20 +54,21 @@ class BeliefReference : public Plan {
     clock.finish("match");
     if (!checks_left_right_ || !matches_right()) return;
     propagate(pair, true);
-    const refine::DecisionRule rule = model_.decision();
+    const decision::DecisionRule rule = model_.decision();
     for_each_pixel(size_, [&](int x, int y) {
       right_disparity_.at(size_.width - 1 - x, y) =
-          undecided(x, y) ? refine::no_value : rule.integer_disparity(beliefs(x, y).label);
+          undecided(x, y) ? decision::no_value : rule.integer_disparity(beliefs(x, y).label);
     });
     clock.finish("right_match");
   }
 
   void decide(int x, int y, const DisparityMap& map) const {
     if (undecided(x, y))
-      return refine::write_none(costs_.masked(x, y) ? Status::input_masked : Status::out_of_range, x, y, map);
-    const refine::Beliefs found = beliefs(x, y);
-    refine::write_decision(found, model_.decision(), x, y, map);
-    if (ambiguous(found)) refine::reject(Status::ambiguous, x, y, map);
+      return decision::write_none(costs_.masked(x, y) ? Status::input_masked : Status::out_of_range, x, y,
+                                  map);
+    const decision::Beliefs found = beliefs(x, y);
+    decision::write_decision(found, model_.decision(), x, y, map);
+    if (ambiguous(found)) decision::reject(Status::ambiguous, x, y, map);
   }
 };
 

@@ -94,14 +94,14 @@ class LowestCostReference : public Plan {
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x) {
         const std::optional<Offset> best = winner(0, right_side, x, y);
-        right_disparity_.at(x, y) = best ? static_cast<float>(best->x) : refine::no_value;
+        right_disparity_.at(x, y) = best ? static_cast<float>(best->x) : decision::no_value;
       }
   }
 
   // The lowest cost of a disparity in any row.
   float lowest_cost(int x, int y, int disparity) const {
     const int rows = searched(0, left_side).rows;
-    float lowest = refine::no_value;
+    float lowest = decision::no_value;
     for (int v = -rows; v <= rows; ++v)
       if (candidate(0, x, y, {disparity, v}))
         lowest = std::min(lowest, static_cast<float>(cost(0, x, y, {disparity, v})));
@@ -158,7 +158,7 @@ class LowestCostReference : public Plan {
   bool ambiguous(int x, int y, Offset best) const {
     if (parameters_.uniqueness == 0) return false;
     const std::optional<Cost> other = rival(x, y, best);
-    return other && *other <= refine::ambiguity_bound(cost(0, x, y, best), parameters_.uniqueness);
+    return other && *other <= decision::ambiguity_bound(cost(0, x, y, best), parameters_.uniqueness);
   }
 
   // The costs next to the best are used whether they were searched or not. If one of them is lower, the
@@ -172,7 +172,7 @@ class LowestCostReference : public Plan {
     const Cost before = cost(0, x, y, {d - 1, v}), best = cost(0, x, y, label),
                after = cost(0, x, y, {d + 1, v});
     if (before < best || after < best || (before == best && after == best)) return integer;
-    return integer + refine::sub_pixel_offset(parameters_.sub_pixel, before, best, after).value();
+    return integer + decision::sub_pixel_offset(parameters_.sub_pixel, before, best, after).value();
   }
 
   float row_offset(int x, int y, int v) const {
@@ -192,12 +192,12 @@ class LowestCostReference : public Plan {
     else if (ambiguous(x, y, *best))
       status = Status::ambiguous;
     const bool matched = status == Status::matched;
-    map.status.at(x, y) = refine::code(status);
-    map.disparity.at(x, y) = matched ? refined(x, y, *best) : refine::no_value;
+    map.status.at(x, y) = decision::code(status);
+    map.disparity.at(x, y) = matched ? refined(x, y, *best) : decision::no_value;
     if (!map.row_offset.empty())
-      map.row_offset.at(x, y) = matched ? row_offset(x, y, best->y) : refine::no_value;
+      map.row_offset.at(x, y) = matched ? row_offset(x, y, best->y) : decision::no_value;
     if (!map.confidence.empty())
-      map.confidence.at(x, y) = best ? refine::confidence(cost(0, x, y, *best), rival(x, y, *best)) : 0;
+      map.confidence.at(x, y) = best ? decision::confidence(cost(0, x, y, *best), rival(x, y, *best)) : 0;
   }
 
   std::vector<Searched> searched_[2];  // [side][level]

@@ -48,7 +48,7 @@ void filter_bilateral_rows(const GuidedWindow& filter, float step, View<float> d
                   }
                 }
                 const auto moved = hn::Add(here, shifts_of(sum, all));
-                return hn::IfThenElse(hn::Lt(here, hn::Set(d, no_value)), moved, here);
+                return hn::IfThenElse(hn::Lt(here, hn::Set(d, decision::no_value)), moved, here);
               });
 }
 

@@ -7,6 +7,7 @@
 #include "refine/cuda_lanes.h"
 #include "refine/cuda_types.h"
 
+using namespace parallax::decision;
 using namespace parallax::refine;
 
 namespace {

@@ -6,6 +6,7 @@
 #include "decision/cuda_values.h"
 #include "refine/cuda_lanes.h"
 
+using namespace parallax::decision;
 using namespace parallax::refine;
 
 namespace {

@@ -4,7 +4,7 @@
 #include "decision/cuda_values.h"
 #include "devices/cuda/kernel.h"
 
-using namespace parallax::refine;
+using namespace parallax::decision;
 using parallax::data_cost::CudaCosts;
 
 namespace {

@@ -8,6 +8,7 @@
 #include "devices/cuda/kernel.h"
 #include "refine/cuda_types.h"
 
+using namespace parallax::decision;
 using namespace parallax::refine;
 
 namespace {

@@ -19,14 +19,14 @@ namespace {
 // Fills columns [first, last), a whole run of pixels without a value, from its two ends. An end outside the
 // image is infinite, so it is never the lower one. Masked pixels belong to runs, but are left unchanged.
 void fill_run(float* disparity, std::uint8_t* status, int first, int last, int width) {
-  const float left = first > 0 ? disparity[first - 1] : no_value;
-  const float right = last < width ? disparity[last] : no_value;
+  const float left = first > 0 ? disparity[first - 1] : decision::no_value;
+  const float right = last < width ? disparity[last] : decision::no_value;
   const float lower = std::min(left, right);
-  if (!has_value(lower)) return;
+  if (!decision::has_value(lower)) return;
   for (int x = first; x < last; ++x) {
-    if (status[x] == code(Status::input_masked)) continue;
+    if (status[x] == decision::code(Status::input_masked)) continue;
     disparity[x] = lower;
-    status[x] = code(Status::filled);
+    status[x] = decision::code(Status::filled);
   }
 }
 

@@ -44,7 +44,7 @@ struct StripRow {
 template <class D>
 HWY_INLINE void pass(D d, int i, const StripRow& row, bool is_first, Strip& strip) {
   const hn::RebindToSigned<D> di;
-  const auto none = hn::Set(d, no_value);
+  const auto none = hn::Set(d, decision::no_value);
   const auto here = hn::LoadU(d, row.disparity + i);
   const auto level = hn::PromoteTo(di, hn::LoadU(hn::Rebind<std::uint8_t, D>(), row.level + i));
   const auto value = hn::LoadU(d, strip.value + i);
@@ -114,9 +114,9 @@ struct FillRow {
   }
 
   void fill(int x) const {
-    if (!has_value(value[x]) || status[x] == code(Status::input_masked)) return;
+    if (!decision::has_value(value[x]) || status[x] == decision::code(Status::input_masked)) return;
     disparity[x] = value[x];
-    status[x] = code(Status::filled);
+    status[x] = decision::code(Status::filled);
   }
 
   // Fills columns [first, last), a whole run of pixels without a value.
@@ -125,12 +125,12 @@ struct FillRow {
     if (first > 0) left.pass(disparity[first - 1], level[first - 1]);
     for (int x = first; x < last; ++x) {
       offer(x, left);
-      left.pass(no_value, level[x]);
+      left.pass(decision::no_value, level[x]);
     }
     if (last < width) right.pass(disparity[last], level[last]);
     for (int x = last - 1; x >= first; --x) {
       offer(x, right);
-      right.pass(no_value, level[x]);
+      right.pass(decision::no_value, level[x]);
       fill(x);
     }
   }

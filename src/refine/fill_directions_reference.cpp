@@ -17,7 +17,7 @@ constexpr Direction directions[] = {
     {0, -1, fill_reach}, {0, 1, fill_reach}, {-1, 0, unlimited}, {1, 0, unlimited}};
 
 struct Candidate {
-  float weight = no_value, value = no_value;
+  float weight = decision::no_value, value = decision::no_value;
 };
 
 // The first value from pixel (x, y) in a direction.
@@ -30,7 +30,7 @@ Candidate first_value(View<const float> disparity, View<const std::uint8_t> guid
     if (x < 0 || x >= guide.size.width || y < 0 || y >= guide.size.height) break;
     difference = std::max(difference, std::abs(guide.at(x, y) - here));
     const float value = disparity.at(x, y);
-    if (has_value(value)) return {value + 0.5f * static_cast<float>(difference + distance), value};
+    if (decision::has_value(value)) return {value + 0.5f * static_cast<float>(difference + distance), value};
   }
   return {};
 }
@@ -42,15 +42,17 @@ void fill_directions_reference(const DisparityMap& map, View<const std::uint8_t>
   copy_map(map.disparity, scratch);
   for (int y = 0; y < size.height; ++y) {
     for (int x = 0; x < size.width; ++x) {
-      if (has_value(scratch.at(x, y)) || map.status.at(x, y) == code(Status::input_masked)) continue;
+      if (decision::has_value(scratch.at(x, y)) ||
+          map.status.at(x, y) == decision::code(Status::input_masked))
+        continue;
       Candidate best;
       for (const Direction& direction : directions) {
         const Candidate candidate = first_value(scratch, guide, x, y, direction);
         if (candidate.weight < best.weight) best = candidate;
       }
-      if (!has_value(best.value)) continue;
+      if (!decision::has_value(best.value)) continue;
       map.disparity.at(x, y) = best.value;
-      map.status.at(x, y) = code(Status::filled);
+      map.status.at(x, y) = decision::code(Status::filled);
     }
   }
 }

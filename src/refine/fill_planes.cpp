@@ -252,7 +252,7 @@ HWY_INLINE void fill_pixels(const DisparityMap& map, const ImageView& left, cons
   float* disparity = map.disparity.row(y) + x;
   std::uint8_t* status = map.status.row(y) + x;
   const auto is_empty = [&](int i) {
-    return !has_value(disparity[i]) && status[i] != code(Status::input_masked);
+    return !decision::has_value(disparity[i]) && status[i] != decision::code(Status::input_masked);
   };
   bool any = false;
   for (int i = 0; i < count; ++i) any |= is_empty(i);
@@ -270,7 +270,7 @@ HWY_INLINE void fill_pixels(const DisparityMap& map, const ImageView& left, cons
     const std::int32_t value =
         superpixel.plane.base + superpixel.plane.height(x + i - superpixel.x, y - superpixel.y);
     disparity[i] = static_cast<float>(range.nearest(value)) / plane_unit;
-    status[i] = code(Status::filled);
+    status[i] = decision::code(Status::filled);
   }
 }
 

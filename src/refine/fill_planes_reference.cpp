@@ -192,7 +192,9 @@ class Reference {
   void fill(const DisparityMap& map) const {
     for (int y = 0; y < map.disparity.size.height; ++y) {
       for (int x = 0; x < map.disparity.size.width; ++x) {
-        if (has_value(map.disparity.at(x, y)) || map.status.at(x, y) == code(Status::input_masked)) continue;
+        if (decision::has_value(map.disparity.at(x, y)) ||
+            map.status.at(x, y) == decision::code(Status::input_masked))
+          continue;
         const int index = nearest(pixel_at(left_, x, y), farthest,
                                   [](const Superpixel& superpixel) { return superpixel.plane.exists; });
         if (index < 0) continue;
@@ -201,7 +203,7 @@ class Reference {
         const std::int32_t value =
             superpixel.plane.base + superpixel.plane.height(x - superpixel.x, y - superpixel.y);
         map.disparity.at(x, y) = static_cast<float>(range_around(own).nearest(value)) / plane_unit;
-        map.status.at(x, y) = code(Status::filled);
+        map.status.at(x, y) = decision::code(Status::filled);
       }
     }
   }

@@ -25,7 +25,7 @@ void for_neighbours(View<const float> disparity, View<const std::uint8_t> guide,
     for (int i = 0; i < window; ++i) {
       const int u = x + i - radius, v = y + j - radius;
       if (u < 0 || v < 0 || u >= disparity.size.width || v >= disparity.size.height) continue;
-      if (!has_value(disparity.at(u, v))) continue;
+      if (!decision::has_value(disparity.at(u, v))) continue;
       const auto index = static_cast<std::size_t>(j * window + i);
       const auto difference = static_cast<std::size_t>(std::abs(guide.at(u, v) - guide.at(x, y)));
       each(disparity.at(u, v), difference, index);
@@ -41,12 +41,12 @@ void median_reference(View<float> disparity, int window, View<float> scratch) {
   copy_map(disparity, scratch);
   const auto value = [&](int x, int y, float centre) {
     const bool inside = x >= 0 && x < width && y >= 0 && y < height;
-    return inside && has_value(scratch.at(x, y)) ? scratch.at(x, y) : centre;
+    return inside && decision::has_value(scratch.at(x, y)) ? scratch.at(x, y) : centre;
   };
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
       const float centre = scratch.at(x, y);
-      if (!has_value(centre)) continue;
+      if (!decision::has_value(centre)) continue;
       std::array<float, 25> values;
       int count = 0;
       for (int dy = -radius; dy <= radius; ++dy)
@@ -80,7 +80,7 @@ void weighted_median_reference(View<float> disparity, View<const std::uint8_t> g
   };
   for (int y = 0; y < disparity.size.height; ++y)
     for (int x = 0; x < disparity.size.width; ++x)
-      if (has_value(disparity.at(x, y))) disparity.at(x, y) = median_at(x, y);
+      if (decision::has_value(disparity.at(x, y))) disparity.at(x, y) = median_at(x, y);
 }
 
 void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, int window, int range,
@@ -102,7 +102,7 @@ void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, 
   };
   for (int y = 0; y < disparity.size.height; ++y)
     for (int x = 0; x < disparity.size.width; ++x)
-      if (has_value(disparity.at(x, y)))
+      if (decision::has_value(disparity.at(x, y)))
         disparity.at(x, y) = before.at(x, y) + static_cast<float>(shift_at(x, y)) / shift_unit;
 }
 

@@ -29,12 +29,12 @@ HWY_INLINE void check_lanes(D d, float* disparity, std::uint8_t* status, int x, 
   const auto match = hn::GatherIndex(d, right, hn::ConvertTo(d_int, hn::IfThenElseZero(inside, column)));
   // Without a value, `right` is infinite, and so is the difference.
   const auto near = hn::Le(hn::Abs(hn::Sub(match, value)), hn::Set(d, tolerance));
-  const auto has_value = hn::Lt(value, hn::Set(d, no_value));
+  const auto has_value = hn::Lt(value, hn::Set(d, decision::no_value));
   const auto rejected = hn::AndNot(hn::And(inside, near), has_value);
-  hn::StoreU(hn::IfThenElse(rejected, hn::Set(d, no_value), value), d, disparity + x);
+  hn::StoreU(hn::IfThenElse(rejected, hn::Set(d, decision::no_value), value), d, disparity + x);
   const auto ones = hn::And(hn::BitCast(d_int, hn::VecFromMask(d, rejected)), hn::Set(d_int, 1));
   const auto rejected_bytes = hn::Eq(hn::DemoteTo(d_byte, ones), hn::Set(d_byte, 1));
-  hn::StoreU(hn::IfThenElse(rejected_bytes, hn::Set(d_byte, code(Status::inconsistent)),
+  hn::StoreU(hn::IfThenElse(rejected_bytes, hn::Set(d_byte, decision::code(Status::inconsistent)),
                             hn::LoadU(d_byte, status + x)),
              d_byte, status + x);
 }
@@ -77,9 +77,9 @@ void check_across_rows(const DisparityMap& left, View<const float> right, float 
                        const Workers& workers) {
   for_rows(workers, right.size.height, [&](int y, int) {
     for (int x = 0; x < right.size.width; ++x) {
-      if (!has_value(left.disparity.at(x, y)) || consistent(left, right, tolerance, x, y)) continue;
-      left.disparity.at(x, y) = no_value;
-      left.status.at(x, y) = code(Status::inconsistent);
+      if (!decision::has_value(left.disparity.at(x, y)) || consistent(left, right, tolerance, x, y)) continue;
+      left.disparity.at(x, y) = decision::no_value;
+      left.status.at(x, y) = decision::code(Status::inconsistent);
     }
   });
 }

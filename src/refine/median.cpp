@@ -59,7 +59,7 @@ template <int window>
 HWY_INLINE Values window_medians(Tag tag, const float* centre, std::ptrdiff_t stride) {
   constexpr int values_in_window = window * window;
   constexpr int in_play = values_in_window / 2 + 2;
-  const Values none = hn::Set(tag, no_value);
+  const Values none = hn::Set(tag, decision::no_value);
   const Values middle = hn::LoadU(tag, centre);
   const auto neighbour = [&](int i) HWY_ATTR {
     const float* place = centre + (i / window - window / 2) * stride + (i % window - window / 2);

@@ -49,21 +49,21 @@ void fill_row(const DisparityMap& map, const Workers& workers);
 template <class Each>
 void for_empty_runs(const float* disparity, int width, const Each& each) {
   for (int x = 0; x < width; ++x) {
-    if (has_value(disparity[x])) continue;
+    if (decision::has_value(disparity[x])) continue;
     const int first = x;
-    while (x < width && !has_value(disparity[x])) ++x;
+    while (x < width && !decision::has_value(disparity[x])) ++x;
     each(first, x);
   }
 }
 
 // The values that fill_directions() has met on its way along a row or a column.
 struct Nearest {
-  float value = no_value;   // the last value; infinite if there was none
-  int distance = 0;         // from there to the next pixel
-  int low = 255, high = 0;  // the range of gray levels from there on
+  float value = decision::no_value;  // the last value; infinite if there was none
+  int distance = 0;                  // from there to the next pixel
+  int low = 255, high = 0;           // the range of gray levels from there on
 
   void pass(float disparity, int level) {
-    if (has_value(disparity))
+    if (decision::has_value(disparity))
       *this = {disparity, 1, level, level};
     else
       *this = {value, distance + 1, std::min(low, level), std::max(high, level)};
@@ -118,7 +118,7 @@ inline void copy_bordered(View<const float> disparity, int window, View<float> s
   const int border = window / 2;
   for_rows(workers, size.height, [&](int y, int) {
     float* out = scratch.row(y);
-    std::fill_n(out, size.width, no_value);
+    std::fill_n(out, size.width, decision::no_value);
     if (y >= border && y < border + disparity.size.height)
       std::copy_n(disparity.row(y - border), disparity.size.width, out + border);
   });

@@ -30,7 +30,7 @@ inline float refitted(float disparity, float label, const LabelCosts& costs) {
   const int highest = std::max(costs.before, costs.after);
   const bool is_least = costs.here <= std::min(costs.before, costs.after) && costs.here < highest;
   if (!is_least) return disparity;
-  return (label + v_shape_offset(costs.before, costs.here, costs.after).value() + disparity) * 0.5f;
+  return (label + decision::v_shape_offset(costs.before, costs.here, costs.after).value() + disparity) * 0.5f;
 }
 
 // The memory of refit(), for the left image and the right one.

@@ -72,7 +72,7 @@ void refit_reference(View<float> disparity, const StereoPair& pair, int window, 
   for (int y = 0; y < size.height; ++y)
     for (int x = 0; x < size.width; ++x) {
       float& value = disparity.at(x, y);
-      if (!has_value(value)) continue;
+      if (!decision::has_value(value)) continue;
       const float label = std::ceil(value - 0.5f);
       // True if the whole window is outside the right image.
       if (std::abs(label) > static_cast<float>(size.width + window)) continue;

@@ -86,7 +86,7 @@ void refit_row(const Shifts& shifts, int y, int window, float* disparity, float*
     hn::Store(own_y, d, shift_y);
     add_up(shifts, x + Shifts::border, y + Shifts::border, window / 2, own_x, own_y, sums);
     for (int i = 0; i < count; ++i)
-      if (has_value(disparity[x + i]))
+      if (decision::has_value(disparity[x + i]))
         refit_vector(sums.at(i), window, shift_x[i], shift_y[i], disparity[x + i], row_offset[x + i]);
   }
 }
@@ -114,7 +114,7 @@ void prepare_row(const DisparityMap& map, const Shifts& shifts, int y) {
   if (y < 1 || y >= size.height - 1) return;
   for (int x = 1; x < size.width - 1; ++x) {
     const float d = map.disparity.at(x, y), v = map.row_offset.at(x, y);
-    if (!has_value(d)) continue;
+    if (!decision::has_value(d)) continue;
     const int shift_x = -nearest_integer(d), shift_y = nearest_integer(v);
     const int u = x + shift_x, w = y + shift_y, i = x + Shifts::border;
     if (!inside(u, w)) continue;

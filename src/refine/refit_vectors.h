@@ -59,7 +59,7 @@ inline void refit_vector(const ShiftSums& sums, int window, int shift_x, int shi
   row_offset = static_cast<float>(shift_y + delta_y) + 0.0f;
 }
 
-// What the pixels of the left image bring, with a border of unusable ones: column x of the image is element x
+// Terms of the left image's pixels, with a border of unusable ones: column x of the image is element x
 // + border of row y + border.
 struct Shifts {
   static constexpr int border = 8, widest_vector = 16;

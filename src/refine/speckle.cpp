@@ -83,9 +83,9 @@ class SpeckleFilter {
   void reject(int y, int size) const {
     float* row = map_.disparity.row(y);
     for_each_run(y, [&](int first, int last) {
-      if (!has_value(row[first]) || regions_.size_of(pixel(first, y)) >= size) return;
-      std::fill(row + first, row + last, no_value);
-      std::fill(map_.status.row(y) + first, map_.status.row(y) + last, code(Status::speckle));
+      if (!decision::has_value(row[first]) || regions_.size_of(pixel(first, y)) >= size) return;
+      std::fill(row + first, row + last, decision::no_value);
+      std::fill(map_.status.row(y) + first, map_.status.row(y) + last, decision::code(Status::speckle));
     });
   }
 

@@ -40,7 +40,7 @@ class PixelRegions {
 };
 
 bool connected(float a, float b, float range) {
-  return has_value(a) && has_value(b) && std::abs(a - b) <= range;
+  return decision::has_value(a) && decision::has_value(b) && std::abs(a - b) <= range;
 }
 
 }  // namespace
@@ -61,9 +61,9 @@ void speckle_filter_reference(const DisparityMap& map, int size, float range, st
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
       float& disparity = map.disparity.at(x, y);
-      if (!has_value(disparity) || regions.size_of(pixel(x, y)) >= size) continue;
-      disparity = no_value;
-      map.status.at(x, y) = code(Status::speckle);
+      if (!decision::has_value(disparity) || regions.size_of(pixel(x, y)) >= size) continue;
+      disparity = decision::no_value;
+      map.status.at(x, y) = decision::code(Status::speckle);
     }
   }
 }

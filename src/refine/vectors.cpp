@@ -50,9 +50,9 @@ void check_vectors(const DisparityMap& map, const RightMap& right, float toleran
   };
   for_rows(workers, size.height, [&](int y, int) {
     for (int x = 0; x < size.width; ++x) {
-      if (!has_value(map.disparity.at(x, y)) || consistent(x, y)) continue;
-      map.disparity.at(x, y) = map.row_offset.at(x, y) = no_value;
-      map.status.at(x, y) = code(Status::inconsistent);
+      if (!decision::has_value(map.disparity.at(x, y)) || consistent(x, y)) continue;
+      map.disparity.at(x, y) = map.row_offset.at(x, y) = decision::no_value;
+      map.status.at(x, y) = decision::code(Status::inconsistent);
     }
   });
 }
@@ -71,7 +71,7 @@ std::uint8_t steps_after(std::uint8_t vector, std::uint8_t steps) {
 
 void find_vectors(const View<float>& disparity, const View<std::uint8_t>& vectors, int y) {
   for (int x = 0; x < disparity.size.width; ++x)
-    vectors.at(x, y) = has_value(disparity.at(x, y)) ? 0 : beyond_reach;
+    vectors.at(x, y) = decision::has_value(disparity.at(x, y)) ? 0 : beyond_reach;
 }
 
 // Finds the steps along a row, to the left or to the right.
@@ -149,13 +149,14 @@ void fill_vectors(const DisparityMap& map, const FillSteps& steps, const Workers
   });
   for_rows(workers, size.height, [&](int y, int) {
     for (int x = 0; x < size.width; ++x) {
-      if (steps.vectors.at(x, y) == 0 || map.status.at(x, y) == code(Status::input_masked)) continue;
+      if (steps.vectors.at(x, y) == 0 || map.status.at(x, y) == decision::code(Status::input_masked))
+        continue;
       const Met met(map, steps, x, y);
       if (met.count == 0) continue;
       const int median = met.median();
       map.disparity.at(x, y) = met.d[median];
       map.row_offset.at(x, y) = met.v[median];
-      map.status.at(x, y) = code(Status::filled);
+      map.status.at(x, y) = decision::code(Status::filled);
     }
   });
 }

@@ -30,7 +30,7 @@ struct FirstMet {
         i += step_x[direction];
         j += step_y[direction];
         if (i < 0 || j < 0 || i >= size.width || j >= size.height) break;
-        if (!has_value(map.disparity.at(i, j))) continue;
+        if (!decision::has_value(map.disparity.at(i, j))) continue;
         vectors[count++] = {map.disparity.at(i, j), map.row_offset.at(i, j)};
         break;
       }
@@ -72,7 +72,8 @@ class Refit {
 
   bool usable(int x, int y) const {
     return x >= 0 && y >= 0 && x < left_.size.width && y < left_.size.height &&
-           has_value(map_.disparity.at(x, y)) && inside(x, y) && inside(x + shift(x, y).x, y + shift(x, y).y);
+           decision::has_value(map_.disparity.at(x, y)) && inside(x, y) &&
+           inside(x + shift(x, y).x, y + shift(x, y).y);
   }
 
   ShiftSums sums(int x, int y, int window) const {
@@ -123,14 +124,15 @@ void fill_vectors_reference(const DisparityMap& map, const RightMap& scratch) {
   copy_map(map.row_offset, scratch.row_offset);
   for (int y = 0; y < size.height; ++y)
     for (int x = 0; x < size.width; ++x) {
-      if (has_value(scratch.disparity.at(x, y)) || map.status.at(x, y) == code(Status::input_masked))
+      if (decision::has_value(scratch.disparity.at(x, y)) ||
+          map.status.at(x, y) == decision::code(Status::input_masked))
         continue;
       const FirstMet met(scratch, x, y);
       if (met.count == 0) continue;
       const Vector vector = met.median();
       map.disparity.at(x, y) = vector.d;
       map.row_offset.at(x, y) = vector.v;
-      map.status.at(x, y) = code(Status::filled);
+      map.status.at(x, y) = decision::code(Status::filled);
     }
 }
 
@@ -146,7 +148,7 @@ void refit_vectors_reference(const DisparityMap& map, const StereoPair& pair, in
   copy_map(map.row_offset, row_offset.view());
   for (int y = 0; y < size.height; ++y)
     for (int x = 0; x < size.width; ++x) {
-      if (!has_value(disparity.at(x, y))) continue;
+      if (!decision::has_value(disparity.at(x, y))) continue;
       const Refit::Shift own = refit.shift(x, y);
       refit_vector(refit.sums(x, y, window), window, own.x, own.y, disparity.at(x, y), row_offset.at(x, y));
     }

@@ -32,7 +32,7 @@ HWY_INLINE hn::Vec<Floats> find_median(const Neighbours& neighbours, int count, 
                                        hn::Vec<Integers> half) {
   const Floats d;
   const Integers di;
-  const auto none = hn::Set(d, no_value), least = hn::Set(d, -no_value);
+  const auto none = hn::Set(d, decision::no_value), least = hn::Set(d, -decision::no_value);
   while (!hn::AllTrue(d, hn::Eq(bounds.low, bounds.high))) {
     const auto middle = hn::Mul(hn::Add(bounds.low, bounds.high), hn::Set(d, 0.5f));
     const auto between = hn::And(hn::Ge(middle, bounds.low), hn::Lt(middle, bounds.high));
@@ -59,7 +59,7 @@ void filter_weighted_median_rows(const GuidedWindow& filter, View<float> dispari
                                  int last) {
   const Floats d;
   const Integers di;
-  const auto none = hn::Set(d, no_value);
+  const auto none = hn::Set(d, decision::no_value);
   const int window = filter.window, radius = window / 2, count = window * window;
   Neighbours neighbours;
   filter_rows(filter, disparity, guide, scratch, first, last,

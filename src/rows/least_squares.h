@@ -77,7 +77,7 @@ struct NormalEquations {
   }
 };
 
-// What a model of the first unknowns leaves of a value.
+// Residual of a value under a model of the first unknowns.
 template <std::size_t n, std::size_t all>
 double residual(const Vector<n>& model, const Vector<all>& terms, double value) {
   for (std::size_t i = 0; i < n; ++i) value -= model[i] * terms[i];

@@ -50,7 +50,7 @@ Terms terms_at(Size size, double column, double row) {
   return {1, x, y, x * x, x * y, y * y};
 }
 
-// How many terms can be fitted to places of this spread.
+// Number of terms that can be fitted to places of this spread.
 int terms_for(double spread) {
   return spread >= min_spread_quadratic ? 6 : spread >= min_spread_linear ? 3 : 1;
 }

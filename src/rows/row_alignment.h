@@ -15,7 +15,7 @@
 
 namespace parallax::rows {
 
-// How much lower than in the left image a point lies in column `column` of the right one.
+// Rows by which a point lies lower in column `column` of the right image than in the left one.
 struct MeasuredOffset {
   float column, rows;  // rows is infinite where it cannot be measured
 };

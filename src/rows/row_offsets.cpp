@@ -9,7 +9,7 @@
 namespace parallax::rows {
 namespace {
 
-using refine::has_value, refine::no_value;
+using decision::has_value, decision::no_value;
 
 // Gives the pixels of a row without a row offset that of the nearest pixel that has one; ties go to the left
 // one. Returns whether there is one.

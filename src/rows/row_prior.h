@@ -70,7 +70,7 @@ class RowPrior {
     costs_.of(x / side, y / side)[row] += cost;
   }
   const RowSurface& surface() const { return surface_; }
-  // How many rows a row offset is away from another.
+  // Distance in rows between two row offsets.
   double distance(int row, double from) const { return std::abs(row - costs_.rows - from); }
 
   Size image() const { return costs_.image; }

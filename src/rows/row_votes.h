@@ -63,7 +63,7 @@ class RowVotes {
     const std::int64_t* sums = sums_ + own_.index(x, y) + v + own_.rows;
     const bool least = sums[0] <= sums[-1] && sums[0] <= sums[1];
     if (!least || (sums[-1] == sums[0] && sums[1] == sums[0])) return 0;
-    return refine::sub_pixel_offset(method, sums[-1], sums[0], sums[1]).value();
+    return decision::sub_pixel_offset(method, sums[-1], sums[0], sums[1]).value();
   }
 
  private:

@@ -225,7 +225,7 @@ std::string wrapped(const std::string& text) {
   return lines + line;
 }
 
-// What was tried: names with their values.
+// Parameters that were tried: names with their values.
 std::string listed(const std::vector<Row>& rows) {
   std::string text;
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
+#include <random>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -610,6 +614,20 @@ TEST(Compiler, knows_the_language_and_the_architecture) {
   EXPECT_EQ(
       compile("static_assert(A == 1 && B == 2 && C == 3);", {"-DA", "-D B=2", "--define-macro=C=3"}).result,
       success);
+}
+
+TEST(Compiler, compiles_the_same_program_once) {
+  const std::string text = "text " + std::to_string(std::random_device()());
+  const std::string source = "__constant__ char text[] = \"" + text + "\";";
+  if (libraries().controls.fail_call == nullptr) GTEST_SKIP() << "the compiler is a real one";
+  for (int time = 0; time < 2; ++time) EXPECT_EQ(compile(source).result, success);
+  int libraries_with_it = 0;
+  for (const auto& file : std::filesystem::directory_iterator(PARALLAX_EMULATED_LIBRARIES)) {
+    std::ostringstream content;
+    content << std::ifstream(file.path(), std::ios::binary).rdbuf();
+    libraries_with_it += content.str().find(text) != std::string::npos;
+  }
+  EXPECT_EQ(libraries_with_it, 1);
 }
 
 TEST(Compiler, refuses_options_that_it_does_not_know) {

@@ -176,6 +176,7 @@ class Compilation {
   bool run() {
     if (!preprocess()) return false;
     std::string program = read_file(preprocessed_);
+    remove_folder(program);
     rewrite_launches(program);
     for (const FoundKernel& kernel : take_out_kernels(program)) program += describe(kernel);
     write_file(preprocessed_, program);
@@ -207,6 +208,13 @@ class Compilation {
           std::string("-x"), std::string("c++"), source_, std::string("-o"), preprocessed_})
       arguments.push_back(argument);
     return run_compiler(arguments, log_);
+  }
+
+  // Removes the name of the temporary folder, which would make every program different.
+  void remove_folder(std::string& program) const {
+    const std::string folder = folder_.path() + "/";
+    for (std::size_t found = 0; (found = program.find(folder, found)) != std::string::npos;)
+      program.erase(found, folder.size());
   }
 
   // "kernel<<<grid, block>>>(" becomes a call.

@@ -122,16 +122,16 @@ Vectors match(const Case& problem, int threads, bool twice, std::size_t cached_b
   const DisparityMap map = result.map();
   Plane<Offset> best(size);
   const auto rule = [&](int first, int count) {
-    return refine::DecisionRule{first, count, problem.parameters.sub_pixel, problem.parameters.min_confidence,
-                                model.full_gap()};
+    return decision::DecisionRule{first, count, problem.parameters.sub_pixel,
+                                  problem.parameters.min_confidence, model.full_gap()};
   };
   engine.run(frames, scale.labels,
              {best.view(),
               [&](int x, int y, const Decision& decision) {
-                refine::write_decision(decision.columns,
-                                       rule(scale.labels.first.x, scale.labels.extent.width), x, y, map);
-                map.row_offset.at(x, y) =
-                    refine::disparity(decision.rows, rule(scale.labels.first.y, scale.labels.extent.height));
+                decision::write_decision(decision.columns,
+                                         rule(scale.labels.first.x, scale.labels.extent.width), x, y, map);
+                map.row_offset.at(x, y) = decision::disparity(
+                    decision.rows, rule(scale.labels.first.y, scale.labels.extent.height));
                 EXPECT_EQ(decision.offset, best.at(x, y));
               }},
              workers);

@@ -20,7 +20,7 @@
 namespace parallax {
 namespace {
 
-constexpr float none = refine::no_value;
+constexpr float none = decision::no_value;
 using Rows = std::vector<std::vector<float>>;
 using Levels = std::vector<std::vector<int>>;
 

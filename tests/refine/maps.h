@@ -22,7 +22,7 @@
 
 namespace parallax::test {
 
-inline constexpr float none = refine::no_value;
+inline constexpr float none = decision::no_value;
 
 // A map with padding after its rows that must not be overwritten.
 struct Map {

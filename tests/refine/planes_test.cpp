@@ -16,7 +16,7 @@
 namespace parallax::test {
 namespace {
 
-using refine::code;
+using decision::code;
 
 struct Surface {
   float a, b, c;
@@ -97,7 +97,7 @@ TEST_F(FillPlanesTest, PixelsWithAValueKeepItToTheBit) {
   fill_planes(scene.map.view(), scene.left());
   for (int y = 0; y < 97; ++y)
     for (int x = 0; x < 151; ++x)
-      if (refine::has_value(before.view().disparity.at(x, y))) {
+      if (decision::has_value(before.view().disparity.at(x, y))) {
         EXPECT_EQ(scene.disparity(x, y), before.view().disparity.at(x, y));
         EXPECT_EQ(scene.status(x, y), Status::matched);
       }

@@ -20,8 +20,8 @@
 namespace parallax {
 namespace {
 
-using refine::code;
-constexpr float none = refine::no_value;
+using decision::code;
+constexpr float none = decision::no_value;
 
 using Rows = std::vector<std::vector<float>>;
 using Marks = std::vector<std::vector<Status>>;

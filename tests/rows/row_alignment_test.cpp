@@ -155,7 +155,7 @@ struct PartlyTextured {
     for (int y = 0; y < pair.size.height; ++y)
       for (int x = 0; x < pair.size.width; ++x) {
         map.disparity.at(x, y) = static_cast<float>(disparity(x, y));
-        map.status.at(x, y) = refine::code(Status::matched);
+        map.status.at(x, y) = decision::code(Status::matched);
       }
   }
   bool find() { return alignment.find(pair.views(), map.map(), Workers(1)); }
@@ -349,7 +349,7 @@ TEST(RowAlignmentTest, MeasuresInsideOfTheImage) {
       for (int y = 0; y < size.height; ++y)
         for (int x = 0; x < size.width; ++x) {
           map.disparity.at(x, y) = disparity;
-          map.status.at(x, y) = refine::code(Status::matched);
+          map.status.at(x, y) = decision::code(Status::matched);
         }
       Alignment(pair.views()).find(pair.views(), map.map(), Workers(1));
     }

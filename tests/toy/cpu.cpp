@@ -92,21 +92,21 @@ class Cpu final : public host::Plan {
     return best;
   }
   float disparity_of(int label) const {
-    return label == no_candidate ? refine::no_value : static_cast<float>(p_.min_disparity + label);
+    return label == no_candidate ? decision::no_value : static_cast<float>(p_.min_disparity + label);
   }
 
   void decide(const Row& row, int x, int y, bool masked, const DisparityMap& map) const {
     const int best = winner(row, x, 0);
     map.disparity.at(x, y) = disparity_of(best);
-    map.status.at(x, y) = refine::code(masked                 ? Status::input_masked
-                                       : best == no_candidate ? Status::out_of_range
-                                                              : Status::matched);
+    map.status.at(x, y) = decision::code(masked                 ? Status::input_masked
+                                         : best == no_candidate ? Status::out_of_range
+                                                                : Status::matched);
     if (map.confidence.empty()) return;
     std::optional<int> rival;
     for (int label = 0; label < p_.disparities; ++label)
       if (const int cost = costs_of(row, label)[x]; std::abs(label - best) > 1 && cost != no_candidate)
         rival = std::min(rival.value_or(cost), cost);
-    map.confidence.at(x, y) = best == no_candidate ? 0 : refine::confidence(costs_of(row, best)[x], rival);
+    map.confidence.at(x, y) = best == no_candidate ? 0 : decision::confidence(costs_of(row, best)[x], rival);
   }
 
   ToyParameters p_;

@@ -36,7 +36,7 @@ class Reference final : public host::Plan {
         decide(x, y, map);
         if (!checks_left_right_) continue;
         const std::optional<int> best = winner(x, y, true);
-        right_disparity_.at(x, y) = best ? static_cast<float>(*best) : refine::no_value;
+        right_disparity_.at(x, y) = best ? static_cast<float>(*best) : decision::no_value;
       }
     clock.finish("match");
   }
@@ -71,14 +71,14 @@ class Reference final : public host::Plan {
     const Status status = !valid(pair_.left_mask, x, y) ? Status::input_masked
                           : best                        ? Status::matched
                                                         : Status::out_of_range;
-    map.status.at(x, y) = refine::code(status);
-    map.disparity.at(x, y) = best ? static_cast<float>(*best) : refine::no_value;
+    map.status.at(x, y) = decision::code(status);
+    map.disparity.at(x, y) = best ? static_cast<float>(*best) : decision::no_value;
     if (map.confidence.empty()) return;
     std::optional<int> rival;
     for (int d = p_.min_disparity; best && d < p_.min_disparity + p_.disparities; ++d)
       if (std::abs(d - *best) > 1 && candidate(x, y, d))
         rival = std::min(rival.value_or(cost(x, y, d)), cost(x, y, d));
-    map.confidence.at(x, y) = best ? refine::confidence(cost(x, y, *best), rival) : 0;
+    map.confidence.at(x, y) = best ? decision::confidence(cost(x, y, *best), rival) : 0;
   }
 
   ToyParameters p_;

@@ -31,7 +31,7 @@ struct CommandFailure {
   std::string message;  // one line
   int status;
 };
-// Of the exception that is being handled: call it in a catch block.
+// The failure that the exception being handled stands for: call it in a catch block.
 CommandFailure current_failure();
 // The exit status of a command some of whose parts failed: if one would fail again, so does a retry.
 inline int worse(int status, int other) {

@@ -54,7 +54,7 @@ nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters);
 
 void add_configuration_option(Options& options, TunedValues& configuration);
 
-// How and where a command matches.
+// Method, parameters and device of a command.
 struct Search {
   std::string method = "bp", preset = "default";
   std::string device = "auto";  // the first one where there are several

@@ -80,7 +80,7 @@ class Option {
   CLI::Option* parsed_ = nullptr;
 };
 
-// What completion in a shell needs to know of an option.
+// Description of an option for completion in a shell.
 struct OptionSummary {
   std::vector<std::string> names;  // "-o" and "--output", or "LEFT" for an argument
   std::string help;

@@ -14,7 +14,7 @@ inline std::string content_hash(std::string_view text) {
   return content_hash(std::as_bytes(std::span(text)));
 }
 
-// Of the bytes of a file, which is read in parts.
+// Hash of the bytes of a file, which is read in parts.
 // \throws Error (file)
 std::string file_hash(const std::string& path);
 

@@ -22,8 +22,8 @@ class PictureRectifier {
   // \throws Error (file) for pictures that have not the cameras' sizes, or not the depth of the first pair
   PicturePair run(const PicturePair& pictures, const std::string& left, const std::string& right);
 
-  // Of the rectified pair. The unit is unknown where the rig's file does not tell it, and metres are
-  // unlikely.
+  // Calibration of the rectified pair. The unit is unknown where the rig's file does not tell it,
+  // and metres are unlikely.
   Calibration calibration() const;
   // 0 where a camera saw nothing, 255 elsewhere; after the first pair.
   View<const std::uint8_t> left_mask() const { return masks_[0].view(); }

@@ -33,7 +33,7 @@ class TiffReader {
 
   // Without an alpha channel, which is left out.
   const TiffFormat& format() const { return format_; }
-  // As in EXIF: 1 = upright. read() does not rotate.
+  // EXIF's orientation: 1 = upright. read() does not rotate.
   int orientation() const;
   std::string description() const;
   // Whether the file has all the bytes that its header announces.
@@ -88,7 +88,7 @@ class TiffWriter {
   void end();
   // Syncs everything to disk.
   void close();
-  // Of the memory, after end().
+  // Bytes of the file in memory, after end().
   std::vector<std::byte> bytes() const;
 
  private:

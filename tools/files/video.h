@@ -17,7 +17,7 @@ namespace parallax::tool {
 // Whether to read this file as a video, because it is not a picture.
 bool is_video(const std::string& path);
 
-// What a file says of its video.
+// Description of a file's video.
 struct VideoDescription {
   std::size_t frames = 0;        // 0 = not known
   double frames_per_second = 0;  // 0 = not known

@@ -392,7 +392,7 @@ class Batch {
         " of " + std::to_string(pairs_.size()) + " pairs are done" + advice());
   }
 
-  // What to do next; empty without a table.
+  // Advice on what to do next; empty without a table.
   std::string advice() const {
     return table_.empty() || request_.outputs.disparity.empty()
                ? ""

@@ -23,7 +23,7 @@ std::string describe_check(const PairReport& report, const Calibration* calibrat
 nlohmann::ordered_json check_json(const PairReport& report, const Calibration* calibration,
                                   const std::optional<DenseCheck>& dense = {});
 
-// What a range of disparities is in depths of the calibration; nothing without one.
+// A range of disparities in depths of the calibration; empty without one.
 std::string depth_lines(const Calibration* calibration, const DisparityRange& range);
 void add_depths(const Calibration* calibration, const DisparityRange& range, nlohmann::ordered_json& json);
 

@@ -43,7 +43,7 @@ std::string read_preset(const Arguments& arguments) {
   return preset;
 }
 
-// Of one axis.
+// Checks the motions of one axis.
 void check_motions(int least, int count) {
   const auto most = [](const char* parameter) {
     return static_cast<int>(describe_parameter("motion", parameter).most);

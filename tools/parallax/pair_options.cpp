@@ -7,7 +7,7 @@
 namespace parallax::tool {
 namespace {
 
-// As in the MEMOCODE 2013 design contest.
+// Labels of the MEMOCODE 2013 design contest.
 constexpr int labels_of_cost_files = 16;
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace parallax::view {
 
-// As a command line, in Python and in C++; each gives the same map. `settings` have parameters.
+// The match as a command line, in Python and in C++; each gives the same map. `settings` have parameters.
 nlohmann::ordered_json describe_commands(const Scene& scene, const Settings& settings);
 
 }  // namespace parallax::view

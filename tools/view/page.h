@@ -23,7 +23,7 @@ struct ViewedMap {
   Settings settings;
   std::shared_ptr<const ViewedFrame> frame;
   Result result;
-  // Of the match; a stored map has none.
+  // Stages of the match; a stored map has none.
   std::vector<StageTime> stages;
   std::size_t memory_bytes = 0;
 };
@@ -70,7 +70,7 @@ class Page {
   using Text = std::shared_ptr<const std::string>;
   using Clock = std::chrono::steady_clock;
 
-  // Of a slot; the matcher belongs to the thread.
+  // Settings and plan of a slot; the matcher belongs to the thread.
   struct Slot {
     std::optional<Settings> settings;
     bool is_new = false;

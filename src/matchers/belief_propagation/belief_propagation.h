@@ -68,7 +68,7 @@ On::Make make_reference, make_opencl;
 On::MakeTuned make_cpu, make_cuda;
 On::Space cpu_tuning_space, cuda_tuning_space;
 
-// What kernels are specialised for, as in tuning files: "fixed8, edges".
+// The kernels' specialisation, as in tuning files: "fixed8, edges".
 std::string variant(const BeliefPropagationParameters& parameters);
 
 inline constexpr float highest_half = 65504;
@@ -113,7 +113,7 @@ struct Model : data_cost::CostModel {
     while (has_candidates(count, levels)) ++count;
     return count;
   }
-  refine::DecisionRule decision() const {
+  decision::DecisionRule decision() const {
     return {min_disparity,      labels,         parameters.sub_pixel, parameters.min_confidence,
             truncation * scale, min_row_offset, row_offsets};
   }

@@ -42,7 +42,7 @@ struct TileMessages {
   std::uint8_t of[2][direction_count][tile_lanes];  // [colour]
 };
 
-// What a tile has for one label. Messages come first, so that a pointer to a record is one to its messages.
+// Record of a tile for one label. Messages come first, so that a pointer to a record is one to its messages.
 struct TileRecord {
   TileMessages messages;
   std::uint8_t data[2][tile_lanes];  // data costs, [colour]
@@ -68,7 +68,7 @@ struct TileLabels {
   int all() const { return pitch() * row_offsets; }
 };
 
-// What edges cost; all are 0 at pixels beyond the image.
+// Costs of edges; all are 0 at pixels beyond the image.
 enum EdgeTable { slopes, truncations, row_bounds, edge_tables };
 
 // Sends the messages of one colour. `edges` are by EdgeTable; row bounds, and the cost of a row offset, count
@@ -107,7 +107,7 @@ struct TileDecision {
 void decide_tile(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t* scratch,
                  TileDecision& decision);
 
-// Writes what refine::disparity() is for each lane, from a decision with neighbours.
+// Writes what decision::disparity() is for each lane, from a decision with neighbours.
 struct TileAxis {
   int first;  // the value of label 0
   SubPixel sub_pixel;
@@ -124,7 +124,7 @@ struct FeatureStrip {
 // Strips have a multiple of this many columns.
 inline constexpr int strip_unit = 32;
 
-// What the data costs of a strip are computed from.
+// Inputs of a strip's data costs.
 struct StripCosts {
   FeatureStrip left;  // validity: 255 where a pixel has data costs, else 0
   // Label k of left column x is column x + labels − 1 − k; validity: 255 where there is a right pixel, else

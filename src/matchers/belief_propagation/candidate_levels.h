@@ -358,7 +358,7 @@ class CandidateLevels {
       return edge_rows_ + (table * edge_rows + row) * edge_pitch();
     }
 
-    // What the edges of the tiles cost; 0 at pixels beyond the image, which then send zeros.
+    // Costs of the tiles' edges; 0 at pixels beyond the image, which then send zeros.
     void find_edges(int row) {
       for (int i = 0; i < tile_side; ++i) write_edges(row * tile_side + i, 1, 0, i);
       for (int i = 0; i <= tile_side; ++i) write_edges(row * tile_side + i, 0, 1, tile_side + i);

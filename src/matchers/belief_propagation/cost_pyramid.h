@@ -70,7 +70,7 @@ class CostPyramid {
   const View<std::uint8_t>& status() const {
     return levels_.has_candidates() ? strips_.status() : features_.status();
   }
-  // What the data costs of the finest level are computed from; with candidates, those of all levels that have
+  // Inputs of the finest level's data costs; with candidates, those of all levels that have
   // them.
   const Features& features() const { return features_; }
   const Strips& strips() const { return strips_; }
@@ -136,7 +136,7 @@ class CostPyramid {
     }
   }
 
-  // What row offsets cost in addition (row_prior.h)
+  // Additional costs of row offsets (row_prior.h)
 
   void add_row_prior(const Workers& workers) {
     prior_.clear();

@@ -30,16 +30,16 @@ class MapWriter {
   Wanted wanted() const { return wanted_; }
   bool mirrored() const { return mirrored_; }
 
-  void write_pixel(int x, int y, const refine::Beliefs& beliefs) const {
+  void write_pixel(int x, int y, const decision::Beliefs& beliefs) const {
     const Status status = status_of(x, y);
-    const refine::DecisionRule rule = model_.decision();
+    const decision::DecisionRule rule = model_.decision();
     if (wanted_ == Wanted::labels)
       write(x, y, status, rule.integer_disparity(beliefs.label),
             static_cast<float>(rule.min_row_offset + rule.row(beliefs.label)));
     else if (status == Status::matched)
-      refine::write_decision(beliefs, rule, x, y, map_);
+      decision::write_decision(beliefs, rule, x, y, map_);
     else
-      refine::write_none(status, x, y, map_);
+      decision::write_none(status, x, y, map_);
   }
 
   void write_tile(int tile_x, int tile_y, const TileDecision* found) const {
@@ -61,10 +61,11 @@ class MapWriter {
 
   void write(int x, int y, Status status, float disparity, float row_offset) const {
     const bool matched = status == Status::matched;
-    map_.disparity.at(mirrored_ ? known_.size.width - 1 - x : x, y) = matched ? disparity : refine::no_value;
+    map_.disparity.at(mirrored_ ? known_.size.width - 1 - x : x, y) =
+        matched ? disparity : decision::no_value;
     if (mirrored_) return;
-    map_.status.at(x, y) = refine::code(status);
-    if (has_rows()) map_.row_offset.at(x, y) = matched ? row_offset : refine::no_value;
+    map_.status.at(x, y) = decision::code(status);
+    if (has_rows()) map_.row_offset.at(x, y) = matched ? row_offset : decision::no_value;
   }
 
   // Writes a tile of which sub-pixel values are wanted and no confidence: computes a vector of them at a
@@ -94,15 +95,15 @@ class MapWriter {
     });
   }
 
-  refine::Beliefs beliefs_of(const TileDecision& found, int lane) const {
+  decision::Beliefs beliefs_of(const TileDecision& found, int lane) const {
     const auto value = [](std::uint8_t belief) {
-      return belief == no_belief ? refine::no_value : static_cast<float>(belief);
+      return belief == no_belief ? decision::no_value : static_cast<float>(belief);
     };
-    refine::Beliefs beliefs{.label = found.labels[lane],
-                            .before = value(found.before[lane]),
-                            .best = value(found.best[lane]),
-                            .after = value(found.after[lane]),
-                            .rival = value(found.rival[lane])};
+    decision::Beliefs beliefs{.label = found.labels[lane],
+                              .before = value(found.before[lane]),
+                              .best = value(found.best[lane]),
+                              .after = value(found.after[lane]),
+                              .rival = value(found.rival[lane])};
     if (!has_rows()) return beliefs;
     beliefs.label += found.rows[lane] * model_.disparities();
     beliefs.row_before = value(found.row_before[lane]);
@@ -203,7 +204,7 @@ class Cpu final : public host::Plan {
     clock.finish(stages.pyramid);
     // Only the level above those with candidates decides here.
     for (std::size_t level = levels_.count(); level-- > levels_.first_stored();)
-      sweep(level, mirrored, Wanted::labels, [&](int x, int y, const refine::Beliefs& beliefs) {
+      sweep(level, mirrored, Wanted::labels, [&](int x, int y, const decision::Beliefs& beliefs) {
         best_.at(x, y) = static_cast<std::uint16_t>(beliefs.label);
       });
     clock.finish(stages.coarse_levels);
@@ -212,7 +213,7 @@ class Cpu final : public host::Plan {
                       [&](int x, int y, const TileDecision* found) { writer.write_tile(x, y, found); });
     else
       sweep(0, mirrored, writer.wanted(),
-            [&](int x, int y, const refine::Beliefs& beliefs) { writer.write_pixel(x, y, beliefs); });
+            [&](int x, int y, const decision::Beliefs& beliefs) { writer.write_pixel(x, y, beliefs); });
     clock.finish(stages.finest_level);
   }
 

@@ -30,7 +30,7 @@ using cuda::Shape;
 using cuda::StreamHandle;
 using data_cost::CudaCosts;
 using data_cost::CudaImages;
-using refine::CudaDecision;
+using decision::CudaDecision;
 
 constexpr unsigned block_threads = 128;
 constexpr int directions = 4;
@@ -132,7 +132,8 @@ class Cuda : public cuda::Plan {
   }
 
   void match(const DisparityMap& map, StreamHandle stream) final {
-    const CudaDecision to = refine::left_map(map, model_.decision(), images_.from_start(), images_.stride());
+    const CudaDecision to =
+        decision::left_map(map, model_.decision(), images_.from_start(), images_.stride());
     refinement_.begin();
     images_.smooth(stream);
     const StreamHandle of_right = at_once_ ? right_.fork(stream) : stream;
@@ -143,7 +144,7 @@ class Cuda : public cuda::Plan {
     View<float> right;
     if (checks_both()) {
       right = at(right_disparity_);
-      CudaDecision to_right = refine::right_map(to, right);
+      CudaDecision to_right = decision::right_map(to, right);
       to_right.from_start = images_.from_start(CudaImages::mirrored);
       images_.find_features(CudaImages::mirrored, of_right);
       match_pair(CudaImages::mirrored, to_right, of_right);

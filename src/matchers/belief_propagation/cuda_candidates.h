@@ -131,7 +131,7 @@ class CudaCandidates {
                    cuda::StreamHandle stream) const {
     find_labels_.launch(stream, grid(level, 2), {threads_}, 0, level, alike, labels);
   }
-  void decide(const CudaCandidateLevel& level, const CudaSmoothness& alike, const refine::CudaDecision& to,
+  void decide(const CudaCandidateLevel& level, const CudaSmoothness& alike, const decision::CudaDecision& to,
               cuda::StreamHandle stream) const {
     decide_.launch(stream, grid(level, 2), {threads_}, 0, level, alike, to);
   }

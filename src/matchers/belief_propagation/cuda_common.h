@@ -13,7 +13,7 @@
 namespace parallax::belief_propagation {
 
 using namespace data_cost;
-using namespace refine;
+using namespace decision;
 
 enum Direction { above, below, left_side, right_side };
 constexpr int directions = 4;

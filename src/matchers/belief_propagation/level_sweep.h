@@ -82,7 +82,7 @@ class LevelSchedule {
   }
 
   int bands_of_finest() const { return bands(0, model_.iterations(0, false)); }
-  // What a band of the finest level has in progress.
+  // Work in progress of a band of the finest level.
   std::size_t working_set_bytes() const {
     return to_size(std::min(levels_[0].shape.computed, strip_width_ + 2 * finest_reach())) * column_bytes_;
   }
@@ -131,7 +131,7 @@ class LevelSweep {
         features_(features),
         edges_(edges) {}
 
-  // Sweeps a band. Calls take(x, y, refine::Beliefs) for its pixels if the band decides.
+  // Sweeps a band. Calls take(x, y, decision::Beliefs) for its pixels if the band decides.
   template <class Take>
   void run(const Band& band, Wanted wanted, const Take& take) const {
     const int iterations = band.iterations;
@@ -156,7 +156,7 @@ class LevelSweep {
   }
 
  private:
-  // Where planes are
+  // Addresses of planes
 
   const Level& level_of(const Band& band) const { return levels_[band.level]; }
   // Null for the coarsest level.
@@ -321,13 +321,13 @@ class LevelSweep {
     const int end = std::min(band.strip.last, level_of(band).pixels(y, colour));
     for (int i = band.strip.first; i < end; ++i)
       take(2 * i + colour_of(y, colour), y,
-           refine::Beliefs{.label = window.labels[i],
-                           .before = around[0][i],
-                           .best = around[1][i],
-                           .after = around[2][i],
-                           .rival = around[3][i],
-                           .row_before = around[4][i],
-                           .row_after = around[5][i]});
+           decision::Beliefs{.label = window.labels[i],
+                             .before = around[0][i],
+                             .best = around[1][i],
+                             .after = around[2][i],
+                             .rival = around[3][i],
+                             .row_before = around[4][i],
+                             .row_after = around[5][i]});
   }
 
   const Model& model_;

@@ -20,12 +20,12 @@
 namespace parallax::belief_propagation {
 namespace {
 
+using decision::OpenclDecision;
 using opencl::define;
 using opencl::groups_for;
 using opencl::offset;
 using opencl::Options;
 using opencl::Shape;
-using refine::OpenclDecision;
 
 constexpr int directions = 4;
 
@@ -51,7 +51,7 @@ class Opencl final : public opencl::Plan {
         device_(layout_of(context().info(), bits_, parameters.disparities)),
         images_(model_, format, {2, device_.pixels}, layout_),
         refinement_(parameters.refine, format, layout_) {
-    refine::check_divisions(context().info(), model_.decision());
+    decision::check_divisions(context().info(), model_.decision());
     data_cost::check_reachable(model_, format.size);
     if (has_edges()) edge_table_ = reserve(data_cost::edge_table_size * sizeof(cl_uint));
     const std::vector<Size> extents = level_sizes(format.size, parameters.levels);
@@ -209,9 +209,9 @@ class Opencl final : public opencl::Plan {
     images_.take(pair, queue());
     queue().finish_stage("prepare");
     const data_cost::OpenclInputs& inputs = images_.inputs();
-    const OpenclDecision left = refine::left_map(map, model_.decision(), inputs.status, inputs.stride);
+    const OpenclDecision left = decision::left_map(map, model_.decision(), inputs.status, inputs.stride);
     match_pair(pair, left, false);
-    if (checks_both()) match_pair(pair, refine::right_map(left, right_disparity_), true);
+    if (checks_both()) match_pair(pair, decision::right_map(left, right_disparity_), true);
     refinement_.enqueue(pair, map, right_disparity_, queue());
   }
 

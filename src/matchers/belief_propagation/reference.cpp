@@ -19,7 +19,7 @@ namespace {
 using data_cost::all_directions, data_cost::Direction, data_cost::step_x, data_cost::step_y,
     data_cost::Volume;
 using enum data_cost::Direction;
-using host::for_each_pixel, refine::Beliefs, refine::no_value;
+using host::for_each_pixel, decision::Beliefs, decision::no_value;
 
 // Rounds to the nearest number of a shorter format, ties to even.
 float nearest_bfloat16(float value) {
@@ -261,7 +261,7 @@ class Reference final : public host::BeliefReference<Model> {
   }
 
   Beliefs beliefs(const ReferenceLevel& level, int x, int y) const {
-    return refine::find_beliefs(
+    return decision::find_beliefs(
         model_.labels, [&](int label) { return belief(level, x, y, label); }, model_.row_offsets);
   }
 

@@ -124,7 +124,7 @@ class Strips {
   int extended_columns() const { return size_.width + model_.disparities() - 1; }
   // The column of the right side where the extended row begins.
   int extended_first() const { return sides_[1].first - first_pixel(); }
-  // Where pixel 0 is in the extended right row.
+  // Position of pixel 0 in the extended right row.
   int first_pixel() const { return model_.disparities() - 1 + model_.min_disparity; }
   std::ptrdiff_t row_pitch() const { return extended_columns() + 2 * widest_vector_bytes; }
   const Side& right_side(int row_offset) const {

@@ -38,7 +38,7 @@ On::Make make_reference;
 On::MakeTuned make_cpu, make_cuda, make_opencl;
 On::Space cpu_tuning_space, cuda_tuning_space, opencl_tuning_space;
 
-// What kernels are specialised for, as in tuning files: "sad, window 9".
+// The kernels' specialisation, as in tuning files: "sad, window 9".
 std::string variant(const BlockParameters& parameters);
 
 // ZNCC costs are integers: one unit of correlation costs this much.

@@ -62,7 +62,8 @@ struct Candidates {
 
   bool is_ambiguous(int label, int uniqueness) const {
     const Tag d;
-    const std::uint64_t bound = refine::ambiguity_bound(static_cast<std::uint64_t>(costs[label]), uniqueness);
+    const std::uint64_t bound =
+        decision::ambiguity_bound(static_cast<std::uint64_t>(costs[label]), uniqueness);
     const Cost limit =
         static_cast<Cost>(std::min<std::uint64_t>(bound + 1, static_cast<std::uint64_t>(no_cost)));
     std::size_t as_good = 0;
@@ -79,12 +80,12 @@ struct Candidates {
   }
 
   // The fraction of a pixel by which the minimum differs from the label; 0 where a neighbour is no candidate.
-  HWY_INLINE refine::Fraction fraction(int label, SubPixel method) const {
+  HWY_INLINE decision::Fraction fraction(int label, SubPixel method) const {
     if (method == SubPixel::none || label == first || label + 1 >= end) return {};
     const Cost before = costs[label - 1], best = costs[label], after = costs[label + 1];
     if (before == no_cost || after == no_cost) return {};
-    return refine::sub_pixel_offset(method, static_cast<std::int64_t>(before),
-                                    static_cast<std::int64_t>(best), static_cast<std::int64_t>(after));
+    return decision::sub_pixel_offset(method, static_cast<std::int64_t>(before),
+                                      static_cast<std::int64_t>(best), static_cast<std::int64_t>(after));
   }
 };
 

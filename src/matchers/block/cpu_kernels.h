@@ -45,7 +45,7 @@ struct SweepShape {
 
   int window() const { return 2 * radius + 1; }
   int columns() const { return width + 2 * radius; }
-  // Of the mirrored right image.
+  // Columns of the mirrored right image.
   int right_columns() const { return columns() + padded_labels - 1; }
   float disparity(int label) const { return static_cast<float>(min_disparity + label); }
   // Index of right pixel x; outside right_columns() for pixels that no label reaches.
@@ -147,7 +147,8 @@ struct Sweep {
 template <class Cost>
 float confidence(Cost best, Cost rival) {
   if (rival == std::numeric_limits<Cost>::max()) return 1;
-  return refine::confidence<std::int64_t>(static_cast<std::int64_t>(best), static_cast<std::int64_t>(rival));
+  return decision::confidence<std::int64_t>(static_cast<std::int64_t>(best),
+                                            static_cast<std::int64_t>(rival));
 }
 
 // Matches the rows [first, last), or makes a pass over them.

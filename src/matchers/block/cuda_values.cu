@@ -8,7 +8,7 @@
 #include "matchers/block/cuda_types.h"
 
 using namespace parallax::block;
-using namespace parallax::refine;
+using namespace parallax::decision;
 
 namespace {
 

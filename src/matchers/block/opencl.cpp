@@ -117,7 +117,7 @@ void check_device(const opencl::DeviceInfo& device, const BlockParameters& param
                 device.text + " (" + device.name +
                     ") has no cl_khr_fp64, which cost zncc needs: choose sad or ssd, or "
                     "another device");
-  refine::check_sub_pixel(device, parameters.sub_pixel);
+  decision::check_sub_pixel(device, parameters.sub_pixel);
 }
 
 // Makes the images that are compared; derived classes add the search.

@@ -100,7 +100,7 @@ class RowChoice {
 
   HWY_INLINE void choose_right(int x, int y) const {
     const int pass = chosen(right_side, x, y);
-    s_.right_disparity.at(x, y) = pass < 0 ? refine::no_value : right_disparity(pass, x, y);
+    s_.right_disparity.at(x, y) = pass < 0 ? decision::no_value : right_disparity(pass, x, y);
   }
 
   HWY_INLINE void choose_left(int x, int y) const {
@@ -109,12 +109,12 @@ class RowChoice {
     const int pass = chosen(left_side, x, y), v = rows_.offset(pass);
     const Status status = s_.judge(x, y, pass >= 0, [&] { return is_ambiguous(x, y, pass); });
     const bool matched = status == Status::matched;
-    map.status.at(x, y) = refine::code(status);
+    map.status.at(x, y) = decision::code(status);
     map.disparity.at(x, y) =
-        matched ? rows_.row<float>(rows_.disparities, pass, y, rows_.pitch)[x] : refine::no_value;
+        matched ? rows_.row<float>(rows_.disparities, pass, y, rows_.pitch)[x] : decision::no_value;
     map.row_offset.at(x, y) =
         matched ? static_cast<float>(v) + votes.fraction(x / votes.side, y / votes.side, v, s_.sub_pixel)
-                : refine::no_value;
+                : decision::no_value;
     if (!map.confidence.empty())
       map.confidence.at(x, y) = pass < 0 ? 0 : confidence(costs(left_side, pass, y)[x], rivals(pass, y)[x]);
   }
@@ -122,7 +122,7 @@ class RowChoice {
   bool is_ambiguous(int x, int y, int pass) const {
     const Cost best = costs(left_side, pass, y)[x], rival = rivals(pass, y)[x];
     return rival != no_cost && static_cast<std::uint64_t>(rival) <=
-                                   refine::ambiguity_bound(static_cast<std::uint64_t>(best), s_.uniqueness);
+                                   decision::ambiguity_bound(static_cast<std::uint64_t>(best), s_.uniqueness);
   }
 
   const Sweep& s_;

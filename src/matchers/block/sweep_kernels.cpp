@@ -185,7 +185,7 @@ class Sweeper {
     for (int x = 0; x < shape_.width; ++x) {
       const std::int64_t j = shape_.right_index(x);
       const bool seen = shape_.has_right(j) && right_costs_[j] != no_cost;
-      row[x] = seen ? shape_.disparity(static_cast<int>(right_labels_[j])) : refine::no_value;
+      row[x] = seen ? shape_.disparity(static_cast<int>(right_labels_[j])) : decision::no_value;
     }
   }
 
@@ -200,14 +200,14 @@ class Sweeper {
     if (!s_.map.confidence.empty())
       for (int i = 0; i < count; ++i)
         s_.map.confidence.row(y)[x + i] = block.candidates[i].confidence(block.labels[i]);
-    std::fill_n(status, count, refine::code(Status::matched));
+    std::fill_n(status, count, decision::code(Status::matched));
     if constexpr (simple) return;
     for (int i = 0; i < count; ++i) {
       const Status verdict = s_.judge(x + i, y, block.min_costs[i] != no_cost, [&]() HWY_ATTR {
         return block.candidates[i].is_ambiguous(block.labels[i], s_.uniqueness);
       });
-      status[i] = refine::code(verdict);
-      if (verdict != Status::matched) disparity[i] = refine::no_value;
+      status[i] = decision::code(verdict);
+      if (verdict != Status::matched) disparity[i] = decision::no_value;
     }
   }
 
@@ -225,7 +225,7 @@ class Sweeper {
   HWY_INLINE void write_disparities(const Block& block, float* out) const {
     HWY_ALIGN float disparities[max_block] = {}, numerator[max_block] = {}, denominator[max_block] = {};
     for (int i = 0; i < block.count; ++i) {
-      const refine::Fraction offset = block.candidates[i].fraction(block.labels[i], s_.sub_pixel);
+      const decision::Fraction offset = block.candidates[i].fraction(block.labels[i], s_.sub_pixel);
       disparities[i] = shape_.disparity(block.labels[i]);
       numerator[i] = offset.numerator;
       denominator[i] = offset.denominator;

@@ -19,7 +19,7 @@
 #include "matchers/census/cuda_types.h"
 
 using namespace parallax::census;
-using namespace parallax::refine;
+using namespace parallax::decision;
 
 namespace {
 
@@ -390,7 +390,7 @@ __device__ float refined(int disparity, uint32 best_cost, const Beside& beside) 
   if (SUB_PIXEL == 0 || before == no_cost || after == no_cost || before < best || after < best ||
       (before == best && after == best))
     return integer;
-  return integer + parallax::refine::sub_pixel_offset<SUB_PIXEL>(before, best, after);
+  return integer + parallax::decision::sub_pixel_offset<SUB_PIXEL>(before, best, after);
 }
 
 __device__ void decide(const CudaSearch& search, const Strip& strip, int row, bool valid, Key best,
@@ -414,7 +414,7 @@ __device__ void decide(const CudaSearch& search, const Strip& strip, int row, bo
   map.disparity[y * map.disparity_stride + strip.x] = status == matched ? value : no_value;
   if (compared != nullptr && map.confidence != nullptr)
     map.confidence[y * map.confidence_stride + strip.x] =
-        found ? parallax::refine::confidence(cost_of(best), rival != no_cost, rival) : 0;
+        found ? parallax::decision::confidence(cost_of(best), rival != no_cost, rival) : 0;
 }
 
 // Finds the best label over all warps, in shared memory.

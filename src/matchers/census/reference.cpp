@@ -41,7 +41,7 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
     CostCurve curve;
     for (int d = disparities_.lowest; d <= disparities_.highest; ++d) {
       curve.data_costs.push_back(lowest_cost(x, y, d));
-      curve.totals.push_back(searched.contains(d) ? curve.data_costs.back() : refine::no_value);
+      curve.totals.push_back(searched.contains(d) ? curve.data_costs.back() : decision::no_value);
     }
     return curve;
   }

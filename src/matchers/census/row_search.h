@@ -20,8 +20,8 @@
 
 namespace parallax::census {
 
-using refine::code;
-using refine::no_value;
+using decision::code;
+using decision::no_value;
 
 inline constexpr int side = rows::RowVotes::side;
 inline constexpr int no_row = std::numeric_limits<int>::min();
@@ -91,7 +91,7 @@ class RowSearch {
       };
       const auto ambiguous = [&] {
         return uniqueness > 0 && rival() &&
-               *rival() <= refine::ambiguity_bound<int>(memory_.costs[at], uniqueness);
+               *rival() <= decision::ambiguity_bound<int>(memory_.costs[at], uniqueness);
       };
       Status status = Status::matched;
       if (mask != nullptr && mask[x] == 0)
@@ -106,7 +106,7 @@ class RowSearch {
       map.row_offset.at(x, y) =
           matched ? static_cast<float>(v) + votes(0).fraction(x / side, y / side, v, sub_pixel) : no_value;
       if (!map.confidence.empty())
-        map.confidence.at(x, y) = v == no_row ? 0.0f : refine::confidence<int>(memory_.costs[at], rival());
+        map.confidence.at(x, y) = v == no_row ? 0.0f : decision::confidence<int>(memory_.costs[at], rival());
     });
   }
 

@@ -24,8 +24,8 @@ HWY_BEFORE_NAMESPACE();
 namespace parallax::census::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using refine::code;
-using refine::no_value;
+using decision::code;
+using decision::no_value;
 
 constexpr std::ptrdiff_t state_pitch = max_tile_rows * tile_lanes;
 
@@ -497,7 +497,7 @@ class Tile {
     for (int x = 0; x < columns_; ++x) status[x] = mask[x] != 0 ? status[x] : code(Status::input_masked);
   }
 
-  // Adds refine::sub_pixel_offset(), computed in vectors, to existing disparities.
+  // Adds decision::sub_pixel_offset(), computed in vectors, to existing disparities.
   void add_fractions(int row, float* disparity) const {
     const hn::ScalableTag<float> d;
     const hn::Rebind<std::int32_t, decltype(d)> d_int;
@@ -528,7 +528,7 @@ class Tile {
     const std::uint16_t *best = state(best_cost, row), *rival = state(rival_cost, row);
     for (int x = 0; x < columns_; ++x) {
       if (status[x] != code(Status::matched) || rival[x] == no_cost ||
-          rival[x] > refine::ambiguity_bound(best[x], s_.uniqueness))
+          rival[x] > decision::ambiguity_bound(best[x], s_.uniqueness))
         continue;
       status[x] = code(Status::ambiguous);
       disparity[x] = no_value;
@@ -540,7 +540,7 @@ class Tile {
                         *rival = state(rival_cost, row);
     for (int x = 0; x < columns_; ++x) {
       const std::optional<int> other = rival[x] == no_cost ? std::nullopt : std::optional<int>(rival[x]);
-      confidence[x] = labels[x] == no_label ? 0.0f : refine::confidence<int>(best[x], other);
+      confidence[x] = labels[x] == no_label ? 0.0f : decision::confidence<int>(best[x], other);
     }
   }
 

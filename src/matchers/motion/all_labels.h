@@ -82,7 +82,7 @@ class AllLabels {
   // Called once, after reserve().
   void fill_memory();
 
-  // What becomes of the beliefs of a pixel; masked pixels and pixels without any right pixel have beliefs,
+  // Destination of the beliefs of a pixel; masked pixels and pixels without any right pixel have beliefs,
   // too.
   struct Output {
     View<Offset> best;  // the label of the lowest belief; may be empty

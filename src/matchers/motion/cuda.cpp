@@ -223,19 +223,19 @@ class Cuda final : public cuda::Plan {
   void match(const DisparityMap& map, StreamHandle stream) override {
     find_features(stream);
     CudaMotion to{};
-    to.map = refine::left_map(map,
-                              {.min_disparity = 0,
-                               .labels = 0,
-                               .sub_pixel = SubPixel::none,
-                               .min_confidence = model_.parameters.min_confidence,
-                               .full_gap = model_.full_gap()},
-                              nullptr, 0);
+    to.map = decision::left_map(map,
+                                {.min_disparity = 0,
+                                 .labels = 0,
+                                 .sub_pixel = SubPixel::none,
+                                 .min_confidence = model_.parameters.min_confidence,
+                                 .full_gap = model_.full_gap()},
+                                nullptr, 0);
     to.row_offset = map.row_offset.data;
     refine::RightMap right;
     if (checks()) {
       right = {at(right_[0]), at(right_[1])};
       CudaMotion back{};
-      back.map = refine::right_map(to.map, right.disparity);
+      back.map = decision::right_map(to.map, right.disparity);
       back.row_offset = right.row_offset.data;
       back.backward = 1;
       if (at_once_) {

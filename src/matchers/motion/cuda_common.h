@@ -14,7 +14,7 @@
 namespace parallax::motion {
 
 using namespace data_cost;
-using namespace refine;
+using namespace decision;
 
 #if STORED == 32
 using Stored = float;

@@ -38,8 +38,8 @@ struct CudaBest {
 
 // The output of decisions.
 struct CudaMotion {
-  CudaOffset* best;          // null = decisions go to the map
-  refine::CudaDecision map;  // from the first frame, or back: then integers only
+  CudaOffset* best;            // null = decisions go to the map
+  decision::CudaDecision map;  // from the first frame, or back: then integers only
   float* row_offset;
   int backward;
 };

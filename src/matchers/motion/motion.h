@@ -81,7 +81,7 @@ struct Model : data_cost::CostModel {
 
   int data_bound() const { return 4 * bound + 1; }
   // The highest data cost after subtraction; floats have no limit.
-  float highest_settled() const { return integer ? static_cast<float>(data_bound()) : refine::no_value; }
+  float highest_settled() const { return integer ? static_cast<float>(data_bound()) : decision::no_value; }
   int iterations(std::size_t scale_index, std::size_t level) const {
     const bool finest = scale_index == 0 && level == 0;
     return finest && parameters.finest_iterations > 0 ? parameters.finest_iterations : parameters.iterations;
@@ -130,29 +130,29 @@ Offset window_first(const Scale& scale, Offset prediction);
 // axis; infinite where there is none.
 struct Decision {
   Offset offset;
-  refine::Beliefs columns, rows;
+  decision::Beliefs columns, rows;
 };
 
 // Writes a pixel of the map from the first frame. `status`: matched, or why the pixel has no motion;
 // `labels`: those that it considers.
 inline void write_motion(const Model& model, Status status, const Decision& found, const LabelSpace& labels,
                          int x, int y, const DisparityMap& map) {
-  map.row_offset.at(x, y) = refine::no_value;
-  if (status != Status::matched) return refine::write_none(status, x, y, map);
+  map.row_offset.at(x, y) = decision::no_value;
+  if (status != Status::matched) return decision::write_none(status, x, y, map);
   const auto rule = [&](int first, int count) {
-    return refine::DecisionRule{first, count, model.parameters.sub_pixel, model.parameters.min_confidence,
-                                model.full_gap()};
+    return decision::DecisionRule{first, count, model.parameters.sub_pixel, model.parameters.min_confidence,
+                                  model.full_gap()};
   };
-  refine::write_decision(found.columns, rule(labels.first.x, labels.extent.width), x, y, map);
-  if (refine::has_value(map.disparity.at(x, y)))
-    map.row_offset.at(x, y) = refine::disparity(found.rows, rule(labels.first.y, labels.extent.height));
+  decision::write_decision(found.columns, rule(labels.first.x, labels.extent.width), x, y, map);
+  if (decision::has_value(map.disparity.at(x, y)))
+    map.row_offset.at(x, y) = decision::disparity(found.rows, rule(labels.first.y, labels.extent.height));
 }
 
 // Writes a pixel of the map from the second frame, whose offsets to the first one are negative.
 inline void write_right_motion(Status status, Offset found, int x, int y, const refine::RightMap& right) {
   const bool decided = status == Status::matched;
-  right.disparity.at(x, y) = decided ? static_cast<float>(-found.x) : refine::no_value;
-  right.row_offset.at(x, y) = decided ? static_cast<float>(-found.y) : refine::no_value;
+  right.disparity.at(x, y) = decided ? static_cast<float>(-found.x) : decision::no_value;
+  right.row_offset.at(x, y) = decided ? static_cast<float>(-found.y) : decision::no_value;
 }
 
 }  // namespace parallax::motion

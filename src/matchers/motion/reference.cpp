@@ -18,7 +18,7 @@ namespace {
 using data_cost::all_directions, data_cost::DataCosts, data_cost::Direction, data_cost::for_each_pixel,
     data_cost::step_x, data_cost::step_y, data_cost::Volume;
 using enum data_cost::Direction;
-using refine::no_value;
+using decision::no_value;
 
 // Messages are over the labels of their receivers.
 struct Level : data_cost::GridLevel {

@@ -310,7 +310,7 @@ void Windows::write_costs_as(const Direction& direction, int y, const WindowRow&
     const Offset p = predictions[x];
     const WindowStart start = row.starts[x];
     float costs[window_lanes];
-    float least = refine::no_value;
+    float least = decision::no_value;
     std::uint8_t bits[window_lanes];
     const bool census = model_.cost == DataCost::census,
                takes_part =

@@ -13,7 +13,7 @@
 
 namespace parallax::semi_global {
 
-// Where a match puts its decisions.
+// Destination of a match's decisions.
 struct Maps {
   const DisparityMap* left;  // null: only the right map, from the labels of the mirrored pair
   View<float> right;
@@ -112,7 +112,7 @@ class Winners {
   std::size_t sums_count() const { return to_size(max_pixels * layout_.sum_step() + sums_margin); }
   bool has_row_offsets() const { return layout_.row_offsets > 1; }
 
-  // What left pixels of row y offer to right pixels of row y + v, by the number of v.
+  // Offers of left pixels of row y to right pixels of row y + v, by the number of v.
   const RightRows& right_rows(const Row& row) const {
     return has_row_offsets() ? right_rows_ : scratch(row.slot).right_rows;
   }
@@ -167,17 +167,17 @@ class Winners {
     });
   }
 
-  // Of pixel i at row offset number v.
+  // The winner of pixel i at row offset number v.
   static const Winner& winner(const DecisionRow& pixels, int v, int i) {
     return pixels.winners[v * max_pixels + i];
   }
 
   // Overwrites the sums of labels that are no rivals, if a rival is wanted.
-  refine::Beliefs beliefs_across_rows(const DecisionRow& pixels, int i, int best) const {
+  decision::Beliefs beliefs_across_rows(const DecisionRow& pixels, int i, int best) const {
     const auto sums = [&](int v) { return pixels.sums + i * pixels.step + v * layout_.sum_row_step(); };
     const Winner& found = winner(pixels, best, i);
     const int end = std::min(layout_.row_offsets, best + 2);
-    refine::Beliefs beliefs = beliefs_of(found, 65535);
+    decision::Beliefs beliefs = beliefs_of(found, 65535);
     beliefs.label += best * layout_.disparities;
     if (best > 0) beliefs.row_before = static_cast<float>(sums(best - 1)[found.label]);
     if (best + 1 < layout_.row_offsets) beliefs.row_after = static_cast<float>(sums(best + 1)[found.label]);
@@ -192,35 +192,35 @@ class Winners {
     return beliefs;
   }
 
-  static refine::Beliefs beliefs_of(const Winner& winner, int rival) {
+  static decision::Beliefs beliefs_of(const Winner& winner, int rival) {
     return {winner.label, static_cast<float>(winner.before), static_cast<float>(winner.best),
             static_cast<float>(winner.after), sum_or_none(rival)};
   }
   static float sum_or_none(int sum) {
-    return sum <= highest_sum ? static_cast<float>(sum) : refine::no_value;
+    return sum <= highest_sum ? static_cast<float>(sum) : decision::no_value;
   }
 
   // Writes the decisions of pixels; beliefs(i) is called for those that have data costs.
   template <class BeliefsAt>
   void write(const DecisionRow& pixels, int first_x, int y, const BeliefsAt& beliefs) const {
-    const refine::DecisionRule rule = model_.decision();
+    const decision::DecisionRule rule = model_.decision();
     for (int i = 0; i < pixels.count; ++i) {
       const int x = first_x + pixels.direction * i;
       const auto status = static_cast<Status>(maps_.status.at(x, y));
       if (status == Status::matched)
         write_beliefs(beliefs(i), rule, x, y);
       else if (maps_.left != nullptr)
-        refine::write_none(status, x, y, *maps_.left);
+        decision::write_none(status, x, y, *maps_.left);
       else
-        write_right(refine::no_value, x, y);
+        write_right(decision::no_value, x, y);
     }
   }
 
-  void write_beliefs(const refine::Beliefs& sums, const refine::DecisionRule& rule, int x, int y) const {
+  void write_beliefs(const decision::Beliefs& sums, const decision::DecisionRule& rule, int x, int y) const {
     if (maps_.left == nullptr) return write_right(rule.integer_disparity(sums.label), x, y);
-    refine::write_decision(sums, rule, x, y, *maps_.left);
+    decision::write_decision(sums, rule, x, y, *maps_.left);
     if (is_ambiguous(sums, model_.parameters.uniqueness))
-      refine::reject(Status::ambiguous, x, y, *maps_.left);
+      decision::reject(Status::ambiguous, x, y, *maps_.left);
   }
   // The right disparity at a pixel of the mirrored pair.
   void write_right(float disparity, int x, int y) const {
@@ -241,7 +241,7 @@ class Winners {
       }
       const bool is_masked = !maps_.right_mask.empty() && maps_.right_mask.at(x, y) == 0;
       maps_.right.at(x, y) = best > highest_sum || is_masked
-                                 ? refine::no_value
+                                 ? decision::no_value
                                  : static_cast<float>(model_.min_disparity + label);
     }
   }

@@ -26,7 +26,7 @@ using cuda::Options;
 using cuda::Shape;
 using cuda::StreamHandle;
 using data_cost::CudaImages;
-using refine::CudaDecision;
+using decision::CudaDecision;
 
 constexpr unsigned block_threads = 128;
 constexpr int usual_pixels_ahead = 4;
@@ -158,13 +158,14 @@ class Cuda final : public cuda::Plan {
   }
 
   void match(const DisparityMap& map, StreamHandle stream) override {
-    const CudaDecision to = refine::left_map(map, model_.decision(), images_.from_start(), images_.stride());
+    const CudaDecision to =
+        decision::left_map(map, model_.decision(), images_.from_start(), images_.stride());
     images_.smooth(stream);
     if (matches_right()) images_.mirror(stream);
     match_pair(CudaImages::as_it_is, to, parameters_.uniqueness, stream);
     View<float> right;
     if (checks_both()) right = at(right_disparity_);
-    if (matches_right()) match_pair(CudaImages::mirrored, refine::right_map(to, right), 0, stream);
+    if (matches_right()) match_pair(CudaImages::mirrored, decision::right_map(to, right), 0, stream);
     if (takes_right_from_sums()) write_right(right, stream);
     refinement_.enqueue(map, right, stream);
   }

@@ -10,7 +10,7 @@
 
 using namespace parallax::semi_global;
 using namespace parallax::data_cost;
-namespace refine = parallax::refine;
+namespace decision = parallax::decision;
 
 namespace {
 
@@ -66,9 +66,9 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
     store_lane(packed[p], volume_of_costs, pixel);
     if (lane != p % LANES) continue;
     costs.status[static_cast<int64>(at.y) * costs.samples.stride + x] =
-        (left_valid >> p & 1) == 0 ? refine::input_masked
-        : exists.any(p)            ? refine::matched
-                                   : refine::out_of_range;
+        (left_valid >> p & 1) == 0 ? decision::input_masked
+        : exists.any(p)            ? decision::matched
+                                   : decision::out_of_range;
     if (right.lowest != nullptr) right.lowest[pixel] = ~0u;
   }
 }

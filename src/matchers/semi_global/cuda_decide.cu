@@ -10,7 +10,7 @@
 #include "decision/cuda_decision.h"
 
 using namespace parallax::semi_global;
-using namespace parallax::refine;
+using namespace parallax::decision;
 namespace cuda = parallax::cuda;
 
 namespace {

@@ -18,12 +18,12 @@
 namespace parallax::semi_global {
 namespace {
 
+using decision::OpenclDecision;
 using opencl::define;
 using opencl::groups_for;
 using opencl::offset;
 using opencl::Options;
 using opencl::Shape;
-using refine::OpenclDecision;
 
 // The number of pixels of a row whose sums a group keeps in local memory.
 int pixels_a_segment(int labels) {
@@ -41,7 +41,7 @@ class Opencl final : public opencl::Plan {
                                 : deal(parameters.disparities)),
         images_(model_, format, {1, dealing_.per_lane + pixels_at_once()}, layout_),
         refinement_(parameters.refine, format, layout_) {
-    refine::check_divisions(context().info(), model_.decision());
+    decision::check_divisions(context().info(), model_.decision());
     data_cost::check_reachable(model_, format.size);
     volumes_ = {.width = format.size.width,
                 .height = format.size.height,
@@ -122,9 +122,9 @@ class Opencl final : public opencl::Plan {
     images_.take(pair, queue());
     queue().finish_stage("prepare");
     const data_cost::OpenclInputs& inputs = images_.inputs();
-    const OpenclDecision left = refine::left_map(map, model_.decision(), inputs.status, inputs.stride);
+    const OpenclDecision left = decision::left_map(map, model_.decision(), inputs.status, inputs.stride);
     match_pair(pair, left, false);
-    if (matches_right()) match_pair(pair, refine::right_map(left, right_disparity_), true);
+    if (matches_right()) match_pair(pair, decision::right_map(left, right_disparity_), true);
     if (takes_right_from_sums()) write_right(pair);
     refinement_.enqueue(pair, map, right_disparity_, queue());
   }

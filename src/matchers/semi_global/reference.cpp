@@ -13,7 +13,7 @@
 namespace parallax::semi_global {
 namespace {
 
-using host::for_each_pixel, refine::Beliefs;
+using host::for_each_pixel, decision::Beliefs;
 
 // A number for each pixel and label.
 struct Volume {
@@ -172,7 +172,7 @@ class Reference final : public host::BeliefReference<Model> {
   }
   float belief(int x, int y, int label) const override { return static_cast<float>(sums_.at(x, y)[label]); }
   Beliefs beliefs(int x, int y) const override {
-    return refine::find_beliefs(
+    return decision::find_beliefs(
         model_.labels, [&](int label) { return belief(x, y, label); }, model_.row_offsets);
   }
   bool ambiguous(const Beliefs& sums) const override { return is_ambiguous(sums, parameters_.uniqueness); }
@@ -199,7 +199,7 @@ class Reference final : public host::BeliefReference<Model> {
       }
       const bool is_masked = !pair.right_mask.empty() && pair.right_mask.at(right_x, y) == 0;
       right_disparity_.at(right_x, y) =
-          best < 0 || is_masked ? refine::no_value : model_.decision().integer_disparity(best);
+          best < 0 || is_masked ? decision::no_value : model_.decision().integer_disparity(best);
     });
   }
 

@@ -69,7 +69,7 @@ struct Model : data_cost::CostModel {
   SemiGlobalParameters parameters;
   std::vector<int> large_jumps;  // P2, by edge_index() of the difference in gray
 
-  // Of a pixel, and of a window.
+  // The highest cost of a pixel, and of a window.
   int highest_pixel_cost() const {
     return static_cast<int>(cost == DataCost::volume ? volume_limit : highest_data_cost());
   }
@@ -87,7 +87,7 @@ struct Model : data_cost::CostModel {
     return row_offsets == 1 ? parameters.large_jump : std::max(parameters.large_jump, parameters.row_jump);
   }
   bool fits_bytes() const { return highest_cost() + highest_jump() <= 255; }
-  refine::DecisionRule decision() const {
+  decision::DecisionRule decision() const {
     return {min_disparity,
             labels,
             parameters.sub_pixel,
@@ -122,8 +122,8 @@ inline Dealing deal(int labels, int wanted_per_lane = 0) {
 }
 
 // Whether the lowest sum of another label, more than one away, is too near to the lowest of all.
-inline bool is_ambiguous(const refine::Beliefs& sums, int uniqueness) {
-  return sums.rival < refine::no_value &&
+inline bool is_ambiguous(const decision::Beliefs& sums, int uniqueness) {
+  return sums.rival < decision::no_value &&
          sums.rival * static_cast<float>(100 - uniqueness) < sums.best * 100.0f;
 }
 

@@ -24,7 +24,7 @@ using cuda::Kernel;
 using cuda::Options;
 using cuda::StreamHandle;
 using data_cost::CudaImages;
-using refine::CudaDecision;
+using decision::CudaDecision;
 
 constexpr unsigned cost_threads = 128;
 constexpr int warp_lanes = 32;
@@ -35,7 +35,7 @@ constexpr int max_labels_a_thread = 32;
 constexpr const char *scheduler_name = "scheduler", *messages_name = "messages",
                      *threads_a_pixel = "threads_per_pixel", *threads_a_direction = "threads_per_direction";
 
-// How blocks proceed from one diagonal of tiles to the next.
+// Synchronisation of blocks between one diagonal of tiles and the next.
 enum class TileScheduler {
   automatic,
   launch_per_diagonal,  // a kernel for each diagonal, all in one graph
@@ -316,7 +316,8 @@ class Cuda final : public cuda::Plan {
   }
 
   void match(const DisparityMap& map, StreamHandle stream) override {
-    const CudaDecision to = refine::left_map(map, model_.decision(), images_.from_start(), images_.stride());
+    const CudaDecision to =
+        decision::left_map(map, model_.decision(), images_.from_start(), images_.stride());
     refinement_.begin();
     images_.smooth(stream);
     if (checks_both()) images_.mirror(stream);
@@ -324,7 +325,7 @@ class Cuda final : public cuda::Plan {
     View<float> right;
     if (checks_both()) {
       right = at(right_disparity_);
-      match_pair(CudaImages::mirrored, refine::right_map(to, right), stream);
+      match_pair(CudaImages::mirrored, decision::right_map(to, right), stream);
     }
     refinement_.enqueue(map, right, stream);
   }

@@ -22,7 +22,7 @@
 #include "matchers/tiled_belief_propagation/cuda_messages.h"
 
 using namespace parallax::tiled_belief_propagation;
-namespace refine = parallax::refine;
+namespace decision = parallax::decision;
 
 namespace {
 
@@ -378,7 +378,7 @@ __device__ __forceinline__ void sweep_lines(const Region& region, const Crossing
 }
 
 // The lowest belief of a pixel, by LANES threads.
-__device__ __forceinline__ refine::Beliefs find_best(const Labels& belief) {
+__device__ __forceinline__ decision::Beliefs find_best(const Labels& belief) {
   constexpr int label_bits = 10;
   uint32 best = ~0u;  // value, then label: ties go to the lowest label
 #pragma unroll
@@ -387,7 +387,7 @@ __device__ __forceinline__ refine::Beliefs find_best(const Labels& belief) {
     for (int word = 0; word < half_labels; ++word)
       best = min(best, (belief.of[word] >> 16 * high & 0xFFFF) << label_bits | label_of(word, high));
   best = min_over_lanes(best);
-  refine::Beliefs found = {static_cast<int>(best & ((1 << label_bits) - 1)), 0,
+  decision::Beliefs found = {static_cast<int>(best & ((1 << label_bits) - 1)), 0,
                            static_cast<float>(best >> label_bits), 0, 0};
   constexpr uint32 none = ~0u;
   uint32 before = none, after = none, rival = none;
@@ -405,13 +405,13 @@ __device__ __forceinline__ refine::Beliefs find_best(const Labels& belief) {
   found.before = static_cast<float>(min_over_lanes(before));
   found.after = static_cast<float>(min_over_lanes(after));
   rival = min_over_lanes(rival);
-  found.rival = rival == none ? refine::no_value : static_cast<float>(rival);
+  found.rival = rival == none ? decision::no_value : static_cast<float>(rival);
   return found;
 }
 
 // Decides pixels [begin, end) of a region whose first pixel is (left, top).
 __device__ __forceinline__ void decide_pixels(const Region& region, int left, int top, int64 begin, int64 end,
-                                              int image_width, const refine::CudaDecision& to) {
+                                              int image_width, const decision::CudaDecision& to) {
   constexpr int pixels = block_threads / LANES;
   for (int64 first = begin; first < end; first += pixels) {
     const int64 index = first + threadIdx.x / LANES, shown = min(index, end - 1);
@@ -424,18 +424,18 @@ __device__ __forceinline__ void decide_pixels(const Region& region, int left, in
 #pragma unroll
     for (int k = 0; k < half_labels; ++k)
       belief.of[k] = along_columns.of[k] + (along_rows.of[k] - data.of[k]);
-    const refine::Beliefs found = find_best(belief);
+    const decision::Beliefs found = find_best(belief);
     if (index >= end || lane_of_pixel() != 0) continue;
     const int u = left + x, v = top + y;
     const uint8 status = to.from_start[static_cast<int64>(v) * to.from_start_stride + u];
-    refine::write_decision<SUB_PIXEL>(to, u, v, image_width, LABELS, status, found);
+    decision::write_decision<SUB_PIXEL>(to, u, v, image_width, LABELS, status, found);
   }
 }
 
 // A visit, after the messages to the tile have arrived and the load of its data costs has begun. Ends with a
 // barrier of the block.
 __device__ __forceinline__ void visit_tile(const CudaTiles& tiles, Visit& visit, const Role& role,
-                                           bool decides, const refine::CudaDecision& to) {
+                                           bool decides, const decision::CudaDecision& to) {
   const Region& region = visit.region;
   if constexpr (!tells_itself) __syncthreads();
   visit.row.keep(role.line, region.height, role.lane);
@@ -474,7 +474,7 @@ __device__ __forceinline__ Diagonal find_diagonal(const CudaTiles& tiles, int in
 #if SCHEDULER == 1
 // The tiles of a diagonal, one block each. With `early`, the previous kernel wrote no data costs.
 PARALLAX_KERNEL __launch_bounds__(block_threads, 1)
-    visit_diagonal(CudaTiles tiles, refine::CudaDecision to, int pass, int index, int early) {
+    visit_diagonal(CudaTiles tiles, decision::CudaDecision to, int pass, int index, int early) {
   const Role role = find_role();
   const int column = find_diagonal(tiles, index).first_column + blockIdx.x;
   Visit visit = find_visit(tiles, role, column, index - column, pass, blockIdx.x);
@@ -503,7 +503,7 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) sweep_columns(CudaTiles tile
   sweep_lines<false, true>(region, {}, role, begin, min(begin + block_lines, region.width), false, false);
 }
 
-PARALLAX_KERNEL __launch_bounds__(block_threads, 1) decide(CudaTiles tiles, refine::CudaDecision to) {
+PARALLAX_KERNEL __launch_bounds__(block_threads, 1) decide(CudaTiles tiles, decision::CudaDecision to) {
   const Region region = find_visit(tiles, find_role(), 0, 0, 0, 0).region;
   wait_for_previous();
   constexpr int pixels = block_threads / LANES;
@@ -516,7 +516,7 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) decide(CudaTiles tiles, refi
 #if SCHEDULER == 2
 // All visits; all blocks meet after each diagonal. A block visits its tiles of a diagonal one after the
 // other.
-PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, refine::CudaDecision to) {
+PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, decision::CudaDecision to) {
   wait_for_previous();
   const Role role = find_role();
   const int diagonals = tiles.columns + tiles.rows - 1;
@@ -545,7 +545,7 @@ PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, r
 // All visits, in an order in which each follows those for which it waits; blocks take them in turn. The first
 // unfinished visit can always continue, so all end. A visit also follows the end of the same tile's previous
 // visit, because both send to the same places.
-PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, refine::CudaDecision to) {
+PARALLAX_KERNEL __launch_bounds__(block_threads, 1) visit_all(CudaTiles tiles, decision::CudaDecision to) {
   wait_for_previous();
   const Role role = find_role();
   const int diagonals = tiles.columns + tiles.rows - 1;

@@ -15,7 +15,7 @@ namespace {
 using data_cost::all_directions, data_cost::Direction, data_cost::opposite, data_cost::step_x,
     data_cost::step_y;
 using enum data_cost::Direction;
-using host::for_each_pixel, refine::Beliefs;
+using host::for_each_pixel, decision::Beliefs;
 
 class Reference final : public host::BeliefReference<Model> {
  public:
@@ -132,7 +132,7 @@ class Reference final : public host::BeliefReference<Model> {
   }
 
   Beliefs beliefs_now(int x, int y) const {
-    return refine::find_beliefs(model_.labels, [&](int label) { return belief(x, y, label); });
+    return decision::find_beliefs(model_.labels, [&](int label) { return belief(x, y, label); });
   }
   Beliefs beliefs(int x, int y) const override { return decision(x, y); }
 

@@ -53,8 +53,8 @@ class MapWriter {
     float* disparities = map_.disparity.row(y) + (mirrored_ ? known_.size.width - column - count : column);
     const int lowest = model_.min_disparity;
     for (int i = 0; i < count; ++i)
-      disparities[i] = known[i] == refine::code(Status::matched) ? static_cast<float>(lowest + labels[i])
-                                                                 : refine::no_value;
+      disparities[i] = known[i] == decision::code(Status::matched) ? static_cast<float>(lowest + labels[i])
+                                                                   : decision::no_value;
     if (mirrored_)
       std::reverse(disparities, disparities + count);
     else
@@ -62,18 +62,18 @@ class MapWriter {
   }
 
   void write_beliefs(int column, int y, int count, const Decision& found, int element) const {
-    const refine::DecisionRule rule = model_.decision();
+    const decision::DecisionRule rule = model_.decision();
     for (int x = column, i = element; x < column + count; ++x, ++i) {
       const auto known = static_cast<Status>(known_.at(x, y));
       if (known == Status::matched)
-        refine::write_decision({.label = found.labels[i],
-                                .before = found.before[i],
-                                .best = found.best[i],
-                                .after = found.after[i],
-                                .rival = found.rival[i]},
-                               rule, x, y, map_);
+        decision::write_decision({.label = found.labels[i],
+                                  .before = found.before[i],
+                                  .best = found.best[i],
+                                  .after = found.after[i],
+                                  .rival = found.rival[i]},
+                                 rule, x, y, map_);
       else
-        refine::write_none(known, x, y, map_);
+        decision::write_none(known, x, y, map_);
     }
   }
 

@@ -67,7 +67,7 @@ struct Model : data_cost::CostModel {
   int message_bytes;
 
   int data_bound() const { return 4 * truncation + 1; }
-  refine::DecisionRule decision() const {
+  decision::DecisionRule decision() const {
     return {min_disparity, labels, parameters.sub_pixel, parameters.min_confidence,
             static_cast<float>(truncation)};
   }
@@ -80,7 +80,7 @@ Model make_model(const TiledBeliefPropagationParameters& parameters);
 // saturate at 255, because values T or more above the least, which is at most 4·T, do not matter.
 bool fits_bytes(const Model& model);
 
-// What kernels are specialised for, as in tuning files: "tile 32, outer 2, inner 1, 8 bits".
+// The kernels' specialisation, as in tuning files: "tile 32, outer 2, inner 1, 8 bits".
 std::string variant(const Model& model);
 
 // Margins of a part of the image that is matched on its own; "tiles" here are those of TileGrid.

@@ -20,7 +20,7 @@ enum class RigFormat { parallax, opencv, ros, kalibr, kitti, kitti_rectified, mi
 // The names of --to.
 extern const Choices<RigFormat> rig_formats;
 
-// What a file may leave open. A choice that the files do not leave open is an error.
+// Choices that a file may leave open. A choice that the files do not leave open is an error.
 struct RigChoices {
   Size size;                                  // size of the images; 0×0 = as the file says
   std::optional<std::array<int, 2>> cameras;  // numbers of the left and the right camera

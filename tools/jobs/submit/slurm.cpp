@@ -189,7 +189,7 @@ class SlurmJob {
   }
 
  private:
-  // Of a tile; takes one from `tiles` if it has to be matched to know.
+  // Time of a tile. If it is unknown, takes a tile from `tiles` and matches it.
   double milliseconds(const SubmittedWork& work, std::vector<int>& tiles) const {
     if (work.milliseconds_per_tile) return *work.milliseconds_per_tile;
     const int first = tiles.front();

@@ -88,7 +88,7 @@ void write_job(const Job& job, const std::string& path);
 
 // Paths below each first folder are below the second on this machine.
 using PathMaps = std::vector<std::pair<std::string, std::string>>;
-// Of texts "FROM=TO".
+// Parses texts "FROM=TO".
 // \throws UsageError
 PathMaps parse_path_maps(const std::vector<std::string>& texts);
 

@@ -256,7 +256,7 @@ int pairs_at_once(std::size_t bytes_of_pair, std::size_t room) {
   return static_cast<int>(std::clamp<std::size_t>(room / bytes_of_pair, 0, many - 1) + 1);
 }
 
-// Where the pair fits, in one piece.
+// A pair that fits stays in one piece.
 PairCut cut_pair(const PairRequest& request) {
   const TiledPair& pair = request.pair;
   const ImageFormat& format = request.inputs.format;

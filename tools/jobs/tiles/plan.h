@@ -9,7 +9,7 @@
 
 namespace parallax::tool {
 
-// What keeps a pair from being matched in tiles, as an advice; empty = nothing.
+// Advice if something keeps a pair from being matched in tiles; else empty.
 std::string obstacle_to_tiles(const Search& search, const std::string& output);
 
 // Format and memory of the pictures of a request.

@@ -65,7 +65,7 @@ std::vector<std::pair<int, int>> runs_of(const std::vector<int>& numbers) {
   return runs;
 }
 
-// Of time_text(), in seconds; 0 = not a time.
+// Inverse of time_text(), in seconds; 0 = not a time.
 double seconds_of(const std::string& text) {
   std::tm utc{};
   const char* const rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &utc);

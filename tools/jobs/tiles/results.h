@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a job is done: results of tiles, written maps, and the logs that tell of both, one of each process
-// in the folder of the results, with a line of JSON for each tile and map that it finished, or failed to.
+// The finished part of a job: results of tiles, written maps, and the logs that tell of both, one of each
+// process in the folder of the results, with a line of JSON for each tile and map that it finished, or failed to.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class JobLog {
   bool complained_ = false;
 };
 
-// What the last line about a tile says.
+// Last record of a tile.
 struct TileRecord {
   std::string start, host, device;
   double milliseconds = 0;
@@ -70,10 +70,10 @@ class JobResults {
   // Whether the map is as this job wrote it: by its size, and `content` by its hash.
   // \throws Error (file)
   bool is_written(const PairJob& job, bool content);
-  // Of a tile, or of the map that it became part of. With `content`, all of it is read.
+  // State of a tile, or of the map that it became part of. With `content`, all of it is read.
   // \throws Error (file)
   TileState state(const PairJob& job, const Tile& tile, bool content);
-  // As of the first use of the logs.
+  // Records as of the first use of the logs.
   const JobRecords& records();
 
  private:

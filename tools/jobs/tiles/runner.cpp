@@ -64,7 +64,7 @@ struct TileRunner::Item {
   StereoPair pair() const {
     return {pictures[0].view(), pictures[1].view(), mask_of(pictures[2]), mask_of(pictures[3])};
   }
-  // As large as what the tile decides.
+  // The part of the map that the tile decides.
   DisparityMap map() {
     const Size size = outcome.tile->inside.size;
     DisparityMap map = result.map();

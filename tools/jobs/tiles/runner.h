@@ -16,7 +16,7 @@
 
 namespace parallax::tool {
 
-// Where tiles are matched.
+// Devices and threads that match tiles.
 struct TileRun {
   std::string device;           // empty = as the plan says
   std::vector<Device> devices;  // several: the tiles of one pair go to whichever is free
@@ -32,7 +32,7 @@ struct TileOutcome {
   std::string start, device;
   double milliseconds = 0;  // since the one before ended, so that their sum is the time of the process
   std::optional<CommandFailure> failure;
-  // Of the map of an untiled pair.
+  // Size and hash of the map file of an untiled pair.
   std::uint64_t output_bytes = 0;
   std::string output_hash;
 };

@@ -10,7 +10,7 @@ function decoder(coding: { lowest: number; steps: number }): (code: number) => n
   return (code) => (code === 0 ? NaN : coding.lowest + (code - 1) / coding.steps);
 }
 
-// As the shader has it: the mean over the channels of what is left of the left pixel i.
+// The residual of left pixel i, averaged over the channels, as the shader computes it.
 function residual(left: Plane, right: Plane, i: number, shift: number, rows: number): number {
   const { width, height, channels } = left;
   const [x, y] = [(i % width) - shift, Math.floor(i / width) + rows];

@@ -8,7 +8,7 @@
 #include "decision/confidence.h"
 #include "decision/sub_pixel.h"
 
-namespace parallax::refine {
+namespace parallax::decision {
 namespace {
 
 TEST(SubPixelTest, MinimumOfTheParabola) {
@@ -62,4 +62,4 @@ TEST(ConfidenceTest, LargeCostsAreRoundedOnce) {
 }
 
 }  // namespace
-}  // namespace parallax::refine
+}  // namespace parallax::decision
