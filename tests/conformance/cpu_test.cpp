@@ -181,10 +181,11 @@ std::vector<MatcherParameters> parameters_for_larger_pair(const std::string& met
 
 // Several bands, blocks and tiles in both directions, and a band of rows for each thread.
 TEST_P(CpuConformance, EqualsTheReferenceOnALargerPair) {
-  const SynthPair pair = synthesize({.size = {331, sanitized ? 29 : 73}, .disparities = 37});
+  const SynthPair pair = synthesize({.size = {331, sanitized ? 29 : 49}, .disparities = 37});
   unsigned number = 0;
   for (const MatcherParameters& parameters : parameters_for_larger_pair(method())) {
-    const std::string which = "larger pair, parameters " + std::to_string(++number);
+    if (!takes_case(target(), ++number)) continue;
+    const std::string which = "larger pair, parameters " + std::to_string(number);
     const Result& wanted =
         expected(which, [&] { return match(parameters, reference, views(pair), 0x11, true); });
     for (const int threads : thread_counts(target(), number))
