@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <system_error>
 
 #include <fcntl.h>
@@ -23,17 +24,15 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view magic = "parallax program 1\n";
 
-// FNV-1a. The hash need only spread well, because a file is compared with the whole key.
-std::uint64_t hash(std::string_view text) {
-  std::uint64_t value = 14695981039346656037u;
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return value;
-}
-
 std::string number(std::uint64_t value) {
   std::array<char, 17> text{};
   std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
   return text.data();
+}
+
+// The hash need only spread well, because a file is compared with the whole key.
+std::string hash(std::string_view text) {
+  return number(std::hash<std::string_view>()(text));
 }
 
 // Empty if there is no cache folder.
@@ -45,12 +44,12 @@ fs::path folder() {
 }
 
 fs::path file_of(const std::string& key) {
-  return folder() / (number(hash(key)) + ".program");
+  return folder() / (hash(key) + ".program");
 }
 
 // The part of a file that precedes the code.
 std::string header(const std::string& key, const std::string& code) {
-  return std::string(magic) + number(key.size()) + number(code.size()) + number(hash(code)) + key;
+  return std::string(magic) + number(key.size()) + number(code.size()) + hash(code) + key;
 }
 
 // A file opened for reading. It is examined through its descriptor, because the path's target could change
