@@ -2,6 +2,7 @@
 #include "core/memory.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <string_view>

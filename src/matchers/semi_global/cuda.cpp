@@ -3,6 +3,7 @@
 // work that does not change between runs, from samples to the finished map, is one graph.
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "core/arena.h"
