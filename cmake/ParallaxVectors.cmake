@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sets parallax_vectors, the definitions that select the library's vector instructions, and parallax_all_vectors, the
-# definitions for all of them.
+# Sets parallax_vectors, the definitions that select the library's vector instructions, and parallax_all_vectors, those
+# for a test of the others.
 set(PARALLAX_VECTORS all CACHE STRING "Vector instructions to compile for: all, native (for this machine alone) or both (the narrowest, and the widest of this machine)")
 set_property(CACHE PARALLAX_VECTORS PROPERTY STRINGS all native both)
 
@@ -51,6 +51,8 @@ elseif(PARALLAX_VECTORS STREQUAL "both")
   parallax_find_widest_vectors()
   list(REMOVE_ITEM wider_vectors "${PARALLAX_WIDEST_VECTORS}")
   parallax_vectors_without(parallax_vectors ${unused_vectors} ${wider_vectors})
+  # The library has the widest.
+  parallax_vectors_without(parallax_all_vectors ${unused_vectors} ${PARALLAX_WIDEST_VECTORS})
 else()
   message(FATAL_ERROR "PARALLAX_VECTORS is ${PARALLAX_VECTORS}: set it to all, native or both")
 endif()

@@ -72,8 +72,7 @@ PARALLAX_KERNEL __launch_bounds__(block_threads)
     const float left = pick_value(value, found & lanes_up_to(lane), before, highest_lane);
     const float right = pick_value(value, found & ~lanes_up_to(lane), after, lowest_lane);
     const float lower = right < left ? right : left;
-    const bool fills =
-        !has_value(value) && has_value(lower) && mark != input_masked;
+    const bool fills = !has_value(value) && has_value(lower) && mark != input_masked;
     if (x < end) to[y * to_stride + x] = fills ? lower : value;
     if (fills) status[y * status_stride + x] = filled;
     before = pick_value(value, found, before, highest_lane);

@@ -131,8 +131,7 @@ PARALLAX_KERNEL __launch_bounds__(block_threads)
   const int lane = threadIdx.x, left = blockIdx.y * tile_size, top = blockIdx.x * tile_size, x = left + lane;
   const auto inside = [&](int row) { return x < width && top + row < height; };
   for_rows_of_tile([&](int row) {
-    const float value =
-        inside(row) ? disparity[static_cast<int64>(top + row) * stride + x] : no_value;
+    const float value = inside(row) ? disparity[static_cast<int64>(top + row) * stride + x] : no_value;
     find_runs(tile, row, lane, value, range);
   });
   __syncthreads();
