@@ -588,6 +588,27 @@ def test_a_sequence_plays_to_its_end(serve, folder):
     page.close()
 
 
+def test_a_sequence_that_became_files_is_an_error(serve, folder):
+    server = serve(*make_sequence(folder))
+    page = Page(server)
+    page.match(1)
+    server.json("POST", page.path + "/play", {"frame": 3})
+    while page.message("map")[0]["frame"] != 3:
+        pass
+    for side in "left", "right":
+        moved = (folder / side).rename(folder / (side + "_moved"))
+        shutil.copy(next(moved.iterdir()), folder / side)
+    server.json("POST", page.path + "/play", {"frame": 1})
+    assert "put their files back" in page.message("error")[0]["error"]
+    for side in "left", "right":
+        (folder / side).unlink()
+        (folder / (side + "_moved")).rename(folder / side)
+    server.json("POST", page.path + "/play", {"frame": 2})
+    while page.message("map")[0]["frame"] != 2:
+        pass
+    page.close()
+
+
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
 def test_maps_are_recorded(serve, folder, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))

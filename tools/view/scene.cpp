@@ -138,7 +138,11 @@ std::shared_ptr<const ViewedFrame> FrameReader::read(std::size_t number) {
 
 std::shared_ptr<const ViewedFrame> FrameReader::read_now(std::size_t number) {
   if (!source_ || number < next_) {
-    source_ = tool::open_sequence(scene_.request().input);
+    const tool::Input& input = scene_.request().input;
+    source_ = tool::open_sequence(input);
+    if (!source_)
+      throw Error(ErrorCategory::file,
+                  input.left + " and " + input.right + " are not a sequence any more: put their files back");
     next_ = 0;
   }
   Frame frame;
