@@ -9,8 +9,8 @@ function(parallax_harden target)
   endif()
 endfunction()
 
-# For code that spends its run time in the library. Halves the compile time, most of which goes into headers, and
-# with the address sanitizer's checks.
+# For code that spends its run time in the library. Halves the compile time, most of which goes into headers, and,
+# under sanitizers, into their checks.
 function(parallax_compile_quickly target)
   if(PARALLAX_SANITIZE)
     target_compile_options(${target} PRIVATE -O0)

@@ -5,7 +5,7 @@ set(PARALLAX_VECTORS all CACHE STRING "Vector instructions to compile for: all, 
 set_property(CACHE PARALLAX_VECTORS PROPERTY STRINGS all native both)
 
 # Scalable vectors cannot be kept in arrays, which the median does; such machines run their fixed-width targets.
-# 0x50 is AVX3_ZEN4 and AVX3_SPR, which Highway 1.0.3 does not name: they bring nothing beyond AVX3_DL that is used here.
+# 0x50 is AVX3_ZEN4 and AVX3_SPR, which Highway 1.0.3 does not name: Parallax uses nothing that they add to AVX3_DL.
 set(unused_vectors HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128 HWY_RVV 0x50)
 # Highway always keeps the narrowest target, which every processor has.
 set(wider_vectors HWY_SSSE3 HWY_SSE4 HWY_AVX2 HWY_AVX3 HWY_AVX3_DL)

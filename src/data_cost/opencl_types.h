@@ -20,9 +20,9 @@ typedef struct {
   cl_int planes;
   cl_long weights;  // weights of the Gaussian: `radius` + 1 uints
   cl_int radius;
-  // Features of the matched pair. A row has PARTS parts: column c is element c / PARTS of part c % PARTS. Each
-  // part has FEATURE_PLANES planes of features, and bytes that are 1 where the image has a valid pixel. No
-  // pixel is valid in the elements on both sides of them.
+  // Features of the matched pair. A row has PARTS parts: column c is element c / PARTS of part c % PARTS.
+  // Each part has FEATURE_PLANES planes of features, and bytes that are 1 where the image has a valid pixel.
+  // No pixel is valid in the elements on both sides of them.
   cl_long features[2], validity[2];
   cl_long feature_stride;
   cl_long gray;    // the left gray image, ushorts in rows of `stride`

@@ -178,8 +178,8 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaCosts costs, uint32* dat
   const int64 index = static_cast<int64>(pixel.y) * width + pixel.x;
   store(pack<BITS>(kept), data + index * pixel_words + lane_of_pixel() * sum_words);
   if (lane_of_pixel() == 0)
-    costs.status[static_cast<int64>(pixel.y) * costs.samples.stride + pixel.x] = !valid ? decision::input_masked
-                                                                                 : exists.any
-                                                                                     ? decision::matched
-                                                                                     : decision::out_of_range;
+    costs.status[static_cast<int64>(pixel.y) * costs.samples.stride + pixel.x] =
+        !valid       ? decision::input_masked
+        : exists.any ? decision::matched
+                     : decision::out_of_range;
 }

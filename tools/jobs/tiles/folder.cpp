@@ -53,7 +53,8 @@ std::string description_of(const PairJob& job, const Tile& tile) {
 }
 
 // Checksum of the bytes of rows, one after the other. Every step can be undone, so that no change
-// within a row's eight bytes goes unnoticed; the shift carries changes of high bits on to low ones, where they do not cancel.
+// within a row's eight bytes goes unnoticed; the shift carries changes of high bits on to low ones, where
+// they do not cancel.
 class Checksum {
  public:
   void add_row(const void* row, std::size_t bytes) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The finished part of a job: results of tiles, written maps, and the logs that tell of both, one of each
-// process in the folder of the results, with a line of JSON for each tile and map that it finished, or failed to.
+// process in the folder of the results, with a line of JSON for each tile and map that it finished, or
+// failed to.
 #pragma once
 
 #include <cstdint>

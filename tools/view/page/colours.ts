@@ -2,8 +2,8 @@
 // Colours of values: tables of 256 colours, and a colour for each status.
 import type { ColourMap } from "./state";
 
-// The colours of src/formats/colour.cpp. Anton Mikhailov, "Turbo, An Improved Rainbow Colormap for Visualization", Google
-// 2019 (Apache 2.0).
+// The colours of src/formats/colour.cpp. Anton Mikhailov, "Turbo, An Improved Rainbow Colormap for
+// Visualization", Google 2019 (Apache 2.0).
 const turbo =
   "30123B32154333184A341B51351E5836215F37246638276D392A733A2D793B2F803C32863D358B3E38913F3B973F3E9C4040A24143A7" +
   "4146AC4249B1424BB5434EBA4451BF4454C34456C74559CB455CCF455ED34661D64664DA4666DD4669E0466BE3476EE64771E94773EB" +
