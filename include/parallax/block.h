@@ -40,13 +40,13 @@ struct BlockParameters {
   int window = 9;                            ///< side of the square window, in pixels: odd, 1…31
   BlockCost cost = BlockCost::sad;           ///< how windows are compared
   Prefilter prefilter = Prefilter::x_sobel;  ///< applied to both images first
-  /// Limit of the Sobel response, in gray levels of the image: 1…127 for 8 bits, 1…32767 for 16 bits.
+  /// Limit of the Sobel response, in 8-bit gray levels (256ths of the values of 16-bit images); 1…127.
   int prefilter_cap = 31;
   /// A pixel becomes `ambiguous` when a disparity more than 1 away from the best costs at most this many per
   /// cent more; 0 = accept all; 0…100.
   int uniqueness = 0;
   /// A pixel becomes `textureless` when the absolute Sobel responses (clipped at prefilter_cap) in its left
-  /// window sum to less than this; 0 = accept all; 0 or more.
+  /// window sum to less than this, in 8-bit gray levels; 0 = accept all; 0 or more.
   int texture_threshold = 0;
   /// Matches twice: a first match shows by how many rows, a fraction that varies smoothly, the right image is
   /// lower than the left one; the second takes the right image moved by as much. See

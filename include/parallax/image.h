@@ -137,6 +137,29 @@ struct ImageView {
   }
 };
 
+/// Memory that receives an image: an ImageView to write to.
+struct ImageOutput {
+  void* data = nullptr;             ///< first channel of the first pixel of row 0
+  ImageFormat format;               ///< size and depth
+  int channels = 1;                 ///< 1 or 3
+  std::ptrdiff_t stride_bytes = 0;  ///< bytes from one row to the next
+
+  ImageOutput() = default;
+  /// A gray image.
+  /// @{
+  ImageOutput(View<std::uint8_t> gray)
+      : data(gray.data), format{gray.size, BitDepth::bits8}, stride_bytes(gray.stride_bytes) {}
+  ImageOutput(View<std::uint16_t> gray)
+      : data(gray.data), format{gray.size, BitDepth::bits16}, stride_bytes(gray.stride_bytes) {}
+  /// @}
+  /// An image of any format.
+  ImageOutput(void* first, ImageFormat image_format, int image_channels, std::ptrdiff_t row_stride_bytes)
+      : data(first), format(image_format), channels(image_channels), stride_bytes(row_stride_bytes) {}
+
+  /// The same memory, to read.
+  operator ImageView() const { return {data, format, channels, stride_bytes}; }
+};
+
 /// A view of data costs that the caller computed, for matchers that take them: how badly each label fits each
 /// left pixel, `labels` contiguous floats for each pixel. Costs have any sign; lower is better. Costs beyond
 /// ±1e30 are clamped, and NaN counts as 1e30.

@@ -36,4 +36,5 @@
 #include "parallax/tiled_belief_propagation.h"
 #include "parallax/tiles.h"
 #include "parallax/tune.h"
+#include "parallax/values.h"
 #include "parallax/version.h"

@@ -185,6 +185,16 @@ typedef struct parallax_map {
   { sizeof(parallax_map), NULL, NULL, NULL, NULL }
 /** @} */
 
+/** Finds the values of black and of white of a pair of 16 bits, for cameras that do not use all bits: 0 and 4095,
+    or 7600 and 7780. Broken pixels and lamps are ignored, and so is what the masks exclude. For 8 bits it is 0
+    and 255. */
+PARALLAX_API parallax_code parallax_find_value_range(const parallax_pair* pair, int32_t* low, int32_t* high);
+/** Stretches values to those that matchers expect: `low` and less becomes 0, `high` and more 255 or, for 16 bits,
+    65280, which is 255*256. See parallax/values.h.
+    `stretched` has the size, type and channels of the image, and may be the image itself. */
+PARALLAX_API parallax_code parallax_stretch(const parallax_image* image, int32_t low, int32_t high,
+                                            const parallax_output* stretched);
+
 /** Why a pixel has its disparity, or has none. */
 typedef enum parallax_status {
   PARALLAX_MATCHED = 0,      /**< the matcher found it */

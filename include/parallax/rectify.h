@@ -69,29 +69,6 @@ struct Rectification {
 /// facing away from each other; and where no rectangle was seen by both.
 Rectification rectify(const Rig& rig, const RectifyParameters& parameters = {});
 
-/// Memory that receives an image: an ImageView to write to.
-struct ImageOutput {
-  void* data = nullptr;             ///< first channel of the first pixel of row 0
-  ImageFormat format;               ///< size and depth
-  int channels = 1;                 ///< 1 or 3
-  std::ptrdiff_t stride_bytes = 0;  ///< bytes from one row to the next
-
-  ImageOutput() = default;
-  /// A gray image.
-  /// @{
-  ImageOutput(View<std::uint8_t> gray)
-      : data(gray.data), format{gray.size, BitDepth::bits8}, stride_bytes(gray.stride_bytes) {}
-  ImageOutput(View<std::uint16_t> gray)
-      : data(gray.data), format{gray.size, BitDepth::bits16}, stride_bytes(gray.stride_bytes) {}
-  /// @}
-  /// An image of any format.
-  ImageOutput(void* first, ImageFormat image_format, int image_channels, std::ptrdiff_t row_stride_bytes)
-      : data(first), format(image_format), channels(image_channels), stride_bytes(row_stride_bytes) {}
-
-  /// The same memory, to read.
-  operator ImageView() const { return {data, format, channels, stride_bytes}; }
-};
-
 /// The views that receive a rectified pair. All have the rectified size, and every pixel of them is written.
 struct RectifiedPair {
   ImageOutput left;   ///< 0 where the camera saw nothing; channels and depth are those of the camera's image

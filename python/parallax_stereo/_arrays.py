@@ -9,7 +9,7 @@ from typing import Any, List, Optional, Tuple
 import numpy as np
 import numpy.typing as npt
 
-from ._library import FLOAT32, UINT8, UINT16, ArgumentError, Image, Pair
+from ._library import FLOAT32, UINT8, UINT16, ArgumentError, Image, Pair, function
 
 Array = npt.NDArray[Any]
 TYPES = {np.dtype(np.uint8): UINT8, np.dtype(np.uint16): UINT16, np.dtype(np.float32): FLOAT32}
@@ -118,18 +118,65 @@ def output_array(value: Any, name: str, dtype: Any, shape: Tuple[int, ...]) -> A
     return value
 
 
-class Images:
-    """A pair of NumPy arrays, and their views."""
+def _mask_of(image: Any, given: Any, name: str) -> Optional[Array]:
+    """The mask that the caller gives, without the pixels that a masked array masks in any channel."""
+    chosen = None if given is None else mask(given, name)
+    if not isinstance(image, np.ma.MaskedArray) or image.mask is np.ma.nomask:
+        return chosen
+    valid = ~(image.mask.any(axis=2) if image.ndim == 3 else image.mask)
+    return valid.astype(np.uint8) if chosen is None else (valid & (chosen > 0)).astype(np.uint8)
 
-    def __init__(self, left: Any, right: Any, left_mask: Any = None, right_mask: Any = None, costs: Any = None) -> None:
-        self.left = picture(left, "left")
+
+def stretched(image: Array, values: Tuple[int, int]) -> Array:
+    """The image with the values that matchers expect: the least of `values` becomes 0, the greatest 255 or 65280."""
+    low, high = values
+    if image.dtype == np.uint8 and (low, high) == (0, 255):
+        return image
+    result = np.empty(image.shape, image.dtype)
+    function("stretch")(view(image), low, high, view(result))
+    return result
+
+
+def _value_range(given: Any, pair: Pair) -> Tuple[int, int]:
+    if given is None:
+        low, high = ctypes.c_int32(), ctypes.c_int32()
+        function("find_value_range")(pair, ctypes.byref(low), ctypes.byref(high))
+        return low.value, high.value
+    try:
+        low, high = given
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"range is {given!r}: give the values of black and of white") from error
+    return integer(low, "range"), integer(high, "range")
+
+
+class Images:
+    """A pair of NumPy arrays, and their views.
+
+    range: the values that stand for black and for white; None = all of uint8, those of both images of uint16.
+    """
+
+    def __init__(
+        self,
+        left: Any,
+        right: Any,
+        left_mask: Any = None,
+        right_mask: Any = None,
+        costs: Any = None,
+        *,
+        range: Any = None,
+    ) -> None:
+        images = [picture(left, "left"), picture(right, "right")]
+        masks = [_mask_of(left, left_mask, "left_mask"), _mask_of(right, right_mask, "right_mask")]
+        self._arrays: List[Optional[Array]] = [*images, *masks, None if costs is None else _volume(costs)]
+        if range is not None or all(image.dtype == np.uint16 for image in images):
+            values = _value_range(range, self._views())
+            self._arrays[:2] = [stretched(image, values) for image in images]
+        self.left, self.right = (array for array in self._arrays[:2] if array is not None)
         self.shape = self.left.shape[:2]
-        self.right = picture(right, "right")
-        self._arrays: List[Optional[Array]] = [self.left, self.right]
-        for value, name in ((left_mask, "left_mask"), (right_mask, "right_mask")):
-            self._arrays.append(None if value is None else mask(value, name))
-        self._arrays.append(None if costs is None else _volume(costs))
-        self.pair = pair_of([None if array is None else view(array) for array in self._arrays])
+        self.pair = self._views()
+
+    def _views(self) -> Pair:
+        return pair_of([None if array is None else view(array) for array in self._arrays])
 
 
 def _volume(costs: Any) -> Array:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import json
 from dataclasses import dataclass
-from typing import Any, Dict, Mapping, Tuple
+from typing import Any, Dict, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -111,6 +111,7 @@ def check(
     search_rows: float = 0.05,
     search_columns: float = 0.5,
     threads: int = 0,
+    range: Optional[Tuple[int, int]] = None,
 ) -> PairReport:
     """Says whether a pair of NumPy arrays is fit to be matched, in which range, and what is wrong with it.
 
@@ -118,12 +119,12 @@ def check(
         print(report)
         result = px.match(left, right, **report.range)
 
-    left, right, left_mask, right_mask, threads: as for match(). The report does not depend on the threads.
+    left, right, left_mask, right_mask, threads, range: as for match(). The report does not depend on the threads.
     max_rows_off: rows off, in pixels, that are accepted: at 95 % of the points.
     search_rows: rows to search above and below, as a share of the height.
     search_columns: largest disparity of either sign, as a share of the width.
     """
-    images = Images(left, right, left_mask, right_mask)
+    images = Images(left, right, left_mask, right_mask, range=range)
     try:
         parameters = CheckParameters(
             float(search_rows), float(search_columns), float(max_rows_off), integer(threads, "threads")

@@ -328,6 +328,8 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
         ctypes.c_void_p,
         _COUNT,
     ],
+    "parallax_find_value_range": [ctypes.POINTER(Pair), ctypes.POINTER(_INT), ctypes.POINTER(_INT)],
+    "parallax_stretch": [_IMAGE, _INT, _INT, _IMAGE],
     "parallax_colour": [_IMAGE, ctypes.c_double, ctypes.c_double, _IMAGE],
     "parallax_read_pfm": [_TEXT, _OUT, ctypes.POINTER(_INT), ctypes.POINTER(_INT)],
     "parallax_write_pfm": [_TEXT, _IMAGE],

@@ -252,12 +252,15 @@ class Matcher:
         row_offset: bool = False,
         out: Optional[Tuple[Any, ...]] = None,
         stream: Any = None,
+        range: Optional[Tuple[int, int]] = None,
     ) -> Result:
         """Matches a pair.
 
         left, right: uint8 or uint16 as planned, (height, width) gray or (height, width, 3) red, green, blue. Rows may
         lie anywhere in memory, even from the bottom up; arrays with gaps between pixels are copied.
-        left_mask, right_mask: bool or uint8 (height, width), where an image is valid.
+        range: the values that stand for black and for white, such as (0, 4095) for a camera of 12 bits; by default
+        all values of uint8, and for uint16 the lowest and the highest value of both images.
+        left_mask, right_mask: bool or uint8 (height, width), where an image is valid. What a masked array masks is not.
         costs: float32 (height, width, labels), for a matcher with cost="volume".
         confidence: also compute the confidence.
         row_offset: also give the row offsets, if the matcher searches rows.
@@ -266,14 +269,17 @@ class Matcher:
 
         Arrays may be on a GPU: those of torch, cupy, numba and jax, and any others with __dlpack__ or
         __cuda_array_interface__. Then nothing is copied: the work is enqueued on `stream`, by default the
-        current stream of the framework, and the call returns before the work is done. Keep the result until
-        then: it holds the matcher and the arrays. For frameworks other than torch, cupy and numba, `out` is required.
+        current stream of the framework, and the call returns before the work is done. Values of uint16 count 256ths of
+        those of uint8. Keep the result until then: it holds the matcher and the arrays. For frameworks other than torch,
+        cupy and numba, `out` is required.
         """
         if is_on_gpu(left):
+            if range is not None:
+                raise ArgumentError("range is given, but the images are on a GPU: stretch their values there")
             return self._enqueue(left, right, left_mask, right_mask, costs, (confidence, row_offset), out, stream)
         if stream is not None:
             raise ArgumentError("stream is given, but the images are not on a GPU: leave it out")
-        images = Images(left, right, left_mask, right_mask, costs)
+        images = Images(left, right, left_mask, right_mask, costs, range=range)
         maps = _new_maps(images.shape, (confidence, row_offset), out)
         function("matcher_run")(self._settings.handle, images.pair, _map(maps))
         return _result(maps, images.left, images.right)
@@ -295,9 +301,9 @@ class Matcher:
         images = {"left": left, "right": right, "left_mask": left_mask, "right_mask": right_mask, "costs": costs}
         return _enqueue(self, images, self._size, self._gpu, wanted, out, stream, start)
 
-    def energy(self, left: Any, right: Any, disparity: Any) -> float:
-        """Computes the energy that the method minimises, for any disparity map of a pair."""
-        images = Images(left, right)
+    def energy(self, left: Any, right: Any, disparity: Any, *, range: Optional[Tuple[int, int]] = None) -> float:
+        """Computes the energy that the method minimises, for any disparity map of a pair. `range`: as for a match."""
+        images = Images(left, right, range=range)
         array = input_array(disparity, "disparity", (np.float32,))
         energy = ctypes.c_double()
         function("matcher_energy")(self._settings.handle, images.pair, view(array), ctypes.byref(energy))
@@ -327,6 +333,7 @@ def match(
     row_offset: bool = False,
     out: Optional[Tuple[Any, ...]] = None,
     stream: Any = None,
+    range: Optional[Tuple[int, int]] = None,
     **parameters: Any,
 ) -> Result:
     """Matches one pair; for many pairs, `Matcher` plans once. The arguments are those of Matcher and of its call.
@@ -340,7 +347,7 @@ def match(
     exception that it raises ends the match.
     """
     if disparities == "auto":
-        parameters.update(_range(left, right, left_mask, right_mask, threads, parameters))
+        parameters.update(_range(left, right, left_mask, right_mask, threads, parameters, range))
     elif disparities is not None:
         parameters["disparities"] = disparities
     if is_on_gpu(left):
@@ -357,7 +364,7 @@ def match(
     if max_memory > 0 and isinstance(left, np.ndarray):
         settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
         if settings.estimated_memory(size, _image_type(dtype)) > max_memory:
-            images = Images(left, right, left_mask, right_mask, costs)
+            images = Images(left, right, left_mask, right_mask, costs, range=range)
             return _match_in_tiles(settings, images, (confidence, row_offset), out, padding, progress)
     matcher = Matcher(
         method,
@@ -380,17 +387,24 @@ def match(
         row_offset=row_offset,
         out=out,
         stream=stream,
+        range=range,
     )
 
 
 def _range(
-    left: Any, right: Any, left_mask: Any, right_mask: Any, threads: int, parameters: Mapping[str, Any]
+    left: Any,
+    right: Any,
+    left_mask: Any,
+    right_mask: Any,
+    threads: int,
+    parameters: Mapping[str, Any],
+    values: Optional[Tuple[int, int]] = None,
 ) -> Dict[str, int]:
     if is_on_gpu(left):
         raise ArgumentError('disparities is "auto", but the images are on a GPU: give the number of disparities')
     if "min_disparity" in parameters:
         raise ArgumentError('min_disparity is given, and disparities is "auto": leave out one of them')
-    return _check.check(left, right, left_mask=left_mask, right_mask=right_mask, threads=threads).range
+    return _check.check(left, right, left_mask=left_mask, right_mask=right_mask, threads=threads, range=values).range
 
 
 def _match_in_tiles(

@@ -85,6 +85,7 @@ class MatcherPool:
         confidence: bool = False,
         row_offset: bool = False,
         out: Optional[Tuple[Any, ...]] = None,
+        range: Optional[Tuple[int, int]] = None,
         **parameters: Any,
     ) -> int:
         """Queues a pair and returns its number, counted from 0. Blocks while too many pairs wait.
@@ -93,7 +94,7 @@ class MatcherPool:
         are parameters in which this pair differs from the pool.
         """
         pool = self._open()
-        images = Images(left, right, left_mask, right_mask, costs)
+        images = Images(left, right, left_mask, right_mask, costs, range=range)
         maps = _new_maps(images.shape, (confidence, row_offset), out)
         settings = self._settings(parameters)
         number = ctypes.c_uint64(_NO_NUMBER)

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 
 from . import _matcher
-from ._arrays import Array, integer, is_on_gpu, picture, view
+from ._arrays import Array, Images, integer, is_on_gpu, view
 from ._library import (
     ArgumentError,
     CalibrationValues,
@@ -265,13 +265,17 @@ class Rectifier:
             ctypes.byref(self._handle.pointer),
         )
 
-    def __call__(self, left: Any, right: Any) -> Tuple[Array, Array, Array, Array]:
-        """Rectifies a pair of NumPy arrays as Matcher takes them, of the cameras' sizes.
+    def __call__(
+        self, left: Any, right: Any, *, range: Optional[Tuple[int, int]] = None
+    ) -> Tuple[Array, Array, Array, Array]:
+        """Rectifies a pair of NumPy arrays as Matcher takes them, of the cameras' sizes, whose values become those that matchers
+        expect; `range` as for a match.
 
         Returns both rectified images, 0 where the camera saw nothing, and both masks for Matcher, bool (height, width):
         where the camera saw something.
         """
-        images = [picture(left, "left"), picture(right, "right")]
+        pair = Images(left, right, range=range)
+        images = [pair.left, pair.right]
         width, height = self.rectification.size
         results = [np.empty((height, width) + image.shape[2:], image.dtype) for image in images]
         masks = [np.empty((height, width), np.uint8) for _ in images]
@@ -358,21 +362,25 @@ class RectifiedMatcher:
         row_offset: bool = False,
         out: Optional[Tuple[Any, ...]] = None,
         stream: Any = None,
+        range: Optional[Tuple[int, int]] = None,
     ) -> Result:
         """Rectifies and matches the images of the left and the right camera, on the host or on a GPU. The arguments are
         those of Matcher's call; the maps have the size `size`. The result's points have the colours of the rectified left
         image."""
         if is_on_gpu(left):
+            if range is not None:
+                raise ArgumentError("range is given, but the images are on a GPU: stretch their values there")
             result = self._enqueue(left, right, (confidence, row_offset), out, stream)
         elif stream is not None:
             raise ArgumentError("stream is given, but the images are not on a GPU: leave it out")
         else:
-            images = [picture(left, "left"), picture(right, "right")]
+            pair = Images(left, right, range=range)
+            images = [pair.left, pair.right]
             maps = _matcher._new_maps((self.size[1], self.size[0]), (confidence, row_offset), out)
             function("rectified_matcher_run")(self._handle.pointer, *map(view, images), _matcher._map(maps))
             result = _matcher._result(maps, None, None)
-        result._left = lambda: self._rectified(left, right)[0]
-        result._right = lambda: self._rectified(left, right)[1]
+        result._left = lambda: self._rectified(left, right, range)[0]
+        result._right = lambda: self._rectified(left, right, range)[1]
         return result
 
     def _enqueue(
@@ -383,7 +391,7 @@ class RectifiedMatcher:
 
         return _matcher._enqueue(self, {"left": left, "right": right}, self.size, self._gpu, wanted, out, stream, start)
 
-    def _rectified(self, left: Any, right: Any) -> Sequence[Array]:
+    def _rectified(self, left: Any, right: Any, values: Any) -> Sequence[Array]:
         interpolation, same_centres, dtype = self._options
         rectifier = Rectifier(
             self._rig,
@@ -395,7 +403,7 @@ class RectifiedMatcher:
             dtype=dtype,
             device="cpu",
         )
-        return rectifier(_matcher._on_host(left), _matcher._on_host(right))
+        return rectifier(_matcher._on_host(left), _matcher._on_host(right), range=values)
 
     def __repr__(self) -> str:
         return f"<RectifiedMatcher {self.parameters['method']}, {self.size[0]}×{self.size[1]}>"

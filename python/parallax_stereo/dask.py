@@ -31,7 +31,7 @@ except ImportError as missing:
         "parallax_stereo.dask needs Dask: install python3-distributed, or dask[distributed] from PyPI"
     ) from missing
 
-from ._arrays import Array, integer, is_on_gpu
+from ._arrays import Array, integer, is_on_gpu, picture, stretched
 from ._library import ArgumentError, DeviceError, Error, FileError, OutOfMemoryError
 from ._maps import PathLike, read
 from ._matcher import Matcher, Result, _checked_size, _image_type, _range, _Settings
@@ -263,6 +263,7 @@ def match_tiles(
     left_mask: Any = None,
     right_mask: Any = None,
     configure: Optional[Mapping[str, Any]] = None,
+    range: Optional[Tuple[int, int]] = None,
     **parameters: Any,
 ) -> Tuple[Any, Any]:
     """Matches a pair in tiles and returns dask arrays of disparities, float32, and statuses, uint8. With block and census
@@ -276,6 +277,8 @@ def match_tiles(
     max_memory: the most bytes for matching a tile, and for a strip of rows after that; by default, 512 MiB for a tile.
     padding: pixels of overlap around each tile for methods that are not exact; 0 = 80.
     threads: CPU threads of a match; 0 = as many as the worker has. Tiles of one worker process take turns.
+    range: the values that stand for black and for white, such as (0, 4095); by default all of the dtype, because no
+    tile knows the values of the others.
 
     Arrays are rechunked into tiles with the margins of the method, as by map_overlap; the steps after the left-right
     check run over strips of full rows. The other arguments are those of match(), without confidence and row_offset.
@@ -292,6 +295,7 @@ def match_tiles(
             images[name] = _source(mask, name)
     _check_sources(images)
     rows, columns, strips = _layout(job, images, largest, most, padding)
+    values = (0, int(np.iinfo(images["left"].dtype).max)) if range is None else range
     overlapped = [_overlapped(image, rows, columns) for image in images.values()]
     tiles = da.map_blocks(
         _match_tile,
@@ -300,6 +304,7 @@ def match_tiles(
         job=job,
         rows=rows,
         columns=columns,
+        values=values,
         dtype=_PIXEL,
         chunks=(rows.chunks, columns.chunks),
         drop_axis=2,
@@ -311,6 +316,7 @@ def match_tiles(
         _strips_of(images["left"], strips),
         job=job,
         strips=strips,
+        values=values,
         dtype=_PIXEL,
         chunks=(strips.chunks, (images["left"].shape[1],)),
         drop_axis=2,
@@ -499,26 +505,34 @@ def _strip_cut(settings: _Settings, needed: TileMargins, images: Mapping[str, An
 
 
 def _match_tile(
-    *arrays: Array, names: Tuple[str, ...], job: _Job, rows: Cut, columns: Cut, block_id: Tuple[int, ...]
+    *arrays: Array,
+    names: Tuple[str, ...],
+    job: _Job,
+    rows: Cut,
+    columns: Cut,
+    values: Tuple[int, int],
+    block_id: Tuple[int, ...],
 ) -> Array:
     y, x = block_id[:2]
     (top, bottom), (first, last) = rows.place(y), columns.place(x)
     with _named(f"tile ({y}, {x}), rows {top} to {bottom} and columns {first} to {last}"):
         images: Dict[str, Any] = {name: _without_channel(array) for name, array in zip(names, arrays)}
         with _turn:
-            result = _matchers.get(job, images["left"], tiles=True)(**images)
+            result = _matchers.get(job, images["left"], tiles=True)(**images, range=values)
     inside = rows.inside(y), columns.inside(x)
     return _packed(result.disparity[inside], result.status[inside])
 
 
-def _refine_strip(tiles: Array, left: Array, *, job: _Job, strips: Cut, block_id: Tuple[int, ...]) -> Array:
+def _refine_strip(
+    tiles: Array, left: Array, *, job: _Job, strips: Cut, values: Tuple[int, int], block_id: Tuple[int, ...]
+) -> Array:
     y = block_id[0]
     disparity, status = (_field(tiles[:, :, 0], name) for name in _FIELDS)
     first, last = strips.place(y)
     with _named(f"strip {y}, rows {first} to {last}"):
         with _turn:
             _matchers.clear()
-            refine_strip(job.settings(), _without_channel(left), disparity, status)
+            refine_strip(job.settings(), stretched(picture(_without_channel(left), "left"), values), disparity, status)
     inside = strips.inside(y)
     return _packed(disparity[inside], status[inside])
 

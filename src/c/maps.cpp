@@ -9,6 +9,7 @@
 #include "parallax/flow.h"
 #include "parallax/formats.h"
 #include "parallax/synth.h"
+#include "parallax/values.h"
 
 #include "c/call.h"
 
@@ -140,6 +141,24 @@ parallax_code parallax_mesh(const parallax_calibration* calibration, const paral
     c::write(surface.vertices, vertices, "vertices");
     for (const auto& triangle : surface.triangles)
       triangles = std::copy(triangle.begin(), triangle.end(), triangles);
+  });
+}
+
+parallax_code parallax_find_value_range(const parallax_pair* pair, int32_t* low, int32_t* high) {
+  return c::call([&] {
+    const StereoPair views = c::pair_of(pair);
+    c::required(low, "low");
+    c::required(high, "high");
+    const ValueRange range = find_value_range(views);
+    *low = range.low;
+    *high = range.high;
+  });
+}
+
+parallax_code parallax_stretch(const parallax_image* image, int32_t low, int32_t high,
+                               const parallax_output* stretched) {
+  return c::call([&] {
+    stretch(c::image_view(image, "image"), {low, high}, c::image_output(stretched, "stretched image"));
   });
 }
 

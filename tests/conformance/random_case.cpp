@@ -37,7 +37,7 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"bilateral_step", {"0", "0.25", "0.5", "1", "1.75", "3"}},
       {"block.full_row", {"true", "false", "false", "false", "false", "false", "false", "false"}},
       {"block.window", {"1", "3", "5", "7", "9", "1", "3", "5", "7", "9", "15", "17", "1", "3", "5", "31"}},
-      {"block.prefilter_cap", {"127", "1..63", "32767"}},
+      {"block.prefilter_cap", {"127", "1..63", "31"}},
       {"block.texture_threshold", {"0", "1..2000"}},
       {"census.ad_truncation", {"127", "1..60"}},
       {"census.window", {"1", "3", "5", "7", "9", "15"}},

@@ -62,14 +62,6 @@ class MatcherTest : public ::testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Devices, MatcherTest, ::testing::Values("reference", "cpu"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(MatcherTest, PrefilterCapDependsOnTheDepth) {
-  BlockParameters parameters = small_search();
-  parameters.prefilter_cap = 128;
-  expect_error(error_of([&] { matcher(parameters); }), ErrorCategory::argument,
-               {"prefilter_cap", "128", "1 to 127"});
-  EXPECT_NO_THROW(Matcher(parameters, device_, {size, BitDepth::bits16}));
-}
-
 TEST_P(MatcherTest, ImpossibleSizesAreRefused) {
   for (const Size bad : {Size{0, 5}, Size{5, 0}, Size{-1, 5}, Size{1'000'001, 1}, Size{1, 1'000'001}})
     expect_refused([&] { Matcher(small_search(), device_, {bad}); },
@@ -245,10 +237,8 @@ TEST_P(MatcherTest, ColourIsMatchedByItsGray) {
 
 TEST_P(MatcherTest, FindsTheShiftOfNoise) {
   const Plane<std::uint16_t> deep_left = noise<std::uint16_t>(0), deep_right = noise<std::uint16_t>(3);
-  BlockParameters deep = small_search();
-  deep.prefilter_cap = 32767;
   const Result results[] = {match(small_search(), device_, pair()),
-                            match(deep, device_, {deep_left.view(), deep_right.view()})};
+                            match(small_search(), device_, {deep_left.view(), deep_right.view()})};
   for (const Result& result : results)
     for (int y = 0; y < size.height; ++y)
       for (int x = 8; x < size.width - 3; ++x)

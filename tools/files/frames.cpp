@@ -2,6 +2,7 @@
 #include "tools/files/frames.h"
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <set>
 
@@ -47,11 +48,27 @@ InputKind common_kind(const Input& input) {
   return left;
 }
 
+// Calibrations are often for pictures as the camera stores them. Tells it once, of all frames.
+void tell_if_turned(const Picture& picture, const std::string& path) {
+  static std::atomic<bool> told{false};
+  if (picture.notes.orientation == 1 || told.exchange(true)) return;
+  constexpr const char* ways[] = {"mirrored left to right",         "turned by 180°",
+                                  "mirrored top to bottom",         "mirrored and turned by 90°",
+                                  "turned by 90° clockwise",        "mirrored and turned by 90°",
+                                  "turned by 90° counter-clockwise"};
+  complain(path + " is " + ways[picture.notes.orientation - 2] +
+           ", as its EXIF data say: --ignore-orientation takes it as it is stored");
+}
+
 // The pictures of a frame of the input. The cameras of a rig may have pictures of different sizes.
 PicturePair read_pictures(const std::string& left, const std::string& right, const Input& input) {
-  if (input.side_by_side) return split_side_by_side(read_picture(left), left);
-  if (input.rig.empty()) return read_pair(left, right);
-  return {read_picture(left), read_picture(right)};
+  PicturePair pair = input.side_by_side
+                         ? with_expected_values(split_side_by_side(read_picture(left, input.pictures), left))
+                         : read_any_pair(left, right, input.pictures);
+  tell_if_turned(pair.left, left);
+  if (!input.side_by_side) tell_if_turned(pair.right, right);
+  if (input.rig.empty()) check_formats(pair, left, right);
+  return pair;
 }
 
 class PictureFrames : public FrameSource {
@@ -204,11 +221,9 @@ class VideoFrames : public FrameSource {
   }
 
   void decode(Frame& frame) const override {
-    if (!right_) {
-      frame.pictures = split_side_by_side(frame.pictures.left, frame.left);
-      return;
-    }
-    if (input_.rig.empty()) check_formats(frame.pictures, frame.left, frame.right);
+    if (!right_) frame.pictures = split_side_by_side(frame.pictures.left, frame.left);
+    frame.pictures = with_expected_values(frame.pictures);
+    if (right_ && input_.rig.empty()) check_formats(frame.pictures, frame.left, frame.right);
   }
 
   // Limited, because a video may announce any number.

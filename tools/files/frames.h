@@ -20,6 +20,7 @@ namespace parallax::tool {
 struct Input {
   std::string left, right;    // for a sequence: folders, patterns, videos
   bool side_by_side = false;  // left contains both views
+  PictureOptions pictures;
   std::string calibration, left_mask, right_mask;
   std::string cost_file;         // data costs, in place of the matcher's own
   std::vector<std::string> rig;  // the cameras of pictures that are not rectified

@@ -13,10 +13,6 @@ void check_taken_by(const Camera& camera, const Picture& picture, const std::str
                                          text(camera.size) + ": give the calibration of this size");
 }
 
-ImageOutput output_of(Picture& picture) {
-  return {picture.row(0), picture.view().format, picture.channels(), picture.view().stride_bytes};
-}
-
 }  // namespace
 
 PictureRectifier::PictureRectifier(const Rig& rig, const RectifyParameters& parameters, const Device& device)
@@ -50,10 +46,45 @@ PicturePair PictureRectifier::run(const PicturePair& pictures, const std::string
                                          " bits per channel: give pictures of one depth");
   PicturePair result{Picture(format_, pictures.left.channels()), Picture(format_, pictures.right.channels())};
   rectifier_->run(pictures.left.view(), pictures.right.view(),
-                  {output_of(result.left), output_of(result.right), masks_[0].view(), masks_[1].view()});
+                  {result.left.output(), result.right.output(), masks_[0].view(), masks_[1].view()});
   // Interpolation would repeat its border.
   if (rectification_.keep_columns) result.left = pictures.left;
+  rectify_masks(pictures, result);
   return result;
+}
+
+// A rectified pixel is valid where it is computed from valid pixels only.
+void PictureRectifier::rectify_masks(const PicturePair& pictures, PicturePair& rectified) {
+  if (pictures.left.mask().empty() && pictures.right.mask().empty()) return;
+  const int white = format_.depth == BitDepth::bits8 ? 255 : 65535;
+  PicturePair shown, shown_rectified{Picture(format_, 1), Picture(format_, 1)};
+  const auto picture_of = [&](const Picture& picture) {
+    Picture mask({picture.size(), format_.depth}, 1);
+    for (int y = 0; y < picture.size().height; ++y)
+      for (int x = 0; x < picture.size().width; ++x) {
+        const int value = picture.mask().empty() || picture.mask().at(x, y) != 0 ? white : 0;
+        if (white == 255)
+          mask.row(y)[x] = static_cast<std::byte>(value);
+        else
+          reinterpret_cast<std::uint16_t*>(mask.row(y))[x] = static_cast<std::uint16_t>(value);
+      }
+    return mask;
+  };
+  shown = {picture_of(pictures.left), picture_of(pictures.right)};
+  rectifier_->run(
+      shown.left.view(), shown.right.view(),
+      {shown_rectified.left.output(), shown_rectified.right.output(), masks_[0].view(), masks_[1].view()});
+  const auto take = [&](const Picture& from, const Plane<std::uint8_t>& seen, Picture& to) {
+    const View<std::uint8_t> mask = to.add_mask();
+    for (int y = 0; y < mask.size.height; ++y)
+      for (int x = 0; x < mask.size.width; ++x) {
+        const int value = white == 255 ? std::to_integer<int>(from.row(y)[x])
+                                       : reinterpret_cast<const std::uint16_t*>(from.row(y))[x];
+        if (value != white || seen.at(x, y) == 0) mask.at(x, y) = 0;
+      }
+  };
+  if (!rectification_.keep_columns) take(shown_rectified.left, masks_[0], rectified.left);
+  take(shown_rectified.right, masks_[1], rectified.right);
 }
 
 }  // namespace parallax::tool

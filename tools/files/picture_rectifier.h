@@ -31,6 +31,7 @@ class PictureRectifier {
 
  private:
   void plan(BitDepth depth);
+  void rectify_masks(const PicturePair& pictures, PicturePair& rectified);
 
   Rig rig_;
   Rectification rectification_;

@@ -14,20 +14,25 @@
 
 namespace parallax::tool {
 
-// Reads PNG, JPEG, WebP, PBM, PGM, PPM, and TIFFs of any size, upright as their EXIF data say. An alpha
-// channel is left out.
+// Reads PNG, JPEG, WebP, BMP, PBM, PGM, PPM, and TIFFs of any size; with a range, also floats. Transparent pixels and
+// those without data are masked. Values are those of the file, unless the options have a range; the notes say which of
+// them are black and white, if the file does.
 // \throws Error (file)
-Picture read_picture(const std::string& path);
+Picture read_picture(const std::string& path, const PictureOptions& options = {});
 
-// The same of a file in memory that is no TIFF; `name` appears in errors.
+// Decodes a file in memory that is no TIFF, as it is stored; `name` appears in errors.
 Picture decode_picture(Bytes file, const std::string& name);
+
+// Stretches the values of a picture to those that matchers expect.
+// \throws Error (argument)
+Picture stretched(const Picture& picture, const ValueRange& range);
 
 // From the beginning of the file, before the picture is turned upright.
 // \throws Error (file)
 ImageFormat read_picture_format(const std::string& path);
 
-// Empty unless this is a TIFF of 8 or 16 bits that can be read by regions.
-std::optional<TiffReader> open_picture_tiff(const std::string& path);
+// Empty unless this is a TIFF that can be read by regions as these options ask.
+std::optional<TiffReader> open_picture_tiff(const std::string& path, const PictureOptions& options = {});
 
 // Memory that reading parts of a picture takes besides the parts.
 struct PartsMemory {
@@ -40,7 +45,7 @@ struct PartsMemory {
 class PictureParts {
  public:
   // \throws Error (file)
-  explicit PictureParts(const std::string& path);
+  explicit PictureParts(const std::string& path, const PictureOptions& options = {});
 
   const ImageFormat& format() const { return format_; }
   int channels() const { return channels_; }
@@ -50,12 +55,13 @@ class PictureParts {
   // \throws Error (file)
   void decode();
 
-  // Reuses the memory of `part` if it has this size.
+  // Values are as read_picture() gives them. Reuses the memory of `part` if it has this size.
   // \throws Error (file)
   void read(const Rectangle& region, Picture& part);
 
  private:
   std::string path_;
+  PictureOptions options_;
   std::optional<TiffReader> tiff_;
   Picture whole_;
   ImageFormat format_;
@@ -69,8 +75,22 @@ struct PicturePair {
   Picture left, right;
 };
 
+// The values of black and of white of two pictures of one depth: those that both files state, unless there are others;
+// else, of 16 bits, those of both pictures together.
+ValueRange value_range(const PicturePair& pair);
+// The same of a pair that is read in parts; reads all of it where the files state no range.
+// \throws Error (file)
+ValueRange value_range(PictureParts& left, PictureParts& right);
+
+// Stretches the values of both pictures alike to those that all that follows expects.
+PicturePair with_expected_values(const PicturePair& pair);
+
+// Reads both, with these values.
 // \throws Error (file), also when sizes or depths differ
-PicturePair read_pair(const std::string& left, const std::string& right);
+PicturePair read_pair(const std::string& left, const std::string& right, const PictureOptions& options = {});
+// The same of pictures that may differ.
+PicturePair read_any_pair(const std::string& left, const std::string& right,
+                          const PictureOptions& options = {});
 
 // \throws Error (file), naming these files, when sizes or depths differ
 void check_formats(const PicturePair& pair, const std::string& left, const std::string& right);

@@ -2,9 +2,11 @@
 #include "tools/files/tiff.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -105,29 +107,49 @@ std::optional<TiffReader> TiffReader::open(const std::string& path, int picture)
   return reader;
 }
 
-bool TiffReader::understand() {
-  const auto width = file_->field<std::uint32_t>(TIFFTAG_IMAGEWIDTH, 0);
-  const auto height = file_->field<std::uint32_t>(TIFFTAG_IMAGELENGTH, 0);
-  const auto bits = file_->field<std::uint16_t>(TIFFTAG_BITSPERSAMPLE, 1);
-  const auto kind = file_->field<std::uint16_t>(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
+// What the samples are, and what they become.
+bool TiffReader::understand_samples() {
   const auto samples = file_->field<std::uint16_t>(TIFFTAG_SAMPLESPERPIXEL, 1);
   const auto colours = file_->field<std::uint16_t>(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
   const auto packing = file_->field<std::uint16_t>(TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+  const auto format = file_->field<std::uint16_t>(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
   const bool compressed_colours = colours == PHOTOMETRIC_YCBCR && packing == COMPRESSION_JPEG;
-  const int channels = colours == PHOTOMETRIC_MINISBLACK                  ? 1
-                       : colours == PHOTOMETRIC_RGB || compressed_colours ? 3
-                                                                          : 0;
-  const bool whole_numbers = kind == SAMPLEFORMAT_UINT && (bits == 8 || bits == 16);
-  const bool floats = kind == SAMPLEFORMAT_IEEEFP && bits == 32;
-  if (!fits_int(width) || !fits_int(height) || channels == 0 || samples < channels ||
-      samples > channels + 1 || !(whole_numbers || floats))
+  const bool gray = colours == PHOTOMETRIC_MINISBLACK || colours == PHOTOMETRIC_MINISWHITE;
+  format_.channels = gray ? 1 : colours == PHOTOMETRIC_RGB || compressed_colours ? 3 : 0;
+  std::uint16_t extra_count = 0;
+  const std::uint16_t* extra = nullptr;
+  if (TIFFGetField(file_->get(), TIFFTAG_EXTRASAMPLES, &extra_count, &extra) != 1) extra_count = 0;
+  for (int i = extra_count - 1; i >= 0; --i)
+    if (extra[i] != EXTRASAMPLE_UNSPECIFIED) alpha_ = samples - extra_count + i;
+  // Bands besides gray may be anything; those besides R, G and B are not colours.
+  if (format_.channels == 0 || samples < format_.channels || (gray && samples > (alpha_ == 1 ? 2 : 1)))
     return false;
+  stored_bits_ = file_->field<std::uint16_t>(TIFFTAG_BITSPERSAMPLE, 1);
+  is_inverted_ = colours == PHOTOMETRIC_MINISWHITE;
+  kind_ = format == SAMPLEFORMAT_INT      ? Kind::signed_number
+          : format == SAMPLEFORMAT_IEEEFP ? Kind::floating_point
+                                          : Kind::number;
+  if (format > SAMPLEFORMAT_VOID) return false;
   if (compressed_colours) TIFFSetField(file_->get(), TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
-  format_ = {{static_cast<int>(width), static_cast<int>(height)}, channels, bits};
+  if (kind_ == Kind::floating_point) {
+    format_.bits = 32;
+    return stored_bits_ == 32 || stored_bits_ == 64;
+  }
+  format_.bits = stored_bits_ == 8 && kind_ == Kind::number ? 8 : stored_bits_ <= 16 ? 16 : 32;
+  return kind_ == Kind::number ? (stored_bits_ >= 8 && stored_bits_ <= 16) || stored_bits_ == 32
+                               : stored_bits_ == 8 || stored_bits_ == 16 || stored_bits_ == 32;
+}
+
+bool TiffReader::understand() {
+  const auto width = file_->field<std::uint32_t>(TIFFTAG_IMAGEWIDTH, 0);
+  const auto height = file_->field<std::uint32_t>(TIFFTAG_IMAGELENGTH, 0);
+  if (!fits_int(width) || !fits_int(height) || !understand_samples()) return false;
+  format_.size = {static_cast<int>(width), static_cast<int>(height)};
+  const int samples = file_->field<std::uint16_t>(TIFFTAG_SAMPLESPERPIXEL, 1);
   const bool apart =
       samples > 1 && file_->field<std::uint16_t>(TIFFTAG_PLANARCONFIG, 0) == PLANARCONFIG_SEPARATE;
   samples_ = apart ? 1 : samples;
-  planes_ = apart ? channels : 1;
+  planes_ = apart ? samples : 1;
   tiled_ = TIFFIsTiled(file_->get()) != 0;
   const auto rows = file_->field<std::uint32_t>(TIFFTAG_ROWSPERSTRIP, height);
   const auto unit_width = tiled_ ? file_->field<std::uint32_t>(TIFFTAG_TILEWIDTH, 0) : width;
@@ -138,6 +160,45 @@ bool TiffReader::understand() {
   // A tile is allocated before it is read: a damaged header must not exhaust memory.
   constexpr std::size_t usual_pixels = 1 << 24;
   return !tiled_ || unit_.pixels() <= std::max(usual_pixels, format_.size.pixels());
+}
+
+std::optional<ValueRange> TiffReader::range() const {
+  if (format_.bits != 16) return std::nullopt;
+  if (kind_ == Kind::number && stored_bits_ < 16) return ValueRange{0, (1 << stored_bits_) - 1};
+  if (is_inverted_) return std::nullopt;
+  double low = 0, high = 0;
+  if (TIFFGetField(file_->get(), TIFFTAG_SMINSAMPLEVALUE, &low) != 1 ||
+      TIFFGetField(file_->get(), TIFFTAG_SMAXSAMPLEVALUE, &high) != 1) {
+    std::uint16_t least = 0, most = 0;
+    if (kind_ != Kind::number || TIFFGetField(file_->get(), TIFFTAG_MAXSAMPLEVALUE, &most) != 1)
+      return std::nullopt;
+    TIFFGetField(file_->get(), TIFFTAG_MINSAMPLEVALUE, &least);
+    low = least;
+    high = most;
+  }
+  low += offset();
+  high += offset();
+  if (!(low >= 0 && high <= 65535 && low < high)) return std::nullopt;
+  return ValueRange{static_cast<int>(low), static_cast<int>(high)};
+}
+
+std::optional<double> TiffReader::no_data() const {
+  constexpr std::uint32_t gdal_nodata = 42113;
+  std::uint32_t count = 0;
+  const char* text = nullptr;
+  if (TIFFGetField(file_->get(), gdal_nodata, &count, &text) != 1 || text == nullptr) return std::nullopt;
+  const std::string value(text, ::strnlen(text, count));
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  return end == value.c_str() ? std::nullopt : std::optional(number);
+}
+
+std::string TiffReader::numbers() const {
+  return std::to_string(stored_bits_) + "-bit " +
+         (kind_ == Kind::floating_point  ? "floating-point"
+          : kind_ == Kind::signed_number ? "signed"
+                                         : "whole") +
+         " numbers";
 }
 
 int TiffReader::orientation() const {
@@ -159,19 +220,44 @@ bool TiffReader::is_complete() const {
   return true;
 }
 
-std::size_t TiffReader::memory_bytes() const {
-  return 2 * unit_.pixels() * static_cast<std::size_t>(samples_ * format_.bits / 8);
+// Rows of samples of fewer than 8 bits, or between 8 and 16, end with a whole byte.
+std::size_t TiffReader::unit_row_bytes() const {
+  return (static_cast<std::size_t>(unit_.width) * static_cast<std::size_t>(samples_ * stored_bits_) + 7) / 8;
 }
 
-void TiffReader::read(const Rectangle& region, void* pixels, std::ptrdiff_t stride_bytes) {
+std::size_t TiffReader::memory_bytes() const {
+  return 2 * unit_row_bytes() * static_cast<std::size_t>(unit_.height);
+}
+
+// Whether samples become values as they are.
+bool TiffReader::is_copied() const {
+  return stored_bits_ == format_.bits && !is_inverted_ &&
+         kind_ == (format_.bits == 32 ? Kind::floating_point : Kind::number);
+}
+
+void TiffReader::read(const Rectangle& region, void* pixels, std::ptrdiff_t stride_bytes,
+                      View<std::uint8_t> alpha) {
   if (!decoded_) decoded_ = std::make_unique_for_overwrite<std::byte[]>(memory_bytes() / 2);
   const int first_column = region.x / unit_.width * unit_.width;
   const int first_row = region.y / unit_.height * unit_.height;
   for (int y = first_row; y < region.y + region.size.height; y += unit_.height) {
     for (int x = first_column; x < region.x + region.size.width; x += unit_.width) {
+      const Rectangle unit{x, y, unit_};
       for (int sample = 0; sample < planes_; ++sample) {
+        const bool is_alpha = planes_ > 1 && sample == alpha_ && !alpha.empty();
+        if (planes_ > 1 && sample >= format_.channels && !is_alpha) continue;
         decode(x, y, sample);
-        copy_unit({x, y, unit_}, region, sample, static_cast<std::byte*>(pixels), stride_bytes);
+        if (!alpha.empty() && (planes_ == 1 || is_alpha))
+          take_alpha(unit, region, planes_ == 1 ? alpha_ : 0, alpha);
+        if (is_alpha) continue;
+        auto* to = static_cast<std::byte*>(pixels);
+        if (is_copied())
+          copy_unit(unit, region, sample, to, stride_bytes);
+        else if (planes_ > 1)
+          convert_unit(unit, region, 0, sample, to, stride_bytes);
+        else
+          for (int channel = 0; channel < format_.channels; ++channel)
+            convert_unit(unit, region, channel, channel, to, stride_bytes);
       }
     }
   }
@@ -220,6 +306,94 @@ void TiffReader::copy_unit(const Rectangle& unit, const Rectangle& region, int s
   }
 }
 
+namespace {
+
+// Sample number `index` of a row, of 8 to 16 bits packed without gaps, or of bytes in the order of this machine.
+std::uint32_t sample_at(const std::byte* row, std::size_t index, int bits) {
+  if (bits == 32) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, row + 4 * index, sizeof value);
+    return value;
+  }
+  if (bits == 16) {
+    std::uint16_t value = 0;
+    std::memcpy(&value, row + 2 * index, sizeof value);
+    return value;
+  }
+  std::uint32_t value = 0;
+  for (std::size_t bit = index * static_cast<std::size_t>(bits), end = bit + static_cast<std::size_t>(bits);
+       bit < end; ++bit)
+    value = value << 1 | (std::to_integer<std::uint32_t>(row[bit / 8]) >> (7 - bit % 8) & 1);
+  return value;
+}
+
+std::int32_t as_signed(std::uint32_t value, int bits) {
+  return bits == 32  ? static_cast<std::int32_t>(value)
+         : bits == 8 ? static_cast<std::int8_t>(value)
+                     : static_cast<std::int16_t>(value);
+}
+
+}  // namespace
+
+// One channel from sample `first` of each pixel.
+void TiffReader::convert_unit(const Rectangle& unit, const Rectangle& region, int first, int channel,
+                              std::byte* pixels, std::ptrdiff_t stride_bytes) const {
+  const Rectangle shared = overlap(unit, region);
+  const std::uint32_t white = stored_bits_ == 32 ? 0xFFFFFFFF : (1u << stored_bits_) - 1;
+  for (int y = shared.y; y < shared.y + shared.size.height; ++y) {
+    const std::byte* row = decoded_.get() + static_cast<std::size_t>(y - unit.y) * unit_row_bytes();
+    std::byte* to = pixels + static_cast<std::ptrdiff_t>(y - region.y) * stride_bytes +
+                    static_cast<std::size_t>(shared.x - region.x) * format_.pixel_bytes() +
+                    static_cast<std::size_t>(channel * format_.bits / 8);
+    for (int x = shared.x; x < shared.x + shared.size.width; ++x, to += format_.pixel_bytes()) {
+      const std::size_t index = static_cast<std::size_t>(x - unit.x) * static_cast<std::size_t>(samples_) +
+                                static_cast<std::size_t>(first);
+      if (kind_ == Kind::floating_point) {
+        double value = 0;
+        if (stored_bits_ == 64)
+          std::memcpy(&value, row + 8 * index, sizeof value);
+        else
+          value = std::bit_cast<float>(sample_at(row, index, 32));
+        const auto rounded = static_cast<float>(value);
+        std::memcpy(to, &rounded, sizeof rounded);
+        continue;
+      }
+      const std::uint32_t stored = sample_at(row, index, stored_bits_);
+      const std::uint32_t sample = is_inverted_ ? white - stored : stored;
+      if (format_.bits == 32) {
+        const auto value = kind_ == Kind::number ? static_cast<float>(sample)
+                                                 : static_cast<float>(as_signed(sample, stored_bits_));
+        std::memcpy(to, &value, sizeof value);
+      } else if (format_.bits == 16) {
+        const auto value = static_cast<std::uint16_t>(
+            kind_ == Kind::number ? static_cast<int>(sample) : as_signed(sample, stored_bits_) + offset());
+        std::memcpy(to, &value, sizeof value);
+      } else {
+        *to = static_cast<std::byte>(sample);
+      }
+    }
+  }
+}
+
+void TiffReader::take_alpha(const Rectangle& unit, const Rectangle& region, int sample,
+                            View<std::uint8_t> alpha) const {
+  const Rectangle shared = overlap(unit, region);
+  const std::size_t bytes = static_cast<std::size_t>(stored_bits_) / 8;
+  for (int y = shared.y; y < shared.y + shared.size.height; ++y) {
+    const std::byte* row = decoded_.get() + static_cast<std::size_t>(y - unit.y) * unit_row_bytes();
+    for (int x = shared.x; x < shared.x + shared.size.width; ++x) {
+      const std::size_t index = static_cast<std::size_t>(x - unit.x) * static_cast<std::size_t>(samples_) +
+                                static_cast<std::size_t>(sample);
+      const std::byte* value = row + index * bytes;
+      const bool transparent =
+          stored_bits_ % 8 != 0
+              ? sample_at(row, index, stored_bits_) == 0
+              : std::all_of(value, value + bytes, [](std::byte part) { return part == std::byte{0}; });
+      alpha.at(x - region.x, y - region.y) = transparent ? 0 : 255;
+    }
+  }
+}
+
 bool is_tiff(Bytes bytes) {
   const auto begins = [&](const char* magic) { return begins_with(bytes, {magic, 4}); };
   return begins("II*\0") || begins("MM\0*") || begins("II+\0") || begins("MM\0+");
@@ -242,11 +416,29 @@ Picture from_rgba(const std::uint32_t* from, Size size, bool is_gray) {
   return picture;
 }
 
+// Refuses what libtiff would convert with a loss, or wrongly.
+void refuse_kind(const TiffFile& file) {
+  const auto bits = file.field<std::uint16_t>(TIFFTAG_BITSPERSAMPLE, 1);
+  const auto samples = file.field<std::uint16_t>(TIFFTAG_SAMPLESPERPIXEL, 1);
+  const auto colours = file.field<std::uint16_t>(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+  if ((colours == PHOTOMETRIC_MINISBLACK || colours == PHOTOMETRIC_MINISWHITE) && samples > 1)
+    fail_picture(file.path(),
+                 "has " + std::to_string(samples) +
+                     " bands, which it does not call red, green and blue: choose one, for example "
+                     "with gdal_translate -b 1");
+  if (bits > 8)
+    fail_picture(file.path(),
+                 "has " + std::to_string(bits) +
+                     " bits per sample in a kind of numbers or colours that is not read: convert it to "
+                     "gray or RGB of 16 bits");
+}
+
 }  // namespace
 
 std::optional<Picture> read_converted_tiff(const std::string& path) {
   const TiffFile file(path, "rm");
   if (file.get() == nullptr) return std::nullopt;
+  refuse_kind(file);
   TIFFRGBAImage image{};
   char why[1024] = "";
   if (TIFFRGBAImageOK(file.get(), why) == 0 || TIFFRGBAImageBegin(&image, file.get(), 1, why) == 0)
@@ -269,7 +461,9 @@ std::optional<Picture> read_converted_tiff(const std::string& path) {
     fail_damaged(path, file.complaint());
   const bool is_gray =
       image.photometric == PHOTOMETRIC_MINISBLACK || image.photometric == PHOTOMETRIC_MINISWHITE;
-  return upright(from_rgba(rgba.get(), size, is_gray), image.orientation);
+  Picture picture = from_rgba(rgba.get(), size, is_gray);
+  picture.notes.orientation = image.orientation;
+  return picture;
 }
 
 std::vector<std::byte> encode_tiff(View<const float> values) {

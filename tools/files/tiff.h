@@ -31,8 +31,18 @@ class TiffReader {
   // Empty unless this is a TIFF that can be read in parts. `picture` is its index in the file.
   static std::optional<TiffReader> open(const std::string& path, int picture = 0);
 
-  // Without an alpha channel, which is left out.
+  // Without an alpha channel. Whole numbers of 9 to 15 bits have 16; other numbers than whole ones of up to 16
+  // bits are floats.
   const TiffFormat& format() const { return format_; }
+  // What is added to values of signed integers of 16 bits.
+  int offset() const { return kind_ == Kind::signed_number && format_.bits == 16 ? 32768 : 0; }
+  bool has_alpha() const { return alpha_ >= 0; }
+  // The values of black and of white that the file states.
+  std::optional<ValueRange> range() const;
+  // The value of pixels that are not valid, as GDAL writes it.
+  std::optional<double> no_data() const;
+  // What a float is in the file: "32-bit floating-point numbers".
+  std::string numbers() const;
   // EXIF's orientation: 1 = upright. read() does not rotate.
   int orientation() const;
   std::string description() const;
@@ -41,16 +51,26 @@ class TiffReader {
   // Memory that reading takes besides the requested pixels: a strip or tile, compressed and decompressed.
   std::size_t memory_bytes() const;
 
-  // Reads a region, channels interleaved; rows are `stride_bytes` apart.
+  // Reads a region, channels interleaved; rows are `stride_bytes` apart. `alpha`, if there is one and it is not
+  // empty, becomes 0 where pixels are transparent.
   // \throws Error (file) for damage
-  void read(const Rectangle& region, void* pixels, std::ptrdiff_t stride_bytes);
+  void read(const Rectangle& region, void* pixels, std::ptrdiff_t stride_bytes,
+            View<std::uint8_t> alpha = {});
 
  private:
+  enum class Kind { number, signed_number, floating_point };
+
   TiffReader() = default;
   bool understand();
+  bool understand_samples();
+  bool is_copied() const;
+  std::size_t unit_row_bytes() const;
   void decode(int column, int row, int sample);
   void copy_unit(const Rectangle& unit, const Rectangle& region, int sample, std::byte* pixels,
                  std::ptrdiff_t stride_bytes) const;
+  void convert_unit(const Rectangle& unit, const Rectangle& region, int first, int channel, std::byte* pixels,
+                    std::ptrdiff_t stride_bytes) const;
+  void take_alpha(const Rectangle& unit, const Rectangle& region, int sample, View<std::uint8_t> alpha) const;
 
   std::shared_ptr<TiffFile> file_;
   TiffFormat format_;
@@ -58,13 +78,17 @@ class TiffReader {
   bool tiled_ = false;
   int samples_ = 1;  // side by side in a unit
   int planes_ = 1;   // units of one sample each, one set after the other
+  Kind kind_ = Kind::number;
+  int stored_bits_ = 8;       // of a sample in the file
+  bool is_inverted_ = false;  // 0 is white
+  int alpha_ = -1;            // the sample that is alpha
   std::unique_ptr<std::byte[]> decoded_;
 };
 
 bool is_tiff(Bytes bytes);
 
 // A TIFF with a palette, pixels of fewer than 8 bits, or other colours than gray and R, G, B, converted to 8
-// bits, gray or R, G, B, and turned upright; nothing when libtiff cannot open the file.
+// bits, gray or R, G, B; nothing when libtiff cannot open the file.
 // \throws Error (file)
 std::optional<Picture> read_converted_tiff(const std::string& path);
 

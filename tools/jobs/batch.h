@@ -13,9 +13,10 @@ namespace parallax::tool {
 struct BatchRequest {
   Search search;            // common to all pairs
   std::string list, right;  // or LEFT and RIGHT
-  Outputs outputs;          // patterns
-  double truth_scale = 0;   // scale of the truth that the list names
-  std::string results;      // the table
+  PictureOptions pictures;
+  Outputs outputs;         // patterns
+  double truth_scale = 0;  // scale of the truth that the list names
+  std::string results;     // the table
   bool resume = false;
   bool stop_on_error = false;
   bool json = false;

@@ -227,6 +227,7 @@ class Batch {
 
   MatchRequest request_of(const ListedPair& pair) const {
     MatchRequest one{{}, request_.search, outputs_.of(pair)};
+    one.input.pictures = request_.pictures;
     take_listed(pair, one.input, one.search);
     return one;
   }
@@ -236,7 +237,8 @@ class Batch {
     ordered_json json{{"program", PARALLAX_VERSION},
                       {"parameters", describe_parameters(search.parameters)},
                       {"range_given", search.range_given},
-                      {"truth_scale", request_.truth_scale}};
+                      {"truth_scale", request_.truth_scale},
+                      {"pictures", tool::to_json(request_.pictures)}};
     for (const std::string& path : pair.files()) json["files"].push_back(path.empty() ? "" : file_hash(path));
     return content_hash(json.dump());
   }
@@ -273,7 +275,7 @@ class Batch {
     work.admission = share_.enter(bytes);
     const auto begin = Clock::now();
     work.plan.emplace(one);
-    work.pictures = read_pair(left, right);
+    work.pictures = work.plan->rectified(read_one_pair(one.input), left, right);
     const Size size = work.pictures.left.size();
     row["width"] = size.width;
     row["height"] = size.height;

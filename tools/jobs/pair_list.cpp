@@ -2,16 +2,18 @@
 #include "tools/jobs/pair_list.h"
 
 #include <cerrno>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <sstream>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "parallax/error.h"
 
 #include "tools/command/command.h"
-#include "tools/command/json.h"
 #include "tools/files/pictures.h"
 #include "tools/files/video.h"
 
@@ -153,6 +155,36 @@ void take_listed(const ListedPair& listed, Input& input, Search& search) {
   if (listed.disparities) search.parameters.disparities() = *listed.disparities;
   search.parameters.validate();
   search.range_given = search.range_given || listed.disparities.has_value();
+}
+
+nlohmann::ordered_json to_json(const PictureOptions& pictures) {
+  nlohmann::ordered_json json{{"ignore_orientation", pictures.ignore_orientation},
+                              {"bayer", static_cast<int>(pictures.bayer)}};
+  if (pictures.range) json["range"] = {pictures.range->low, pictures.range->high, pictures.range_text};
+  if (pictures.no_data)
+    json["no_data"] =
+        std::isnan(*pictures.no_data) ? nlohmann::ordered_json() : nlohmann::ordered_json(*pictures.no_data);
+  return json;
+}
+
+PictureOptions picture_options(const nlohmann::ordered_json& json) {
+  PictureOptions pictures;
+  pictures.ignore_orientation = json.at("ignore_orientation").get<bool>();
+  const int bayer = json.at("bayer").get<int>();
+  if (bayer < 0 || bayer > static_cast<int>(PictureOptions::Bayer::bggr))
+    throw std::out_of_range("its mosaic is unknown");
+  pictures.bayer = static_cast<PictureOptions::Bayer>(bayer);
+  if (json.contains("range")) {
+    const nlohmann::ordered_json& range = json["range"];
+    pictures.range = {range.at(0).get<double>(), range.at(1).get<double>()};
+    if (!(pictures.range->low < pictures.range->high))
+      throw std::out_of_range("its range of values is empty");
+    pictures.range_text = range.at(2).get<std::string>();
+  }
+  if (json.contains("no_data"))
+    pictures.no_data =
+        json["no_data"].is_null() ? std::numeric_limits<double>::quiet_NaN() : json["no_data"].get<double>();
+  return pictures;
 }
 
 std::string name_of(const ListedPair& pair) {

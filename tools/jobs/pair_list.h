@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/command/command_files.h"
+#include "tools/command/json.h"
 #include "tools/command/method_options.h"
 #include "tools/files/frames.h"
 
@@ -31,6 +32,11 @@ struct ListedPair {
 // them. No picture is opened.
 // \throws Error (file) for a list that cannot be read, naming the line; UsageError
 std::vector<ListedPair> list_pairs(const std::string& left, const std::string& right);
+
+// How pictures are read, for plans and tables of results.
+nlohmann::ordered_json to_json(const PictureOptions& pictures);
+// \throws nlohmann::json::exception, std::out_of_range
+PictureOptions picture_options(const nlohmann::ordered_json& json);
 
 // Takes the files of a pair and what its entry says.
 // \throws Error (argument) for a wrong range

@@ -85,7 +85,14 @@ MatchPlan::MatchPlan(const MatchRequest& request)
 }
 
 PicturePair MatchPlan::rectified(PicturePair pictures, const std::string& left, const std::string& right) {
-  return rectifier_ ? rectifier_->run(pictures, left, right) : std::move(pictures);
+  if (rectifier_) return rectifier_->run(pictures, left, right);
+  const auto add = [&](Picture& picture, const std::string& path) {
+    if (!picture.mask().empty() && !path.empty())
+      picture.add_to_mask(read_mask_of(path, picture.size()).view());
+  };
+  add(pictures.left, request_.input.left_mask);
+  add(pictures.right, request_.input.right_mask);
+  return pictures;
 }
 
 void MatchPlan::read_masks(Size size) {
@@ -145,6 +152,9 @@ StereoPair MatchPlan::pair(const PicturePair& pictures) const {
   if (left_mask_.width() > 0) pair.left_mask = left_mask_.view();
   if (right_mask_.width() > 0) pair.right_mask = right_mask_.view();
   if (rectifier_) pair.left_mask = rectifier_->left_mask(), pair.right_mask = rectifier_->right_mask();
+  // They include the others.
+  if (!pictures.left.mask().empty()) pair.left_mask = pictures.left.mask();
+  if (!pictures.right.mask().empty()) pair.right_mask = pictures.right.mask();
   if (!costs_.costs.empty()) pair.costs = costs_.view();
   return pair;
 }

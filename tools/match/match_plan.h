@@ -41,7 +41,8 @@ class MatchPlan {
   void make(const ImageFormat& format);
   bool is_made() const { return matcher_.has_value(); }
 
-  // Rectifies them where the request has a rig; the names are for errors.
+  // Rectifies them where the request has a rig, and adds the masks of files to those of the pictures; the names are
+  // for errors.
   // \throws Error (file)
   PicturePair rectified(PicturePair pictures, const std::string& left, const std::string& right);
 

@@ -30,6 +30,7 @@ void add_batch_options(Options& options, BatchRequest& request) {
       .add("--truth-scale X", request.truth_scale,
            "Gray levels per pixel of disparity in 8-bit truth pictures of the list")
       .range(1e-6, 1e6);
+  add_value_options(options, request.pictures);
   options.group("Output");
   options.add("-o,--output PATTERN", request.outputs.disparity,
               "Disparity maps: a folder, or a pattern with {name} of the left picture, {folder} or {number}: "

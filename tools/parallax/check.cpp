@@ -82,6 +82,7 @@ CheckRequest parse_check(const Arguments& arguments) {
       .expert();
   options.add("--threads N", parameters.threads, "Threads; 0 = one per core").range(0, 4096);
   add_rectify_options(options, request.pair);
+  add_value_options(options, request.pair.pictures);
   add_dense_options(options, request.dense);
   add_repair_options(options, request.repair);
   options.footer("Exit status: 0 = fit to be matched, 1 = not.");

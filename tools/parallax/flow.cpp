@@ -24,6 +24,7 @@ using nlohmann::ordered_json;
 
 struct FlowRequest {
   std::string first, second;  // `first` alone: a sequence
+  PictureOptions pictures;
   std::string first_mask, second_mask;
   std::string output, image;
   VideoOptions video;
@@ -104,6 +105,7 @@ FlowRequest parse(const Arguments& arguments) {
   options.add("--first-mask FILE", request.first_mask, "Gray picture: 0 = this pixel of FRAME1 is not valid");
   options.add("--second-mask FILE", request.second_mask,
               "Gray picture: 0 = this pixel of FRAME2 is not valid");
+  add_value_options(options, request.pictures);
   options.group("Output");
   options.add(
       "-o,--output FILE", request.output,
@@ -163,10 +165,20 @@ class FlowMatcher {
 
   void run(const Picture& first, const Picture& second, Result& result) {
     if (result.size() != format_.size) result = Result(format_.size, false, true);
-    matcher_.run({first.view(), second.view(), first_mask_.view(), second_mask_.view()}, result.map());
+    Picture pictures[] = {first, second};
+    matcher_.run(
+        {first.view(), second.view(), mask_of(pictures[0], first_mask_), mask_of(pictures[1], second_mask_)},
+        result.map());
   }
 
  private:
+  // The mask of a frame, to which that of the request is added.
+  static View<const std::uint8_t> mask_of(Picture& frame, const Plane<std::uint8_t>& mask) {
+    if (frame.mask().empty()) return mask.view();
+    if (mask.width() > 0) frame.add_to_mask(mask.view());
+    return frame.mask();
+  }
+
   static Plane<std::uint8_t> mask(const std::string& path, Size size) {
     if (path.empty()) return {};
     Plane<std::uint8_t> mask = read_mask(path);
@@ -219,7 +231,7 @@ int match_frames(const FlowRequest& request) {
   }
   if (!request.video.path.empty())
     throw UsageError("--video is for a sequence: leave it out, or leave out FRAME2");
-  const PicturePair frames = read_pair(request.first, request.second);
+  const PicturePair frames = read_pair(request.first, request.second, request.pictures);
   FlowMatcher matcher(request, frames.left.view().format);
   Result result;
   Stopwatch stopwatch;
@@ -295,7 +307,8 @@ class FlowSequence {
 
   void decode(Item& item) const {
     if (!item.frame.error.empty() || !item.frame.pictures.left.empty()) return;
-    try_frame(item.frame, [&] { item.frame.pictures.left = read_picture(item.frame.left); });
+    try_frame(item.frame,
+              [&] { item.frame.pictures.left = read_picture(item.frame.left, request_.pictures); });
   }
 
   // A video may have more frames than it announces.
@@ -319,7 +332,8 @@ class FlowSequence {
       return;
     }
     if (before.pictures.left.empty() || !before.error.empty()) return;  // there is none, or it is broken
-    matcher_->run(before.pictures.left, item.frame.pictures.left, item.result);
+    const PicturePair pair = with_expected_values({before.pictures.left, item.frame.pictures.left});
+    matcher_->run(pair.left, pair.right, item.result);
     item.stages = matcher_->matcher().stage_times();
     item.before = std::move(before);
     item.has_result = true;

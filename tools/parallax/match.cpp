@@ -258,6 +258,7 @@ MatchOptions parse_match(const Arguments& given) {
       "--repair", request.repair,
       "Align the rows first, by points of the pair, or of the first frames: repairs the rig, or, without "
       "--rig, moves the right picture");
+  add_value_options(options, input.pictures);
   add_output_options(options, request);
   add_depth_options(options, outputs, depth);
   add_search_options(options, search);

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/parallax/pair_options.h"
 
+#include <charconv>
+#include <cmath>
+#include <limits>
+
 #include "tools/files/pictures.h"
 #include "tools/files/video.h"
 
 namespace parallax::tool {
 namespace {
+
+std::optional<double> number_of(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && last == end && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
 
 // Labels of the MEMOCODE 2013 design contest.
 constexpr int labels_of_cost_files = 16;
@@ -29,6 +40,52 @@ void check_views(const Input& input, const std::string& command) {
   if (input.side_by_side && !input.right.empty())
     throw UsageError("--side-by-side takes both views from " + input.left + ": leave out " + input.right);
   if (!input.side_by_side && input.right.empty()) throw UsageError("RIGHT" + is_required);
+}
+
+void add_value_options(Options& options, PictureOptions& pictures) {
+  options.group("Values of the pictures");
+  const auto take = [&pictures](double low, double high, const std::string& option) {
+    if (!(low < high)) return false;
+    pictures.range = {low, high};
+    pictures.range_text = option;
+    return true;
+  };
+  options.add_text(
+      "--bits", "N", "", "a number from 1 to 16",
+      [take](const std::string& text) {
+        const std::optional<double> bits = number_of(text);
+        return bits && *bits >= 1 && *bits <= 16 && *bits == std::floor(*bits) &&
+               take(0, std::exp2(*bits) - 1, "--bits " + text);
+      },
+      "Bits that the camera has: N = 0 is black and 2^N - 1 is white; by default as the files say, else, for "
+      "16 bits, "
+      "the values that both pictures have");
+  options.add_text(
+      "--value-range", "LOW:HIGH", "", "two numbers, such as 7600:7780",
+      [take](const std::string& text) {
+        const std::size_t colon = text.find(':');
+        if (colon == std::string::npos) return false;
+        const std::optional<double> low = number_of(text.substr(0, colon)),
+                                    high = number_of(text.substr(colon + 1));
+        return low && high && take(*low, *high, "--value-range " + text);
+      },
+      "Values of black and of white in the files; pictures of floating-point numbers need it");
+  options.add_text(
+      "--no-data", "V", "", "a number",
+      [&pictures](const std::string& text) {
+        pictures.no_data =
+            text == "nan" ? std::optional(std::numeric_limits<double>::quiet_NaN()) : number_of(text);
+        return pictures.no_data.has_value();
+      },
+      "Pixels of this value are not valid; by default as a TIFF of GDAL says");
+  options
+      .add_flag("--ignore-orientation", pictures.ignore_orientation,
+                "Take pictures as they are stored, whatever their EXIF data say")
+      .expert();
+  using enum PictureOptions::Bayer;
+  options.add_choice<PictureOptions::Bayer>(
+      "--bayer", pictures.bayer, {{"rggb", rggb}, {"grbg", grbg}, {"gbrg", gbrg}, {"bggr", bggr}},
+      "Pictures are raw mosaics of a sensor, whose first two rows begin with these colours");
 }
 
 void add_calibration_options(Options& options, Input& input) {

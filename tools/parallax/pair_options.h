@@ -18,6 +18,9 @@ Option& add_picture_options(Options& options, Input& input);
 // \throws UsageError for a missing LEFT or RIGHT, or a RIGHT too many
 void check_views(const Input& input, const std::string& command);
 
+// How the values of pictures are read: --bits, --value-range, --no-data, --ignore-orientation and --bayer.
+void add_value_options(Options& options, PictureOptions& pictures);
+
 // --calib, --left-mask and --right-mask.
 void add_calibration_options(Options& options, Input& input);
 

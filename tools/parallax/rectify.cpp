@@ -17,6 +17,7 @@ struct RectifyRequest {
   std::string left, right, calibration, device = "auto";
   std::vector<std::string> rig, outputs, masks;
   RigChoices choices;
+  PictureOptions pictures;
   RectifyParameters parameters;
   bool free_centres = false;
   int threads = 0;
@@ -69,6 +70,7 @@ RectifyRequest read_rectify_request(const Arguments& arguments) {
   const std::vector<std::string> kinds = device_kinds("");
   options.add("--device", request.device, join(kinds) + "; see 'parallax devices'").offer(kinds);
   options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one per core").range(0, 4096);
+  add_value_options(options, request.pictures);
   options.group("What the file of the rig does not say");
   add_rig_options(options, request.choices);
   options.read(arguments);
@@ -112,7 +114,7 @@ int rectify_command(const Arguments& arguments) {
   Device device = Device::parse(request.device);
   device.threads = request.threads;
   PictureRectifier rectifier(read_rig(request.rig, request.choices), request.parameters, device);
-  const PicturePair pictures{read_picture(request.left), read_picture(request.right)};
+  const PicturePair pictures = read_any_pair(request.left, request.right, request.pictures);
   const PicturePair rectified = rectifier.run(pictures, request.left, request.right);
   write_results(request, rectifier, rectified);
   return done;

@@ -24,6 +24,7 @@ void add_options(tool::Options& options, ViewRequest& request) {
   tool::add_truth_options(options, request.scene.truth, "Ground truth: shows the errors of the map");
   tool::add_unit_option(options, depth.unit);
   tool::add_rectify_options(options, input);
+  tool::add_value_options(options, input.pictures);
   tool::add_search_options(options, search);
   options.group("Page");
   options.add("--map FILE", request.scene.map, "Disparity map made elsewhere, to compare with");

@@ -22,8 +22,6 @@ std::uint64_t highest_cost(const BlockParameters& parameters, std::uint64_t high
 }  // namespace
 
 Search plan_search(const BlockParameters& parameters, const ImageFormat& format) {
-  if (format.depth == BitDepth::bits8)
-    check_range("prefilter_cap, for 8-bit images,", parameters.prefilter_cap, 1, 127);
   const int width = format.size.width;
   Search search{};
   search.lowest = parameters.full_row ? 1 - width : parameters.min_disparity;

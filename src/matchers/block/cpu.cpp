@@ -33,8 +33,9 @@ inline void mirror_row(const std::uint16_t* row, const SweepShape& shape, std::u
   std::fill(out + end, out + count, row[0]);
 }
 
-// Horizontal Sobel response clipped to ±cap, plus cap. Beyond the border the image repeats its border pixels.
-// `Slope` holds any response: 16 bits suffice for 8-bit images, and double the number of lanes.
+// Horizontal Sobel response in 8-bit gray levels, rounded and clipped to ±cap, plus cap. Beyond the border the
+// image repeats its border pixels. `Slope` holds any response: 16 bits suffice for 8-bit images, and double
+// the number of lanes.
 template <class Slope>
 void sobel_row(View<const std::uint16_t> gray, int y, int cap, std::uint16_t* out) {
   const int width = gray.size.width;
@@ -45,7 +46,8 @@ void sobel_row(View<const std::uint16_t> gray, int y, int cap, std::uint16_t* ou
   const auto response = [&](int left, int right) {
     const auto slope = static_cast<Slope>(above[right] - above[left] + 2 * (row[right] - row[left]) +
                                           below[right] - below[left]);
-    return static_cast<std::uint16_t>(std::clamp<Slope>(slope, static_cast<Slope>(-limit), limit) + limit);
+    const auto level = static_cast<Slope>(sizeof(Slope) == 2 ? slope : (slope + 128) >> 8);
+    return static_cast<std::uint16_t>(std::clamp<Slope>(level, static_cast<Slope>(-limit), limit) + limit);
   };
   out[0] = response(0, std::min(1, width - 1));
   for (int x = 1; x + 1 < width; ++x) out[x] = response(x - 1, x + 1);

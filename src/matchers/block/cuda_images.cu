@@ -72,9 +72,10 @@ struct Extended {
   __device__ int smoothed(int x, int y) const { return at(x, y - 1) + 2 * at(x, y) + at(x, y + 1); }
 };
 
-// Horizontal Sobel response, clipped to ±cap, plus cap.
+// Horizontal Sobel response in 8-bit gray levels, rounded, clipped to ±cap, plus cap.
 __device__ int response(int left, int right, int cap) {
-  return min(max(right - left, -cap), cap) + cap;
+  const int slope = GRAY_BITS == 8 ? right - left : (right - left + 128) >> 8;
+  return min(max(slope, -cap), cap) + cap;
 }
 
 __device__ Filtered::Four pack(const int (&values)[columns]) {

@@ -20,13 +20,13 @@ Fields fields(BlockParameters& p) {
            {"Cost of a window"})
       .add("prefilter", p.prefilter, {{"none", Prefilter::none}, {"x-sobel", Prefilter::x_sobel}},
            {"Filter applied to both images first"})
-      .add("prefilter_cap", p.prefilter_cap, detail::range(1, 32767),
-           {"Limit of the Sobel response", "gray levels", Audience::experts})
+      .add("prefilter_cap", p.prefilter_cap, detail::range(1, 127),
+           {"Limit of the Sobel response", "8-bit gray levels", Audience::experts})
       .add("uniqueness", p.uniqueness, detail::range(0, 100),
            {"Reject pixels whose second-best cost is within this percentage of the best; 0 = none",
             "per cent"})
       .add("texture_threshold", p.texture_threshold, detail::not_negative(),
-           {"Reject windows with less texture; 0 = none", "gray levels"});
+           {"Reject windows with less texture; 0 = none", "8-bit gray levels"});
   data_cost::add_align_rows_field(fields, p.align_rows);
   data_cost::add_row_tolerance_field(fields, p.row_tolerance);
   data_cost::add_row_prior_field(fields, p.row_prior);

@@ -55,17 +55,20 @@ static int16 smoothed_inside(const Extended* rows, int x) {
          convert_int16(vload16(0, rows->below + x));
 }
 
+// Slopes of 16-bit images in 8-bit gray levels are rounded.
+#define LEVELS(slope) (sizeof(GRAY) == 1 ? (slope) : ((slope) + 128) >> 8)
+
 // Horizontal Sobel responses, clipped to ±cap, plus cap. The response at a repeated border pixel is the
 // response at the border.
 static void store_responses(const Extended* rows, int x, int cap, global VALUE* to) {
   if (x > 0 && x + LANES < rows->width) {
     const int16 slope = smoothed_inside(rows, x + 1) - smoothed_inside(rows, x - 1);
-    vstore16(CONVERT_VALUES(clamp(slope, -cap, cap) + cap), 0, to);
+    vstore16(CONVERT_VALUES(clamp(LEVELS(slope), -cap, cap) + cap), 0, to);
     return;
   }
   for (int i = 0; i < LANES; ++i) {
     const int u = clamp(x + i, 0, rows->width - 1);
-    to[i] = (VALUE)(clamp(smoothed(rows, u + 1) - smoothed(rows, u - 1), -cap, cap) + cap);
+    to[i] = (VALUE)(clamp(LEVELS(smoothed(rows, u + 1) - smoothed(rows, u - 1)), -cap, cap) + cap);
   }
 }
 

@@ -19,16 +19,19 @@ struct Extended {
   }
 };
 
-// Horizontal Sobel response, clipped to ±cap.
-int clipped_sobel(const Extended& p, int x, int y, int cap) {
+// Horizontal Sobel response in 8-bit gray levels, clipped to ±cap. That of 16-bit images is rounded to nearest,
+// halves up.
+int clipped_sobel(const Extended& p, BitDepth depth, int x, int y, int cap) {
   const auto slope = [&](int row) { return p.at(x + 1, row) - p.at(x - 1, row); };
-  return std::clamp(slope(y - 1) + 2 * slope(y) + slope(y + 1), -cap, cap);
+  const int response = slope(y - 1) + 2 * slope(y) + slope(y + 1);
+  return std::clamp(depth == BitDepth::bits8 ? response : (response + 128) >> 8, -cap, cap);
 }
 
 class Reference final : public host::LowestCostReference<std::int64_t, BlockParameters> {
  public:
-  Reference(const BlockParameters& parameters, const Search& search, Size size)
-      : LowestCostReference(parameters, size, {search.lowest, search.lowest + search.labels - 1}),
+  Reference(const BlockParameters& parameters, const Search& search, const ImageFormat& format)
+      : LowestCostReference(parameters, format.size, {search.lowest, search.lowest + search.labels - 1}),
+        depth_(format.depth),
         rows_(search.rows) {
     plan_memory(parameters.row_tolerance > 0);
   }
@@ -75,7 +78,8 @@ class Reference final : public host::LowestCostReference<std::int64_t, BlockPara
     const int cap = parameters_.prefilter_cap;
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x)
-        filtered_[side].at(x, y) = static_cast<std::uint16_t>(clipped_sobel(gray(side), x, y, cap) + cap);
+        filtered_[side].at(x, y) =
+            static_cast<std::uint16_t>(clipped_sobel(gray(side), depth_, x, y, cap) + cap);
   }
 
   template <class Term>
@@ -125,11 +129,12 @@ class Reference final : public host::LowestCostReference<std::int64_t, BlockPara
     // The response at a repeated border pixel is the response at the border.
     const auto response = [&](int i, int j) -> std::int64_t {
       const int u = std::clamp(x + i, 0, size_.width - 1), v = std::clamp(y + j, 0, size_.height - 1);
-      return std::abs(clipped_sobel(gray(0), u, v, parameters_.prefilter_cap));
+      return std::abs(clipped_sobel(gray(0), depth_, u, v, parameters_.prefilter_cap));
     };
     return parameters_.texture_threshold > 0 && window_sum(response) < parameters_.texture_threshold;
   }
 
+  BitDepth depth_;
   int rows_;  // searched up and down
   View<std::uint16_t> gray_[2], filtered_[2];
   View<const std::uint8_t> left_mask_, right_mask_;
@@ -139,7 +144,7 @@ class Reference final : public host::LowestCostReference<std::int64_t, BlockPara
 
 std::unique_ptr<detail::Plan> make_reference(const BlockParameters& parameters, const Device&,
                                              const ImageFormat& format) {
-  return std::make_unique<Reference>(parameters, plan_search(parameters, format), format.size);
+  return std::make_unique<Reference>(parameters, plan_search(parameters, format), format);
 }
 
 }  // namespace parallax::block

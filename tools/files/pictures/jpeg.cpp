@@ -60,9 +60,9 @@ class JpegReader {
     const int channels = info_.num_components == 1 ? 1 : 3;
     Picture picture(format, channels);
     std::vector<std::byte> four(info_.num_components == 4 ? info_.image_width * std::size_t{4} : 0);
-    const int orientation = stored_orientation();  // before libjpeg discards it
+    picture.notes.orientation = stored_orientation();  // before libjpeg discards it
     if (!decode(picture, four.data())) fail_damaged(name_, errors_.message);
-    return upright(picture, orientation);
+    return picture;
   }
 
  private:

@@ -32,6 +32,9 @@ class NetpbmReader {
     // A pixel takes a bit at least.
     if (format.size.pixels() / 8 > bytes_.size()) fail_damaged(name_, "it is cut short");
     Picture picture(format, kind == 3 || kind == 6 ? 3 : 1);
+    const int white = format.depth == BitDepth::bits8 ? 255 : 65535;
+    if (!is_bitmap && static_cast<int>(greatest_) != white)
+      picture.notes.range = {0, static_cast<int>(greatest_)};
     if (!is_space(byte(position_++))) fail_damaged(name_, "its header does not end in white space");
     const int values = picture.size().width * picture.channels();
     for (int y = 0; y < picture.size().height; ++y) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "parallax/error.h"
 #include "parallax/image.h"
 #include "parallax/tiles.h"
+#include "parallax/values.h"
 
 namespace parallax::tool {
 
@@ -22,6 +24,14 @@ inline bool begins_with(Bytes bytes, std::string_view start) {
   return std::ranges::equal(bytes.first(std::min(bytes.size(), start.size())),
                             std::as_bytes(std::span(start)));
 }
+
+// What a file says about its pixels.
+struct PictureNotes {
+  // The values of black and of white, where the file states them and they are not 0 and those of its depth.
+  std::optional<ValueRange> range;
+  int offset = 0;       // what was added to the values of the file, which may be negative
+  int orientation = 1;  // of EXIF, by which the picture was turned upright
+};
 
 // 8 or 16 bits, gray or R, G, B. Copies share their pixels.
 class Picture {
@@ -40,6 +50,8 @@ class Picture {
   }
   const std::byte* row(int y) const { return static_cast<const std::byte*>(view_.row(y)); }
   std::byte* row(int y) { return const_cast<std::byte*>(std::as_const(*this).row(y)); }
+  // The pixels, to write to.
+  ImageOutput output() { return {row(0), view_.format, view_.channels, view_.stride_bytes}; }
   // All channels of 8 bits, side by side.
   View<std::uint8_t> samples() {
     return {reinterpret_cast<std::uint8_t*>(row(0)),
@@ -49,13 +61,46 @@ class Picture {
 
   Picture part(const Rectangle& region) const;
 
+  // Where the picture is valid: 0 = not; empty = everywhere.
+  const View<const std::uint8_t>& mask() const { return mask_; }
+  // A new mask, valid everywhere.
+  View<std::uint8_t> add_mask();
+  // A copy of the mask, or a new one.
+  View<std::uint8_t> changed_mask();
+  // Masks what another mask of this size does.
+  void add_to_mask(const View<const std::uint8_t>& other);
+  // Takes the mask and the notes of a picture of the same size.
+  void describe_as(const Picture& other);
+
+  PictureNotes notes;
+
  private:
   std::shared_ptr<std::byte[]> pixels_;
   ImageView view_;
+  std::shared_ptr<const Plane<std::uint8_t>> mask_plane_;
+  View<const std::uint8_t> mask_;
+};
+
+// What a command says about the pictures that it reads.
+struct PictureOptions {
+  struct Values {
+    double low, high;
+  };
+  enum class Bayer { none, rggb, grbg, gbrg, bggr };
+
+  std::optional<Values> range;      // of black and of white, in the values of the file
+  std::string range_text;           // the option that gave the range: "--bits 12"
+  std::optional<double> no_data;    // pixels of this value are masked
+  bool ignore_orientation = false;  // pictures stay as they are stored
+  Bayer bayer = Bayer::none;        // the colours of the first two pixels of the first two rows
 };
 
 // How stored pixels are rotated or mirrored, as in EXIF: 1 to 8; 1, or any other number, is not at all.
 Picture upright(const Picture& stored, int orientation);
+
+// Splits pixels whose last channel is alpha, rows without gaps, into the picture and, unless all are opaque, its
+// mask: where alpha is 0, a pixel is not valid.
+void take_alpha(Bytes pixels, Picture& picture);
 
 // What stands before EXIF data in a JPEG, and in some WebP files.
 inline constexpr std::string_view exif_prefix("Exif\0\0", 6);

@@ -38,6 +38,8 @@ void check(int result, const std::string& name) {
 struct Head {
   spng_ihdr header;
   int orientation = 1;
+  bool has_transparent_colours = false;
+  std::optional<ValueRange> range;  // that sBIT states
 
   Head(spng_ctx* context, const std::string& name) {
     constexpr std::size_t most = 16 << 20;
@@ -49,6 +51,15 @@ struct Head {
     spng_exif exif{};
     if (::spng_get_exif(context, &exif) == SPNG_OK)
       orientation = exif_orientation({reinterpret_cast<const std::byte*>(exif.data), exif.length});
+    spng_trns transparent{};
+    has_transparent_colours = ::spng_get_trns(context, &transparent) == SPNG_OK;
+    spng_sbit significant{};
+    if (header.bit_depth == 16 && ::spng_get_sbit(context, &significant) == SPNG_OK) {
+      const int bits = is_gray()
+                           ? significant.grayscale_bits
+                           : std::max({significant.red_bits, significant.green_bits, significant.blue_bits});
+      if (bits > 0 && bits < 16) range = {0, (1 << bits) - 1};
+    }
   }
 
   bool has_palette() const { return header.color_type == SPNG_COLOR_TYPE_INDEXED; }
@@ -67,11 +78,13 @@ struct Head {
   }
 };
 
-void copy_without_alpha(const std::byte* from, Picture& picture, int y) {
-  const std::size_t kept = picture.pixel_bytes(), alpha = kept / static_cast<std::size_t>(picture.channels());
-  std::byte* to = picture.row(y);
-  for (int x = 0; x < picture.size().width; ++x, from += kept + alpha, to += kept)
-    std::copy_n(from, kept, to);
+// Masks the pixels that a picture without an alpha channel calls transparent, a colour or entries of the palette.
+void mask_transparent(Bytes rgba, Picture& picture) {
+  Picture colours({picture.size(), picture.view().format.depth}, 3);
+  take_alpha(rgba, colours);
+  if (colours.mask().empty()) return;
+  const View<std::uint8_t> mask = picture.add_mask();
+  for (int y = 0; y < mask.size.height; ++y) std::copy_n(colours.mask().row(y), mask.size.width, mask.row(y));
 }
 
 }  // namespace
@@ -88,23 +101,31 @@ Picture decode_png(Bytes bytes, const std::string& name) {
   const std::size_t samples = head.format().size.pixels() * (head.has_palette() ? 1 : head.channels());
   if (samples / 8 * head.header.bit_depth / 1032 > bytes.size()) fail_damaged(name, "it is cut short");
   Picture picture(head.format(), static_cast<int>(head.channels()));
-  const auto decode = [&](void* to, std::size_t bytes) {
-    check(::spng_decode_image(context.get(), to, bytes, head.decoded_format(), 0), name);
-  };
-  const auto height = static_cast<std::size_t>(picture.size().height);
+  picture.notes = {head.range, 0, head.orientation};
   if (head.has_alpha()) {
     const std::size_t pixel = picture.pixel_bytes() + picture.pixel_bytes() / head.channels();
     std::vector<std::byte> whole(picture.size().pixels() * pixel);
-    decode(whole.data(), whole.size());
-    for (std::size_t y = 0; y < height; ++y)
-      copy_without_alpha(whole.data() + y * (whole.size() / height), picture, static_cast<int>(y));
-  } else {
-    decode(picture.row(0), picture.size().pixels() * picture.pixel_bytes());
+    check(::spng_decode_image(context.get(), whole.data(), whole.size(), head.decoded_format(), 0), name);
+    take_alpha(whole, picture);
+    return picture;
   }
-  return upright(picture, head.orientation);
+  const std::size_t length = picture.size().pixels() * picture.pixel_bytes();
+  check(::spng_decode_image(context.get(), picture.row(0), length, head.decoded_format(), 0), name);
+  if (head.has_transparent_colours) {
+    const bool is_deep = head.header.bit_depth == 16;
+    std::vector<std::byte> whole(picture.size().pixels() * (is_deep ? 8 : 4));
+    const Context again = make_context(0);
+    check(::spng_set_png_buffer(again.get(), bytes.data(), bytes.size()), name);
+    const Head same(again.get(), name);
+    check(::spng_decode_image(again.get(), whole.data(), whole.size(),
+                              is_deep ? SPNG_FMT_RGBA16 : SPNG_FMT_RGBA8, SPNG_DECODE_TRNS),
+          name);
+    mask_transparent(whole, picture);
+  }
+  return picture;
 }
 
-std::optional<PictureHead> read_png_head(const std::string& path) {
+std::optional<PictureHead> read_png_head(const std::string& path, bool ignore_orientation) {
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
   if (!file) return std::nullopt;
   std::byte signature[8];
@@ -115,7 +136,7 @@ std::optional<PictureHead> read_png_head(const std::string& path) {
   check(::spng_set_png_file(context.get(), file.get()), path);
   const Head head(context.get(), path);
   PictureHead result{head.format(), static_cast<int>(head.channels())};
-  if (head.orientation >= 5 && head.orientation <= 8)
+  if (!ignore_orientation && head.orientation >= 5 && head.orientation <= 8)
     std::swap(result.format.size.width, result.format.size.height);
   return result;
 }

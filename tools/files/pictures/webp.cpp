@@ -40,14 +40,25 @@ ImageFormat webp_format(Bytes head, const std::string& name) {
 Picture decode_webp(Bytes bytes, const std::string& name) {
   const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
   Picture picture(webp_format(bytes, name), 3);
-  const auto stride = static_cast<std::size_t>(picture.view().stride_bytes);
-  const std::size_t length = stride * static_cast<std::size_t>(picture.size().height);
-  auto* to = reinterpret_cast<std::uint8_t*>(picture.row(0));
-  if (::WebPDecodeRGBInto(data, bytes.size(), to, length, static_cast<int>(stride)) == nullptr)
-    fail_damaged(name, "its pixels cannot be decoded");
+  WebPBitstreamFeatures features{};
+  if (::WebPGetFeatures(data, bytes.size(), &features) == VP8_STATUS_OK && features.has_alpha != 0) {
+    const std::size_t stride = 4 * static_cast<std::size_t>(picture.size().width);
+    std::vector<std::byte> whole(stride * static_cast<std::size_t>(picture.size().height));
+    if (::WebPDecodeRGBAInto(data, bytes.size(), reinterpret_cast<std::uint8_t*>(whole.data()), whole.size(),
+                             static_cast<int>(stride)) == nullptr)
+      fail_damaged(name, "its pixels cannot be decoded");
+    take_alpha(whole, picture);
+  } else {
+    const auto stride = static_cast<std::size_t>(picture.view().stride_bytes);
+    const std::size_t length = stride * static_cast<std::size_t>(picture.size().height);
+    auto* to = reinterpret_cast<std::uint8_t*>(picture.row(0));
+    if (::WebPDecodeRGBInto(data, bytes.size(), to, length, static_cast<int>(stride)) == nullptr)
+      fail_damaged(name, "its pixels cannot be decoded");
+  }
   const Bytes exif = find_chunk(bytes, "EXIF");
-  return upright(picture,
-                 exif_orientation(exif.subspan(begins_with(exif, exif_prefix) ? exif_prefix.size() : 0)));
+  picture.notes.orientation =
+      exif_orientation(exif.subspan(begins_with(exif, exif_prefix) ? exif_prefix.size() : 0));
+  return picture;
 }
 
 }  // namespace parallax::tool

@@ -16,6 +16,7 @@
 #include "tools/command/json.h"
 #include "tools/command/output_files.h"
 #include "tools/files/content_hash.h"
+#include "tools/jobs/pair_list.h"
 
 namespace parallax::tool {
 namespace {
@@ -125,14 +126,15 @@ std::vector<Tile> tiles_of(const std::vector<Span>& columns, const std::vector<S
   return tiles;
 }
 
-ordered_json json_of(const Search& search, const TileOptions& tiling) {
+ordered_json json_of(const Search& search, const TileOptions& tiling, const PictureOptions& pictures) {
   return {{"parameters", describe_parameters(search.parameters)},
           {"configuration", search.configuration},
           {"device", search.device},
           {"threads", search.threads},
           {"max_memory_bytes", search.max_memory},
           {"padding", tiling.padding},
-          {"tile_size", json_of(tiling.largest)}};
+          {"tile_size", json_of(tiling.largest)},
+          {"pictures", to_json(pictures)}};
 }
 
 void read_request(const ordered_json& json, JobHead& head) {
@@ -146,6 +148,7 @@ void read_request(const ordered_json& json, JobHead& head) {
   search.threads = read_number<int>(json.at("threads"));
   search.max_memory = read_number<std::size_t>(json.at("max_memory_bytes"));
   head.tiling = {read_number<int>(json.at("padding")), read_size(json.at("tile_size"))};
+  head.pictures = picture_options(json.at("pictures"));
 }
 
 ordered_json json_of(const PairCut& cut) {
@@ -257,7 +260,7 @@ std::string fingerprint_of(const ordered_json& head, std::string_view rest) {
 
 // Description of a match of one pair, whose range is settled.
 ordered_json description_of(const TiledPair& pair, const ImageFormat& format) {
-  ordered_json json = json_of(pair.search, pair.tiles);
+  ordered_json json = json_of(pair.search, pair.tiles, pair.input.pictures);
   json["device"] = Device::parse(pair.search.device).text();
   json["size"] = json_of(format.size);
   json["bits"] = static_cast<int>(format.depth);
@@ -340,7 +343,7 @@ void write_job(const Job& job, const std::string& path) {
                     // A process holds the plan, too.
                     {"process_memory_bytes", job.process_bytes() + rest.size()},
                     {"folder", job.folder},
-                    {"request", json_of(job.search, job.tiling)}};
+                    {"request", json_of(job.search, job.tiling, job.pictures)}};
   head["fingerprint"] = fingerprint_of(head, rest);
   write_output(path, head.dump() + "\n" + rest);
 }
@@ -505,6 +508,7 @@ void check_same_job(const JobFile& file, const TiledPair& pair, const ImageForma
   const PairJob there = file.pair(0);
   TiledPair before{{}, file.head().search, there.output, file.head().tiling};
   before.search.parameters = there.plan().parameters;
+  before.input.pictures = there.options();
   before.input.left = there.files[0].path;
   before.input.right = there.files[1].path;
   before.input.left_mask = there.files[2].path;

@@ -72,6 +72,7 @@ struct TiledPair {
 struct Job {
   // Common to all pairs; their ranges of disparities are those of their cuts.
   Search search;
+  PictureOptions pictures;
   TileOptions tiling;
   int threads = 1;     // threads of the cpu device, as planned for
   std::string folder;  // folder of the results: a name beside the file of the job; "." = its own folder
@@ -95,6 +96,7 @@ PathMaps parse_path_maps(const std::vector<std::string>& texts);
 struct JobHead {
   std::string path;  // path of the file
   Search search;
+  PictureOptions pictures;
   TileOptions tiling;
   int threads = 1;
   std::string folder;       // folder of the results, on this machine
@@ -112,6 +114,7 @@ struct PairJob {
   std::string output;
 
   const TilePlan& plan() const { return cut->plan; }
+  const PictureOptions& options() const { return head->pictures; }
   int tiles() const { return cut->tiles(); }
   int number_of(const Tile& tile) const { return first_tile + tile.number; }
   void check_inputs(bool verify) const;

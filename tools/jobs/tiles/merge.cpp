@@ -139,6 +139,7 @@ class MapStitcher {
     };
     strips.read_left = [&](int first_row, int rows) {
       left_->read({0, first_row, {size().width, rows}}, left_rows_);
+      left_rows_ = stretched(left_rows_, range_);
       return left_rows_.view();
     };
     strips.write_rows = [&](int first_row, const DisparityMap& rows) {
@@ -156,8 +157,10 @@ class MapStitcher {
     };
     // First, so that the memory needed to open the picture is free again for the strips.
     if (job_.plan().parameters.refine().is_guided()) {
-      check_unchanged(job_.files[0], job_.head->path, false);
-      left_.emplace(job_.files[0].path);
+      for (std::size_t i = 0; i < 2; ++i) check_unchanged(job_.files[i], job_.head->path, false);
+      left_.emplace(job_.files[0].path, job_.options());
+      PictureParts right(job_.files[1].path, job_.options());
+      range_ = value_range(*left_, right);
     }
     stitch(job_.plan(), rows_of_strips(job_, left_ ? left_->memory().held : 0), strips);
     map_->close();
@@ -173,6 +176,7 @@ class MapStitcher {
   std::unique_ptr<MapWriter> map_, rows_off_;
   std::optional<RowOffsetSampler> sampler_;
   std::optional<PictureParts> left_;
+  ValueRange range_;
   Picture left_rows_;
   PixelCounter counter_;
 };

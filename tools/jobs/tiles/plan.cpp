@@ -148,8 +148,8 @@ Inputs examine_inputs(const Input& input, const Search& search, bool decode) {
   }
   Inputs inputs;
   // Each picture is opened while the earlier ones are held.
-  const auto look_at = [&](const std::string& path, const auto& check) {
-    PictureParts parts(path);
+  const auto look_at = [&](const std::string& path, const PictureOptions& options, const auto& check) {
+    PictureParts parts(path, options);
     // Finds damage here rather than in every tile. A picture that does not fit is refused later.
     if (decode && parts.memory().opening <= room) parts.decode();
     check(parts);
@@ -157,13 +157,13 @@ Inputs examine_inputs(const Input& input, const Search& search, bool decode) {
     inputs.opening_bytes = std::max(inputs.opening_bytes, inputs.held_bytes + memory.opening);
     inputs.held_bytes += memory.held;
   };
-  look_at(input.left, [&](const PictureParts& left) { inputs.format = left.format(); });
-  look_at(input.right, [&](const PictureParts& right) {
+  look_at(input.left, input.pictures, [&](const PictureParts& left) { inputs.format = left.format(); });
+  look_at(input.right, input.pictures, [&](const PictureParts& right) {
     check_formats(inputs.format, right.format(), input.left, input.right);
   });
   for (const std::string& path : {input.left_mask, input.right_mask})
     if (!path.empty())
-      look_at(path, [&](const PictureParts& mask) { check_mask(mask, path, inputs.format.size); });
+      look_at(path, {}, [&](const PictureParts& mask) { check_mask(mask, path, inputs.format.size); });
   return inputs;
 }
 
@@ -285,9 +285,11 @@ PairCut cut_pair(const PairRequest& request) {
 // Cuts each kind of pairs once.
 class JobMaker {
  public:
-  JobMaker(const Search& search, const TileOptions& tiling, const std::string& folder) {
+  JobMaker(const TiledPair& common, const std::string& folder) {
+    const Search& search = common.search;
     job_.search = search;
-    job_.tiling = tiling;
+    job_.pictures = common.input.pictures;
+    job_.tiling = common.tiles;
     job_.threads = search.threads > 0 ? search.threads : static_cast<int>(pipeline_slots()) - 2;
     job_.folder = folder;
   }
@@ -326,7 +328,7 @@ class ListPlanner {
         pairs_(std::move(pairs)),
         output_("-o", request.pair.output, ".pfm"),
         folder_(folder),
-        maker_(request.pair.search, request.pair.tiles, fs::path(folder).filename().string()),
+        maker_(request.pair, fs::path(folder).filename().string()),
         items_(pipeline_slots()) {
     if (output_.empty()) throw UsageError("give -o: a folder, or a pattern such as maps/{name}.pfm");
     check_disparity_path(output_.text());
@@ -411,7 +413,7 @@ class ListPlanner {
 Job plan_one(const PlanRequest& request, const std::string& folder) {
   const PairRequest pair = settle_pair(request.pair, !request.no_hash, true);
   check_nothing_inside(pair.pair, folder);
-  JobMaker maker(request.pair.search, request.pair.tiles, fs::path(folder).filename().string());
+  JobMaker maker(request.pair, fs::path(folder).filename().string());
   maker.add(pair, cut_pair);
   return maker.job();
 }
@@ -420,9 +422,9 @@ Job plan_one(const PlanRequest& request, const std::string& folder) {
 
 Job plan_in_tiles(const PairRequest& request) {
   check_nothing_inside(request.pair, folder_of_tiles(request));
-  Search search = request.pair.search;
-  search.device = Device::parse(search.device).text();
-  JobMaker maker(search, request.pair.tiles, ".");
+  TiledPair common = request.pair;
+  common.search.device = Device::parse(common.search.device).text();
+  JobMaker maker(common, ".");
   maker.add(request, [](const PairRequest& pair) { return cut_in_tiles(pair, false); });
   return maker.job();
 }

@@ -62,7 +62,16 @@ struct TileRunner::Item {
 
   const PairCut& cut() const { return *outcome.job->cut; }
   StereoPair pair() const {
-    return {pictures[0].view(), pictures[1].view(), mask_of(pictures[2]), mask_of(pictures[3])};
+    StereoPair pair{pictures[0].view(), pictures[1].view(), mask_of(pictures[2]), mask_of(pictures[3])};
+    if (!pictures[0].mask().empty()) pair.left_mask = pictures[0].mask();
+    if (!pictures[1].mask().empty()) pair.right_mask = pictures[1].mask();
+    return pair;
+  }
+  // Adds masks of files to those of their pictures.
+  void add_masks() {
+    for (std::size_t i = 0; i < 2; ++i)
+      if (!pictures[i].mask().empty() && !pictures[i + 2].empty())
+        pictures[i].add_to_mask(mask_of(pictures[i + 2]));
   }
   // The part of the map that the tile decides.
   DisparityMap map() {
@@ -83,10 +92,11 @@ class TileRunner::OpenPair {
       const std::string& path = job.files[i].path;
       if (path.empty()) continue;
       // Decoded before the matcher is made: opening takes more memory than reading.
-      parts_[i].emplace(path).decode();
+      parts_[i].emplace(path, i < 2 ? job.options() : PictureOptions{}).decode();
     }
     for (std::size_t i = 0; i < 2; ++i)
       check_planned(parts_[i]->format(), job.plan().format, job.files[i].path);
+    range_ = value_range(*parts_[0], *parts_[1]);
   }
 
   int number() const { return number_; }
@@ -94,11 +104,14 @@ class TileRunner::OpenPair {
     const Rectangle& around = item.outcome.tile->around;
     for (std::size_t i = 0; i < parts_.size(); ++i)
       if (parts_[i]) parts_[i]->read(around, item.pictures[i]);
+    for (std::size_t i = 0; i < 2; ++i) item.pictures[i] = stretched(item.pictures[i], range_);
+    item.add_masks();
   }
 
  private:
   int number_;
   std::array<std::optional<PictureParts>, 4> parts_;  // parts of PairJob::files
+  ValueRange range_;                                  // of both pictures
 };
 
 // A matcher for tiles of one cut, or for pairs of one size.
@@ -199,8 +212,13 @@ void TileRunner::read(Item& item) {
     job.check_inputs(run_.verify);
     for (std::size_t i = 0; i < job.files.size(); ++i) {
       const std::string& path = job.files[i].path;
-      item.pictures[i] = path.empty() ? Picture() : read_picture(path);
+      item.pictures[i] =
+          path.empty() ? Picture() : read_picture(path, i < 2 ? job.options() : PictureOptions{});
     }
+    const PicturePair pair = with_expected_values({item.pictures[0], item.pictures[1]});
+    item.pictures[0] = pair.left;
+    item.pictures[1] = pair.right;
+    item.add_masks();
     for (std::size_t i = 0; i < 2; ++i)
       check_planned(item.pictures[i].view().format, job.plan().format, job.files[i].path);
     return;
