@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "parallax_stereo"
 # The libraries that libparallax loads; a system may lack them.
 BUNDLED = ("libtbb.so.12", "libhwy.so.1")
+# What libparallax_pictures, with which read() reads pictures, is built with.
+DECODERS = ("spng", "libjpeg", "libtiff-4", "libwebp")
 
 
 def _version() -> str:
@@ -55,8 +57,6 @@ def _metadata() -> str:
         "Requires-Dist: numpy>=1.22\n"
         "Provides-Extra: plot\n"
         "Requires-Dist: matplotlib; extra == 'plot'\n"
-        "Provides-Extra: pictures\n"
-        "Requires-Dist: pillow; extra == 'pictures'\n"
         "Description-Content-Type: text/markdown\n"
         "\n" + (ROOT / "docs" / "reference" / "python.md").read_text()
     )
@@ -70,7 +70,15 @@ def _run(*command: str) -> None:
     subprocess.run(command, check=True, stdout=sys.stderr)
 
 
+def _has_decoders() -> bool:
+    try:
+        return subprocess.run(["pkg-config", "--exists", *DECODERS]).returncode == 0
+    except OSError:
+        return False
+
+
 def _compiled(folder: Path) -> Path:
+    pictures = _has_decoders()
     _run(
         "cmake",
         "-S",
@@ -81,6 +89,7 @@ def _compiled(folder: Path) -> Path:
         "-DCMAKE_UNITY_BUILD=ON",
         "-DBUILD_SHARED_LIBS=ON",
         "-DPARALLAX_TOOLS=OFF",
+        f"-DPARALLAX_PICTURES={'ON' if pictures else 'OFF'}",
         "-DPARALLAX_DEVELOPER_MODE=OFF",
         "-DPARALLAX_VECTORS=all",
         "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON",
@@ -88,7 +97,8 @@ def _compiled(folder: Path) -> Path:
         *(["-GNinja"] if shutil.which("ninja") else []),
         *shlex.split(os.environ.get("CMAKE_ARGS", "")),
     )
-    _run("cmake", "--build", str(folder), "--target", "parallax", "--parallel", str(os.cpu_count() or 1))
+    targets = ["parallax", *(["parallax_pictures"] if pictures else [])]
+    _run("cmake", "--build", str(folder), "--target", *targets, "--parallel", str(os.cpu_count() or 1))
     return folder / "src" / "libparallax.so"
 
 
@@ -97,6 +107,10 @@ def _bundle(library: Path) -> List[Tuple[str, bytes]]:
     listed = subprocess.run(["ldd", str(library)], check=True, capture_output=True, text=True).stdout
     paths = dict(re.findall(r"^\s*(\S+) => (\S+)", listed, re.MULTILINE))
     files = [("libparallax.so.0.2", library.read_bytes())]
+    for pictures in (library.parent, library.parent.parent / "tools" / "reader"):
+        if (pictures / "libparallax_pictures.so").exists():
+            files.append(("libparallax_pictures.so.0.2", (pictures / "libparallax_pictures.so").read_bytes()))
+            break
     return files + [(name, Path(paths[name]).read_bytes()) for name in BUNDLED if name in paths]
 
 
@@ -156,7 +170,18 @@ def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: O
 
 def build_sdist(sdist_directory: str, config_settings: Optional[Dict[str, Any]] = None) -> str:
     name = f"{NAME}.tar.gz"
-    kept = ("CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml", "cmake", "docs", "include", "python", "src")
+    kept = (
+        "CMakeLists.txt",
+        "LICENSE",
+        "README.md",
+        "pyproject.toml",
+        "cmake",
+        "docs",
+        "include",
+        "python",
+        "src",
+        "tools",
+    )
     with tarfile.open(Path(sdist_directory) / name, "w:gz") as archive:
         for path in kept:
             archive.add(ROOT / path, f"{NAME}/{path}", filter=_without_caches)

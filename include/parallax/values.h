@@ -34,11 +34,14 @@ class ValueHistogram {
   /// \throws Error (argument) unless the image has 16 bits, and the mask its size
   void add(const ImageView& image, const View<const std::uint8_t>& mask = {});
 
-  /// Returns the lowest and the highest value, or, where they span three quarters of the values of 8 to 16 bits
-  /// or more, the range of so many bits. Up to one value in a thousand at either end is ignored where the span
-  /// becomes less than half as wide without them: broken pixels, and lamps. If there are not two values, returns
-  /// 0 and 65535.
-  ValueRange range() const;
+  /// Returns the range of as many bits, 8 to 16, as the highest value needs, if the values span an eighth of it
+  /// or more: that of a camera of so many bits. Otherwise, the values are far from 0, as those of thermal
+  /// cameras: returns the lowest and the highest one, or, from the lowest one on, the range of as many bits as
+  /// their span needs, if they span three quarters of it. Up to one value in a thousand at either end is
+  /// ignored where the span becomes less than half as wide without them: broken pixels, and lamps. If there are
+  /// not two values, returns 0 and 65535. `zero`: the value that stands for the number 0, for signed values that
+  /// are stored with 32768 added.
+  ValueRange range(int zero = 0) const;
 
  private:
   std::vector<std::uint64_t> counts_;

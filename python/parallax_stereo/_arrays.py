@@ -94,7 +94,17 @@ def input_array(value: Any, name: str, dtypes: Tuple[Any, ...], channels: Tuple[
 
 
 def picture(value: Any, name: str) -> Array:
-    return input_array(value, name, (np.uint8, np.uint16), (None, 3))
+    return input_array(as_array(value, name), name, (np.uint8, np.uint16), (None, 3))
+
+
+def _unsigned(left: Array, right: Array) -> List[Array]:
+    """Pictures of int16 as uint16; if there are negative values, all are counted from -32768."""
+    images = [left, right]
+    if any(image.dtype != np.int16 for image in images) or 0 in left.shape or 0 in right.shape:
+        return images
+    if min(left.min(), right.min()) >= 0:
+        return [image.astype(np.uint16) for image in images]
+    return [(image.astype(np.int32) + 32768).astype(np.uint16) for image in images]
 
 
 def mask(value: Any, name: str) -> Array:
@@ -165,7 +175,8 @@ class Images:
         *,
         range: Any = None,
     ) -> None:
-        images = [picture(left, "left"), picture(right, "right")]
+        pictures = _unsigned(as_array(left, "left"), as_array(right, "right"))
+        images = [picture(image, name) for image, name in zip(pictures, ("left", "right"))]
         masks = [_mask_of(left, left_mask, "left_mask"), _mask_of(right, right_mask, "right_mask")]
         self._arrays: List[Optional[Array]] = [*images, *masks, None if costs is None else _volume(costs)]
         if range is not None or all(image.dtype == np.uint16 for image in images):

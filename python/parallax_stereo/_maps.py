@@ -23,6 +23,7 @@ from ._library import (
     function,
     text,
 )
+from ._pictures import read_picture
 
 PathLike = Union[str, Path]
 
@@ -267,35 +268,33 @@ def write_mesh(path: PathLike, disparity: Any, left: Any, calibration: Calibrati
     )
 
 
-def read(path: PathLike) -> Array:
-    """Reads an image as an array: .pfm as float32 in pixels, not finite = none; .npy as it is; and, with
-    Pillow, pictures as uint8 or uint16, gray (height, width) or colour (height, width, 3)."""
-    suffix = Path(path).suffix.lower()
-    if suffix == ".pfm":
-        return _read_pfm(path)
-    if suffix == ".npy":
-        try:
-            loaded: Array = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise FileError(f"cannot read {path}: {error}") from error
-        return loaded
-    return _read_picture(path)
+def read(path: PathLike, *, ignore_orientation: bool = False) -> Array:
+    """Reads an image as an array, as the command line reads it.
+
+    Pictures are uint8 or uint16, gray (height, width) or colour (height, width, 3), with the values of the file, turned
+    upright as their EXIF data say unless `ignore_orientation`. Transparent pixels, and those without data in a TIFF of
+    GDAL, are masked in a masked array. Signed integers are int16. Maps of floats, .pfm or .tiff, are float32, not
+    finite = none. .npy is as it is.
+    """
+    if Path(path).suffix.lower() != ".npy":
+        return read_picture(path, ignore_orientation)
+    try:
+        loaded: Array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise FileError(f"cannot read {path}: {error}") from error
+    return loaded
 
 
 def read_disparity(path: PathLike) -> Array:
-    """Reads a disparity map as float32 in pixels, +inf = none, from .pfm, .npy, or KITTI's 16-bit .png."""
+    """Reads a disparity map as float32 in pixels, +inf = none, from .pfm, .tiff, .npy, or KITTI's 16-bit .png."""
     values = read(path)
     if values.dtype == np.uint16 and values.ndim == 2:
         disparity = np.where(values > 0, values.astype(np.float32) / np.float32(256), np.float32(np.inf))
     else:
         disparity = values
     if disparity.dtype != np.float32 or disparity.ndim != 2:
-        raise FileError(f"{path} is not a disparity map: give a PFM, a 16-bit PNG, or a float32 .npy")
+        raise FileError(f"{path} is not a disparity map: give a PFM, a TIFF of floats, a 16-bit PNG, or a float32 .npy")
     return disparity
-
-
-def _read_pfm(path: PathLike) -> Array:
-    return read_floats("read_pfm", path, 1)[:, :, 0]
 
 
 def read_floats(reader: str, path: PathLike, channels: int) -> Array:
@@ -308,20 +307,6 @@ def read_floats(reader: str, path: PathLike, channels: int) -> Array:
         return np.array(memory, np.float32).reshape(shape)
     finally:
         free(values)
-
-
-def _read_picture(path: PathLike) -> Array:
-    try:
-        from PIL import Image as pillow
-    except ImportError as error:
-        raise FileError(f"cannot read {path}: reading pictures needs Pillow: install python3-pil") from error
-    try:
-        with pillow.open(path) as opened:
-            if opened.mode in ("I;16", "I;16B", "I"):
-                return np.asarray(opened).astype(np.uint16)
-            return np.asarray(opened.convert("L" if opened.mode in ("1", "L", "LA") else "RGB"))
-    except (OSError, ValueError) as error:
-        raise FileError(f"cannot read {path}: {error}") from error
 
 
 def synthesize(

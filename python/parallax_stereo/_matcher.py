@@ -256,7 +256,7 @@ class Matcher:
     ) -> Result:
         """Matches a pair.
 
-        left, right: uint8 or uint16 as planned, (height, width) gray or (height, width, 3) red, green, blue. Rows may
+        left, right: uint8, uint16 or int16 as planned, (height, width) gray or (height, width, 3) red, green, blue. Rows may
         lie anywhere in memory, even from the bottom up; arrays with gaps between pixels are copied.
         range: the values that stand for black and for white, such as (0, 4095) for a camera of 12 bits; by default
         all values of uint8, and for uint16 the lowest and the highest value of both images.
@@ -559,6 +559,8 @@ def _checked_size(size: Any) -> Tuple[int, int]:
 
 def _image_type(dtype: Any) -> int:
     wanted = np.dtype(dtype)
+    if wanted == np.int16:
+        return TYPES[np.dtype(np.uint16)]
     if wanted not in (np.dtype(np.uint8), np.dtype(np.uint16)):
         raise ArgumentError(f"left has dtype {wanted}: give uint8 or uint16")
     return TYPES[wanted]

@@ -49,13 +49,18 @@ void stretch_rows(const ImageView& image, const ValueRange& range, const ImageOu
   }
 }
 
-// The range of as many bits as the values span, if they span most of it.
+// The range of all values of as many bits as the values need, from 0 or, where they are far from 0, as those of a
+// thermal camera are, from the lowest value; or the values themselves, if they are few of those.
 ValueRange whole_bits(const ValueRange& range) {
-  const int span = range.high - range.low, bits = std::bit_width(static_cast<unsigned>(span));
-  const int most = (1 << bits) - 1;
-  if (bits < 8 || 4 * span < 3 * most) return range;
-  const int low = range.high <= most ? 0 : std::min(range.low, 65535 - most);
-  return {low, low + most};
+  const auto bits_of = [](int value) {
+    return static_cast<int>(std::bit_width(static_cast<unsigned>(value)));
+  };
+  const int span = range.high - range.low;
+  const int all = (1 << std::max(bits_of(range.high), 8)) - 1;
+  if (8 * span >= all) return {0, all};
+  const int most = (1 << std::max(bits_of(span), 8)) - 1;
+  if (4 * span < 3 * most) return range;
+  return {range.low, range.low + most};
 }
 
 }  // namespace
@@ -73,12 +78,16 @@ void ValueHistogram::add(const ImageView& image, const View<const std::uint8_t>&
   }
 }
 
-ValueRange ValueHistogram::range() const {
+ValueRange ValueHistogram::range(int zero) const {
   constexpr std::uint64_t share = 1000;
   const std::uint64_t total = std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
   const ValueRange all = range_without(0, counts_), most = range_without(total / share, counts_);
   const ValueRange& range = 2 * (most.high - most.low) < all.high - all.low ? most : all;
-  return range.low < range.high ? whole_bits(range) : ValueRange{};
+  if (range.low >= range.high) return {};
+  if (range.low < zero) zero = 0;
+  const ValueRange bits = whole_bits({range.low - zero, range.high - zero});
+  const int beyond = std::max(bits.high + zero - 65535, 0);
+  return {bits.low + zero - beyond, bits.high + zero - beyond};
 }
 
 ValueRange find_value_range(const StereoPair& pair) {

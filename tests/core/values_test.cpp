@@ -36,8 +36,7 @@ bool same(const Plane<std::uint16_t>& a, const Plane<std::uint16_t>& b) {
 // Values of 8 bits that span most of them, or less.
 TEST(ValuesTest, AFactorAndAnOffsetDisappear) {
   const Plane<std::uint16_t> levels[] = {noise(1, 1, 0), noise(2, 1, 0)};
-  for (const auto& [factor, offset] :
-       {std::pair{1, 0}, {4, 0}, {16, 0}, {64, 3}, {257, 0}, {1, 7600}}) {
+  for (const auto& [factor, offset] : {std::pair{1, 0}, {4, 0}, {16, 0}, {64, 3}, {257, 0}, {1, 7600}}) {
     const Plane<std::uint16_t> l = noise(1, factor, offset), r = noise(2, factor, offset);
     const ValueRange range = find_value_range({l.view(), r.view()});
     const Plane<std::uint16_t> seen[] = {stretched(l, range), stretched(r, range)};
@@ -49,22 +48,25 @@ TEST(ValuesTest, AFactorAndAnOffsetDisappear) {
   }
 }
 
-TEST(ValuesTest, NarrowRangesAreStretchedAlike) {
-  const auto halved = [](std::uint32_t seed, int factor, int offset) {
-    Plane<std::uint16_t> plane = noise(seed, 1, 0);
+TEST(ValuesTest, ValuesThatSpanFewBitsAreStretched) {
+  const auto counts = [](int factor, int offset) {
+    Plane<std::uint16_t> plane = noise(1, 1, 0);
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x)
-        plane.at(x, y) = static_cast<std::uint16_t>(plane.at(x, y) * 160 / 255 * factor + offset);
+        plane.at(x, y) = static_cast<std::uint16_t>(plane.at(x, y) * 180 / 255 * factor + offset);
     return plane;
   };
-  const Plane<std::uint16_t> left = halved(1, 1, 0), right = halved(2, 1, 0);
-  EXPECT_EQ(find_value_range({left.view(), right.view()}), (ValueRange{0, 160}));
-  for (const auto& [factor, offset] : {std::pair{16, 0}, {257, 0}, {1, 7600}}) {
-    const Plane<std::uint16_t> l = halved(1, factor, offset), r = halved(2, factor, offset);
-    const ValueRange range = find_value_range({l.view(), r.view()});
-    EXPECT_EQ(range, (ValueRange{offset, 160 * factor + offset}));
-    EXPECT_TRUE(same(stretched(l, range), stretched(left, {0, 160}))) << factor;
-  }
+  const auto range = [&](int factor, int offset) {
+    const Plane<std::uint16_t> plane = counts(factor, offset);
+    return find_value_range({plane.view(), plane.view()});
+  };
+  EXPECT_EQ(range(1, 7600), (ValueRange{7600, 7780}));
+  EXPECT_EQ(range(7, 50000), (ValueRange{50000, 51260}));
+  EXPECT_TRUE(same(stretched(counts(1, 7600), {7600, 7780}), stretched(counts(7, 50000), {50000, 51260})));
+  EXPECT_EQ(range(1, 0), (ValueRange{0, 255}));
+  EXPECT_EQ(range(16, 0), (ValueRange{0, 4095}));
+  EXPECT_EQ(range(64, 3), (ValueRange{0, 16383}));
+  EXPECT_EQ(range(257, 0), (ValueRange{0, 65535}));
 }
 
 TEST(ValuesTest, EveryValueIsRoundedToNearestHalvesUp) {

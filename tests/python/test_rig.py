@@ -61,7 +61,9 @@ def test_a_rectified_matcher_is_a_rectifier_and_a_matcher(rig: px.Rig, pair: Any
     flat = px.Rectifier(rig, **options, device="reference")(left, right)
     assert flat[0].shape == (70, 100, 3) and flat[0].dtype == dtype and flat[2].dtype == bool
     assert not flat[2].all() and not flat[0][~flat[2]].any()
-    expected = px.match(*flat[:2], 16, "census", left_mask=flat[2], right_mask=flat[3], device="cpu")
+    stretched = (0, 255 if dtype == np.uint8 else 65280)
+    masks = {"left_mask": flat[2], "right_mask": flat[3]}
+    expected = px.match(*flat[:2], 16, "census", **masks, range=stretched, device="cpu")
     matcher = px.RectifiedMatcher(rig, "census", disparities=16, device="cpu", **options)
     result = matcher(left, right)
     assert np.array_equal(result.disparity, expected.disparity) and np.array_equal(result.status, expected.status)

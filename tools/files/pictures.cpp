@@ -352,7 +352,10 @@ ValueRange value_range(const PicturePair& pair) {
   const ValueRange expected = expected_range(left);
   if (expected.high == 255) return stated.value_or(expected);
   if (stated == expected) return expected;
-  const ValueRange seen = find_value_range({left.view(), right.view(), left.mask(), right.mask()});
+  ValueHistogram histogram;
+  histogram.add(left.view(), left.mask());
+  histogram.add(right.view(), right.mask());
+  const ValueRange seen = histogram.range(left.notes.offset);
   return stated && holds(*stated, seen) ? *stated : seen;
 }
 
@@ -374,7 +377,7 @@ ValueRange value_range(PictureParts& left, PictureParts& right) {
   const std::optional<ValueRange> both = together(stated[0], stated[1]);
   const ValueRange expected = expected_range(part);
   if (both == expected || expected.high == 255) return both.value_or(expected);
-  const ValueRange seen = histogram.range();
+  const ValueRange seen = histogram.range(part.notes.offset);
   return both && holds(*both, seen) ? *both : seen;
 }
 
@@ -436,19 +439,19 @@ bool holds_picture(const std::string& path) {
   fail_picture(path, "holds disparities in pixels: leave out --truth-scale");
 }
 
-Plane<float> read_disparity(const std::string& path, double scale) {
-  if (has_extension(path, {".pfm"})) {
-    if (scale > 0) fail_scaled(path);
-    return read_pfm(path);
-  }
+std::optional<Plane<float>> read_float_map(const std::string& path) {
+  if (has_extension(path, {".pfm"})) return read_pfm(path);
   std::optional<TiffReader> tiff = TiffReader::open(path);
-  if (tiff && tiff->format().bits == 32) {
+  if (!tiff || tiff->format().bits != 32) return std::nullopt;
+  if (tiff->format().channels != 1 || tiff->orientation() != 1)
+    fail_picture(path, "has several channels, or is rotated: give disparities as Parallax writes them");
+  return read_floats(*tiff, {0, 0, tiff->format().size});
+}
+
+Plane<float> read_disparity(const std::string& path, double scale) {
+  if (std::optional<Plane<float>> floats = read_float_map(path)) {
     if (scale > 0) fail_scaled(path);
-    if (tiff->format().channels != 1 || tiff->orientation() != 1)
-      fail_picture(path, "has several channels, or is rotated: give disparities as Parallax writes them");
-    Plane<float> disparity(tiff->format().size);
-    tiff->read({0, 0, disparity.size()}, disparity.row(0), disparity.view().stride_bytes);
-    return disparity;
+    return std::move(*floats);
   }
   const Picture picture = read_picture(path);
   const bool is_deep = picture.view().format.depth == BitDepth::bits16;

@@ -108,6 +108,10 @@ bool is_picture_name(const std::string& path);
 
 bool holds_picture(const std::string& path);
 
+// A map of floats, from a PFM or a TIFF of one channel; nothing for other files.
+// \throws Error (file)
+std::optional<Plane<float>> read_float_map(const std::string& path);
+
 // Reads a disparity map: PFM, TIFF of 32-bit floats, 16-bit PNG as KITTI; with a scale, also 8-bit pictures
 // of value = disparity · scale, 0 = none. A scale for any other file is an error.
 // \throws Error (file)
