@@ -582,11 +582,15 @@ typedef struct parallax_rectification {
   double baseline;          /**< distance between the cameras, in the rig's unit */
   int32_t width;            /**< columns of both rectified images */
   int32_t height;           /**< rows of both rectified images */
+  /** By how many quarter turns clockwise both images are turned against those of the left camera: 0 for
+      cameras side by side, 1 or 3 where the right one is above or below the left one, 2 where the left one is
+      mounted upside down. */
+  int32_t quarter_turns;
 } parallax_rectification;
 
 /** Initial value of parallax_rectification: sets `struct_size`; all else is 0. */
 #define PARALLAX_RECTIFICATION_INIT \
-  { sizeof(parallax_rectification), {0}, {0}, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(parallax_rectification), {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Rectifies the cameras of a rig. What the functions below make of the same rig and parameters shows this.
     `parameters`: NULL = the defaults. */

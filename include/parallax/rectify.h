@@ -34,7 +34,7 @@ struct RectifyParameters {
   /// Gives both images the same principal point, so that disparity 0 is infinitely far away. Otherwise each
   /// has its own, which suits cameras that converge; Calibration::doffs is the difference.
   bool same_centres = true;
-  Size size = {};  ///< of the rectified images; 0×0 = that of the left camera's images
+  Size size = {};  ///< of the rectified images; 0×0 = that of the left camera's images, turned as they are
   /// The rectifier's. For alpha 0, it also says how many pixels of the border are used up.
   Interpolation interpolation = Interpolation::bilinear;
 
@@ -52,6 +52,10 @@ struct Rectification {
   double centre_y = 0;                                   ///< row of both principal points
   double baseline = 0;                                   ///< distance of the cameras, in the rig's unit
   Size size;                                             ///< of both rectified images
+  /// By how many quarter turns clockwise both images are turned against those of the left camera: 0 for
+  /// cameras side by side, 1 or 3 where the right one is above or below the left one, 2 where the left one is
+  /// mounted upside down.
+  int quarter_turns = 0;
   /// Every pixel stays in the column that it has in its camera's image; only rows are moved. For cameras that
   /// are nearly rectified, as keep_left() has them; the disparities are then those between the cameras'
   /// images. Where rows come from beyond the image, its border is repeated, and so it is on the outer three
@@ -63,10 +67,12 @@ struct Rectification {
   bool operator==(const Rectification&) const = default;  ///< compares every member
 };
 
-/// Rectifies a pair of cameras that stand side by side. Each is turned by half of the rotation between them,
-/// and then both until the baseline is parallel to rows, as OpenCV's stereoRectify does it.
-/// \throws Error (argument) for parameters out of range; as validate() does; for cameras above each other or
-/// facing away from each other; and where no rectangle was seen by both.
+/// Rectifies a pair of cameras. Each is turned by half of the rotation between them, and then both until the
+/// baseline is parallel to rows, as OpenCV's stereoRectify does it. Images of cameras above each other are
+/// turned by 90° before, and so is a right camera that is mounted upside down or on its side: the rectified
+/// images are as upright as the left camera's, but for Rectification::quarter_turns.
+/// \throws Error (argument) for parameters out of range; as validate() does; for cameras facing away from
+/// each other; and where no rectangle was seen by both.
 Rectification rectify(const Rig& rig, const RectifyParameters& parameters = {});
 
 /// The views that receive a rectified pair. All have the rectified size, and every pixel of them is written.

@@ -26,6 +26,14 @@ enum class LensModel {
   radial_tangential,
   /// Kannala and Brandt's model of a fisheye lens, equidistant with four coefficients k1 to k4.
   equidistant,
+  /// Mei and Rives's model of mirrors and very wide lenses: a point on the unit sphere is seen from ξ behind its
+  /// centre, and bent by Brown's model. Coefficients: ξ, 0 or more, k1, k2, p1, p2.
+  omnidirectional,
+  /// Usenko, Demmel and Cremers's double sphere. Coefficients: ξ, between −1 and 1, and α, 0…1. Focal lengths
+  /// are those of the model, as in Kalibr.
+  double_sphere,
+  /// Khomutenko, Garcia and Martinet's extended unified model. Coefficients: α, 0…1, and β, above 0.
+  extended_unified,
 };
 
 /// A camera: sizes, focal lengths and centres are in pixels.
@@ -42,7 +50,8 @@ struct Camera {
 };
 
 /// Two cameras and where the right one is. A point X in the left camera's coordinates is rotation · X +
-/// translation in the right one's, as in OpenCV. For a horizontal pair, translation[0] is about −baseline.
+/// translation in the right one's, as in OpenCV. For a horizontal pair of upright cameras, translation[0] is
+/// about −baseline.
 struct Rig {
   Camera left;                                     ///< the camera whose image is the matcher's left one
   Camera right;                                    ///< the camera to its right
@@ -54,8 +63,8 @@ struct Rig {
 
 /// Refuses a rig that cannot be rectified: a side of an image not from 1 to 1,000,000 pixels, a focal length
 /// that is not positive, a value that is not finite, a rotation that is not orthonormal to 1e-4 (files round
-/// it) or mirrors, no baseline, or a right camera to the left of the left one. A baseline that is mostly
-/// vertical is valid.
+/// it) or mirrors, coefficients out of the range of their model, no baseline, or a right camera to the left of the left one, by its position −rotationᵀ ·
+/// translation. A baseline that is mostly vertical is valid, and so is a camera mounted upside down.
 /// \throws Error (argument) that begins with the member, such as "left.focal_x".
 void validate(const Rig& rig);
 
@@ -75,7 +84,8 @@ std::string to_json(const Rig& rig);
 ///  "translation": [-0.12, 0, 0]}
 /// \endcode
 /// `model` is "radial-tangential", with 0, 4, 5, 8, 12 or 14 coefficients in the order of Camera::distortion,
-/// or "equidistant", with 4. \p name appears in errors.
+/// "equidistant", with 4, "omnidirectional", with 5, "double-sphere" or "extended-unified", with 2. \p name
+/// appears in errors.
 /// \throws Error (file) when the text is not such JSON, a key is unknown or missing, or validate() refuses
 /// the rig.
 Rig rig_from_json(std::string_view text, const std::string& name);

@@ -225,6 +225,7 @@ class RectificationValues(_Sized):
         ("baseline", ctypes.c_double),
         ("width", ctypes.c_int32),
         ("height", ctypes.c_int32),
+        ("quarter_turns", ctypes.c_int32),
     ]
 
 

@@ -41,8 +41,10 @@ class Camera:
     size: Tuple[int, int]  #: width and height of its images
     focal: Tuple[float, float]  #: focal length over the width and over the height of a pixel
     centre: Tuple[float, float]  #: column and row of the principal point
-    model: str = "radial-tangential"  #: or "equidistant", a fisheye lens
-    #: OpenCV's coefficients: 0, 4, 5, 8, 12 or 14; for "equidistant", 4
+    #: or "equidistant", a fisheye lens, "omnidirectional", "double-sphere" or "extended-unified"
+    model: str = "radial-tangential"
+    #: OpenCV's coefficients: 0, 4, 5, 8, 12 or 14; for "equidistant", 4; for "omnidirectional" ξ, k1, k2, p1, p2, for
+    #: "double-sphere" ξ, α, for "extended-unified" α, β
     distortion: Tuple[float, ...] = ()
 
     @property
@@ -156,6 +158,10 @@ class Rectification:
     centre_y: float  #: row of both principal points
     baseline: float  #: distance between the cameras, in the rig's unit
     size: Tuple[int, int]  #: (width, height) of both rectified images
+    #: By how many quarter turns clockwise both images are turned against those of the left camera: 0 for cameras side by
+    #: side, 1 or 3 where the right one is above or below the left one, 2 where the left one is mounted upside down.
+    #: numpy.rot90(map, quarter_turns) turns a map back.
+    quarter_turns: int = 0
 
     def calibration(self) -> Calibration:
         """For depths and points."""
@@ -200,6 +206,7 @@ def _rectification(rig: Rig, parameters: RectifyParameters) -> Rectification:
         values.centre_y,
         values.baseline,
         (values.width, values.height),
+        values.quarter_turns,
     )
 
 

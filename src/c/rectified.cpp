@@ -50,6 +50,7 @@ void write(const Rectification& from, parallax_rectification* to) {
   values.baseline = from.baseline;
   values.width = from.size.width;
   values.height = from.size.height;
+  values.quarter_turns = from.quarter_turns;
   write_struct(values, to, "rectification");
 }
 
@@ -64,6 +65,7 @@ Rectification rectification_of(const parallax_rectification* given) {
   result.centre_y = values.centre_y;
   result.baseline = values.baseline;
   result.size = {values.width, values.height};
+  result.quarter_turns = values.quarter_turns;
   return result;
 }
 

@@ -21,13 +21,22 @@ constexpr double metres_per_millimetre = 0.001;
   throw Error(ErrorCategory::file, name + ": " + std::string(key) + " " + std::string(why));
 }
 
-// Returns the text after "key=" at the start of a line.
+// Returns the text after "key=" at the start of a line. Editors add spaces, and a mark of UTF-8 before the
+// first line.
 std::optional<std::string_view> find_value(std::string_view text, std::string_view key) {
+  const auto skip_spaces = [](std::string_view& line) {
+    while (!line.empty() && is_space(line.front())) line.remove_prefix(1);
+  };
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
+    std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.starts_with(key) && line.substr(key.size()).starts_with('=')) return line.substr(key.size() + 1);
+    skip_spaces(line);
+    if (!line.starts_with(key)) continue;
+    line.remove_prefix(key.size());
+    skip_spaces(line);
+    if (line.starts_with('=')) return line.substr(1);
   }
   return std::nullopt;
 }

@@ -38,12 +38,83 @@ Slope equidistant_radius(const Coefficients& k, double angle) {
           1 + u * (3 * k[0] + u * (5 * k[1] + u * (7 * k[2] + u * 9 * k[3])))};
 }
 
+// The coefficients of Brown's model: the omnidirectional one has ξ before them, and the spheres have none.
+Coefficients bending_of(const Camera& camera) {
+  const Coefficients& k = camera.distortion;
+  if (camera.model == LensModel::radial_tangential) return k;
+  if (camera.model == LensModel::omnidirectional) return {k[1], k[2], k[3], k[4]};
+  return {};
+}
+
+// Mei and Rives (2007): the point on the unit sphere, seen from ξ behind its centre.
+struct Omnidirectional {
+  double xi;
+
+  std::optional<Position> project(double x, double y, double z, double length) const {
+    const double depth = z / length + xi;
+    // Where ξ is above 1, rays farther back end where others do.
+    if (!(depth > 0) || (xi > 1 && !(z * xi > -length))) return std::nullopt;
+    return Position{x / length / depth, y / length / depth};
+  }
+  std::optional<Vector3> ray(double x, double y) const {
+    const double u = x * x + y * y, below = 1 + (1 - xi * xi) * u;
+    if (!(below >= 0)) return std::nullopt;
+    const double factor = (xi + std::sqrt(below)) / (u + 1);
+    return Vector3{factor * x, factor * y, factor - xi};
+  }
+};
+
+// The inclination up to which a sphere's rays are seen, in the notation of both papers.
+double first_weight(double alpha) {
+  return alpha > 0.5 ? (1 - alpha) / alpha : alpha / (1 - alpha);
+}
+
+// Usenko et al. (2018), equations 40 to 46.
+struct DoubleSphere {
+  double xi, alpha;
+
+  std::optional<Position> project(double x, double y, double z, double length) const {
+    const double w1 = first_weight(alpha), w2 = (w1 + xi) / std::sqrt(2 * w1 * xi + xi * xi + 1);
+    if (!(z > -w2 * length)) return std::nullopt;
+    const double moved = xi * length + z, second = std::sqrt(x * x + y * y + moved * moved);
+    const double depth = alpha * second + (1 - alpha) * moved;
+    if (!(depth > 0)) return std::nullopt;
+    return Position{x / depth, y / depth};
+  }
+  std::optional<Vector3> ray(double x, double y) const {
+    const double u = x * x + y * y, root = 1 - (2 * alpha - 1) * u;
+    if (!(root >= 0)) return std::nullopt;
+    const double z = (1 - alpha * alpha * u) / (alpha * std::sqrt(root) + 1 - alpha);
+    const double below = z * z + (1 - xi * xi) * u;
+    if (!(below >= 0)) return std::nullopt;
+    const double factor = (z * xi + std::sqrt(below)) / (z * z + u);
+    return Vector3{factor * x, factor * y, factor * z - xi};
+  }
+};
+
+// Khomutenko et al. (2016), in the notation of Usenko et al., equations 23 to 29.
+struct ExtendedUnified {
+  double alpha, beta;
+
+  std::optional<Position> project(double x, double y, double z) const {
+    const double distance = std::sqrt(beta * (x * x + y * y) + z * z);
+    const double depth = alpha * distance + (1 - alpha) * z;
+    if (!(z > -first_weight(alpha) * distance) || !(depth > 0)) return std::nullopt;
+    return Position{x / depth, y / depth};
+  }
+  std::optional<Vector3> ray(double x, double y) const {
+    const double u = beta * (x * x + y * y), root = 1 - (2 * alpha - 1) * u;
+    if (!(root >= 0)) return std::nullopt;
+    return Vector3{x, y, (1 - alpha * alpha * u) / (alpha * std::sqrt(root) + 1 - alpha)};
+  }
+};
+
 // Whether rays with a slightly larger inclination end farther out.
 bool grows(const Camera& camera, double inclination) {
   if (camera.model == LensModel::equidistant)
     return equidistant_radius(camera.distortion, inclination).derivative > 0;
   const double u = inclination * inclination;
-  const Slope factor = radial_factor(camera.distortion, u);
+  const Slope factor = radial_factor(bending_of(camera), u);
   return factor.value + 2 * u * factor.derivative > 0;
 }
 
@@ -153,7 +224,8 @@ std::optional<double> equidistant_angle(const Coefficients& k, double radius, do
 
 Lens::Lens(const Camera& camera)
     : camera_(camera),
-      tilt_(tilt_of(camera.distortion)),
+      bending_(bending_of(camera)),
+      tilt_(tilt_of(bending_)),
       tilt_back_(inverse(tilt_)),
       limit_(find_limit(camera)) {}
 
@@ -163,19 +235,39 @@ Position Lens::apply(const Matrix3& homography, const Position& position) const 
 }
 
 Position Lens::bend(const Position& plane) const {
-  const Bent bent = bend_radial_tangential(camera_.distortion, plane);
+  const Bent bent = bend_radial_tangential(bending_, plane);
   return tilts() ? apply(tilt_, {bent.x, bent.y}) : Position{bent.x, bent.y};
 }
 
 std::optional<Position> Lens::straighten(const Position& bent) const {
-  return unbend_radial_tangential(camera_.distortion, tilts() ? apply(tilt_back_, bent) : bent, limit_);
+  return unbend_radial_tangential(bending_, tilts() ? apply(tilt_back_, bent) : bent, limit_);
+}
+
+std::optional<Vector3> Lens::unit_ray(const Position& bent) const {
+  const Coefficients& k = camera_.distortion;
+  if (camera_.model == LensModel::double_sphere) return DoubleSphere{k[0], k[1]}.ray(bent[0], bent[1]);
+  if (camera_.model == LensModel::extended_unified) return ExtendedUnified{k[0], k[1]}.ray(bent[0], bent[1]);
+  const std::optional<Position> plane = straighten(bent);
+  if (!plane) return std::nullopt;
+  return Omnidirectional{k[0]}.ray((*plane)[0], (*plane)[1]);
 }
 
 std::optional<Position> Lens::project(const Vector3& ray) const {
   const auto [x, y, z] = ray;
   const double across = std::hypot(x, y);
+  const Coefficients& k = camera_.distortion;
   Position bent;
-  if (camera_.model == LensModel::equidistant) {
+  if (camera_.model >= LensModel::omnidirectional) {
+    const double distance = length(ray);
+    if (!(distance > 0)) return std::nullopt;
+    const bool is_double = camera_.model == LensModel::double_sphere;
+    const std::optional<Position> plane = camera_.model == LensModel::omnidirectional
+                                              ? Omnidirectional{k[0]}.project(x, y, z, distance)
+                                          : is_double ? DoubleSphere{k[0], k[1]}.project(x, y, z, distance)
+                                                      : ExtendedUnified{k[0], k[1]}.project(x, y, z);
+    if (!plane || !(std::hypot((*plane)[0], (*plane)[1]) <= limit_)) return std::nullopt;
+    bent = camera_.model == LensModel::omnidirectional ? bend(*plane) : *plane;
+  } else if (camera_.model == LensModel::equidistant) {
     const double angle = std::atan2(across, z);
     if (!(angle <= limit_) || (across == 0 && !(z > 0))) return std::nullopt;
     const double factor = across == 0 ? 0 : equidistant_radius(camera_.distortion, angle).value / across;
@@ -196,6 +288,12 @@ std::optional<Vector3> Lens::ray(const Position& position) const {
     if (!angle) return std::nullopt;
     const double factor = radius == 0 ? 0 : std::sin(*angle) / radius;
     return Vector3{factor * bent[0], factor * bent[1], std::cos(*angle)};
+  }
+  if (camera_.model >= LensModel::omnidirectional) {
+    const std::optional<Vector3> ray = unit_ray(bent);
+    // The equations have solutions beyond the rays that the lens brings into the image.
+    if (!ray || !project(*ray)) return std::nullopt;
+    return scaled(*ray, 1 / length(*ray));
   }
   const std::optional<Position> plane = straighten(bent);
   if (!plane) return std::nullopt;

@@ -2,6 +2,7 @@
 // The mapping of rays by a camera's lens: where a ray ends in the image, and which ray ends at a position.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "parallax/rig.h"
@@ -24,12 +25,16 @@ class Lens {
   Position bend(const Position& plane) const;
   std::optional<Position> straighten(const Position& bent) const;
   Position apply(const Matrix3& homography, const Position& position) const;
-  bool tilts() const { return camera_.distortion[12] != 0 || camera_.distortion[13] != 0; }
+  bool tilts() const { return bending_[12] != 0 || bending_[13] != 0; }
+
+  std::optional<Vector3> unit_ray(const Position& bent) const;
 
   Camera camera_;
+  std::array<double, 14> bending_;  // the coefficients of Brown's model
   Matrix3 tilt_, tilt_back_;
   // The limit up to which the model moves rays farther out the more they are inclined: a tangent of the angle
-  // for the radial-tangential model, an angle for the equidistant one.
+  // for the radial-tangential model, an angle for the equidistant one, and a distance in the plane before it is
+  // bent for the others.
   double limit_;
 };
 

@@ -71,7 +71,8 @@ struct Bounds {
   Rectangle inner, outer;
 };
 
-Bounds bounds_of(const Camera& camera, const Matrix3& rotation, int unusable) {
+// `turns`: by how many quarter turns clockwise the image is turned.
+Bounds bounds_of(const Camera& camera, const Matrix3& rotation, int turns, int unusable) {
   constexpr double far = std::numeric_limits<double>::infinity();
   const Unrotated plane(camera, rotation);
   Bounds bounds{{-far, far, -far, far}, {far, -far, far, -far}};
@@ -84,15 +85,33 @@ Bounds bounds_of(const Camera& camera, const Matrix3& rotation, int unusable) {
              std::max(outer.bottom, at[1])};
     return at;
   };
+  // Borders and sides in clockwise order.
+  enum { top, right, bottom, left };
+  const auto bound = [&](int border, double x, double y) {
+    const Position at = add(x, y);
+    switch ((border + turns) % 4) {
+      case top:
+        inner.top = std::max(inner.top, at[1]);
+        break;
+      case right:
+        inner.right = std::min(inner.right, at[0]);
+        break;
+      case bottom:
+        inner.bottom = std::min(inner.bottom, at[1]);
+        break;
+      default:
+        inner.left = std::max(inner.left, at[0]);
+    }
+  };
   for (int y = 0; y < camera.size.height; ++y) {
     const double row = std::clamp<double>(y, first, std::max(first, last_y));
-    inner.left = std::max(inner.left, add(first, row)[0]);
-    inner.right = std::min(inner.right, add(last_x, row)[0]);
+    bound(left, first, row);
+    bound(right, last_x, row);
   }
   for (int x = 0; x < camera.size.width; ++x) {
     const double column = std::clamp<double>(x, first, std::max(first, last_x));
-    inner.top = std::max(inner.top, add(column, first)[1]);
-    inner.bottom = std::min(inner.bottom, add(column, last_y)[1]);
+    bound(top, column, first);
+    bound(bottom, column, last_y);
   }
   return bounds;
 }
@@ -152,10 +171,12 @@ void check_parameters(const RectifyParameters& parameters) {
 Window choose_window(const Rig& rig, const Rotations& turned, Size size,
                      const RectifyParameters& parameters) {
   const int unusable = parameters.interpolation == Interpolation::lanczos3 ? 3 : 0;
-  const Bounds left = bounds_of(rig.left, turned.left, unusable),
-               right = bounds_of(rig.right, turned.right, unusable);
-  const Bounds all_left = unusable == 0 ? left : bounds_of(rig.left, turned.left, 0),
-               all_right = unusable == 0 ? right : bounds_of(rig.right, turned.right, 0);
+  const auto bounds = [&](int unusable_pixels) {
+    return std::array{bounds_of(rig.left, turned.left, turned.turns.left, unusable_pixels),
+                      bounds_of(rig.right, turned.right, turned.turns.right, unusable_pixels)};
+  };
+  const auto [left, right] = bounds(unusable);
+  const auto [all_left, all_right] = unusable == 0 ? std::array{left, right} : bounds(0);
   const bool same = parameters.same_centres;
   const Window outer = around(all_left.outer, all_right.outer, size, same);
   if (parameters.alpha == 1) return outer;
@@ -164,20 +185,57 @@ Window choose_window(const Rig& rig, const Rotations& turned, Size size,
 
 }  // namespace
 
+namespace {
+
+// The coordinates of a camera whose images are turned by so many quarter turns clockwise.
+Matrix3 quarter_turns(int count) {
+  constexpr Matrix3 rolls[] = {{1, 0, 0, 0, 1, 0, 0, 0, 1},
+                               {0, -1, 0, 1, 0, 0, 0, 0, 1},
+                               {-1, 0, 0, 0, -1, 0, 0, 0, 1},
+                               {0, 1, 0, -1, 0, 0, 0, 0, 1}};
+  return rolls[count % 4];
+}
+
+double trace(const Matrix3& m) {
+  return m[0] + m[4] + m[8];
+}
+
+// The position of the left camera in coordinates halfway between both cameras.
+Vector3 between_cameras(const Matrix3& rotation, const Vector3& translation) {
+  return rotation_about(scaled(axis_of(rotation), -0.5)) * translation;
+}
+
+}  // namespace
+
+Turns turns_of(const Rig& rig) {
+  int relative = 0;
+  for (int count = 1; count < 4; ++count)
+    if (trace(quarter_turns(count) * rig.rotation) > trace(quarter_turns(relative) * rig.rotation) + 1e-9)
+      relative = count;
+  const Matrix3 roll = quarter_turns(relative);
+  const auto [x, y, z] = between_cameras(roll * rig.rotation, roll * rig.translation);
+  const int left = std::abs(x) > std::abs(y) ? (x < 0 ? 0 : 2) : (y < 0 ? 3 : 1);
+  // An upside-down left camera sees the right one on its left. If none is turned, they are exchanged.
+  return {left, (relative + left) % 4, left == 2 && relative == 0};
+}
+
 Rotations turn(const Rig& rig) {
-  const Matrix3 half = rotation_about(scaled(axis_of(rig.rotation), -0.5));
-  const Vector3 between = half * rig.translation;
+  const Turns turns = turns_of(rig);
+  if (turns.is_exchanged) refuse_rig("the right camera is left of the left one", "exchange the cameras");
+  const Matrix3 roll_left = quarter_turns(turns.left), roll_right = quarter_turns(turns.right);
+  const Matrix3 rotation = roll_right * rig.rotation * transposed(roll_left);
+  const Matrix3 half = rotation_about(scaled(axis_of(rotation), -0.5));
+  const Vector3 between = half * (roll_right * rig.translation);
   const double baseline = length(between);
-  if (std::abs(between[0]) <= std::abs(between[1]))
-    refuse_rig("the cameras are above each other", "turn both images by 90° before calibration");
-  if (between[0] > 0) refuse_rig("the right camera is left of the left one", "exchange the cameras");
   // Rotates about the axis perpendicular to the baseline and the x axis, by the angle between them.
   const Vector3 axis = {0, -between[2], between[1]};
   const double sine = length(axis);
   const double angle = std::acos(std::min(1.0, std::abs(between[0]) / baseline));
   const Matrix3 level = sine > 0 ? rotation_about(scaled(axis, angle / sine)) : rotation_about({});
-  const Rotations turned = {level * transposed(half), level * half, baseline};
-  if (!(turned.left[8] > 0 && turned.right[8] > 0))
+  const Rotations turned = {level * transposed(half) * roll_left, level * half * roll_right, baseline, turns};
+  // The axis of a rotation by 180° is not known.
+  const bool is_opposite = trace(rotation) < -1 + 1e-9;
+  if (is_opposite || !(turned.left[8] > 0 && turned.right[8] > 0))
     refuse_rig("a camera looks along the baseline or backwards", "check the rotation and its direction");
   return turned;
 }
@@ -196,8 +254,10 @@ Rectification rectify(const Rig& rig, const RectifyParameters& parameters) {
   const DefaultFloatingPoint environment;
   check_parameters(parameters);
   validate(rig);
-  const Size size = parameters.size == Size{} ? rig.left.size : parameters.size;
   const Rotations turned = turn(rig);
+  const bool on_side = turned.turns.left % 2 == 1;
+  const Size own = on_side ? Size{rig.left.size.height, rig.left.size.width} : rig.left.size;
+  const Size size = parameters.size == Size{} ? own : parameters.size;
   const Window window = choose_window(rig, turned, size, parameters);
   const double focal = parameters.zoom * window.focal;
   const double column = (size.width - 1) / 2.0, row = (size.height - 1) / 2.0;
@@ -208,7 +268,8 @@ Rectification rectify(const Rig& rig, const RectifyParameters& parameters) {
           .centre_right_x = column - focal * window.right_x,
           .centre_y = row - focal * window.y,
           .baseline = turned.baseline,
-          .size = size};
+          .size = size,
+          .quarter_turns = turned.turns.left};
 }
 
 }  // namespace parallax

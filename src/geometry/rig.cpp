@@ -5,6 +5,7 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "geometry/turn.h"
 
 namespace parallax {
 namespace {
@@ -14,14 +15,27 @@ void check_focal(const std::string& what, double focal) {
   if (!(focal > 0)) refuse(what, focal, "a focal length above 0");
 }
 
+void check_coefficients(const std::string& what, const Camera& camera) {
+  const auto& k = camera.distortion;
+  const auto in_words = [&](bool fits, const char* range) {
+    if (!fits) refuse(what + " has coefficients out of the range of their model: choose " + range);
+  };
+  if (camera.model == LensModel::omnidirectional) in_words(k[0] >= 0, "ξ of 0 or more");
+  if (camera.model == LensModel::double_sphere)
+    in_words(k[0] > -1 && k[0] < 1 && k[1] >= 0 && k[1] <= 1, "ξ between -1 and 1, and α from 0 to 1");
+  if (camera.model == LensModel::extended_unified)
+    in_words(k[0] >= 0 && k[0] <= 1 && k[1] > 0, "α from 0 to 1, and β above 0");
+}
+
 void check_camera(const std::string& which, const Camera& camera) {
   check_size(camera.size, which + ".size");
   check_focal(which + ".focal_x", camera.focal_x);
   check_focal(which + ".focal_y", camera.focal_y);
   check_finite(which + ".centre_x", camera.centre_x);
   check_finite(which + ".centre_y", camera.centre_y);
-  check_choice(which + ".model", camera.model, LensModel::equidistant);
+  check_choice(which + ".model", camera.model, LensModel::extended_unified);
   for (const double coefficient : camera.distortion) check_finite(which + ".distortion", coefficient);
+  check_coefficients(which + ".distortion", camera);
 }
 
 double dot_of_rows(const Matrix3& m, std::size_t a, std::size_t b) {
@@ -43,14 +57,16 @@ void check_rotation(const Matrix3& rotation) {
   if (determinant(rotation) < 0) refuse("rotation mirrors, its determinant is -1: give a rotation matrix");
 }
 
-void check_translation(const Vector3& translation) {
-  for (const double element : translation) check_finite("translation", element);
-  const auto [x, y, z] = translation;
+void check_translation(const Rig& rig) {
+  for (const double element : rig.translation) check_finite("translation", element);
+  const auto [x, y, z] = rig.translation;
   if (std::hypot(x, y, z) == 0) refuse("translation is 0, so the rig has no baseline: calibrate it again");
-  if (x > std::hypot(y, z))
+  const auto [right, down, forward] = exchanged(rig).translation;
+  if (-right > std::hypot(down, forward) && turns_of(rig).is_exchanged)
     refuse(
-        "translation is above 0 in x, so the second camera is left of the first: exchange the two "
-        "pictures, and the cameras of the rig");
+        "translation says that the second camera is left of the first: exchange the two pictures, and the "
+        "cameras "
+        "of the rig");
 }
 
 }  // namespace
@@ -60,7 +76,7 @@ void validate(const Rig& rig) {
   check_camera("left", rig.left);
   check_camera("right", rig.right);
   check_rotation(rig.rotation);
-  check_translation(rig.translation);
+  check_translation(rig);
 }
 
 Rig exchanged(const Rig& rig) {

@@ -14,8 +14,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 2> model_names = {"radial-tangential", "equidistant"};
-constexpr std::size_t equidistant_coefficients = 4;
+constexpr std::array<std::string_view, 5> model_names = {
+    "radial-tangential", "equidistant", "omnidirectional", "double-sphere", "extended-unified"};
+// Of the models that have one number of them; 0 for the first.
+constexpr std::array<std::size_t, 5> fixed_counts = {0, 4, 5, 2, 2};
 constexpr std::array<std::size_t, 6> coefficient_counts = {0, 4, 5, 8, 12, 14};
 
 [[noreturn]] void fail_in_rig(const std::string& name, const std::string& why) {
@@ -25,7 +27,7 @@ constexpr std::array<std::size_t, 6> coefficient_counts = {0, 4, 5, 8, 12, 14};
 // The smallest number of coefficients that a calibration may have and that includes all coefficients other
 // than 0.
 std::size_t coefficients_of(const Camera& camera) {
-  if (camera.model == LensModel::equidistant) return equidistant_coefficients;
+  if (const std::size_t count = fixed_counts[static_cast<std::size_t>(camera.model)]; count > 0) return count;
   std::size_t last = camera.distortion.size();
   while (last > 0 && camera.distortion[last - 1] == 0) --last;
   return *std::lower_bound(std::begin(coefficient_counts), std::end(coefficient_counts), last);
@@ -125,13 +127,13 @@ void read_lens(Fields& fields, Camera& camera) {
     fields.fail("model", "is not one of " + join(model_names) + ": give one of them");
   camera.model = static_cast<LensModel>(found - std::begin(model_names));
   const std::vector<double> values = fields.numbers("distortion");
-  const bool fits = camera.model == LensModel::equidistant
-                        ? values.size() == equidistant_coefficients
-                        : std::find(std::begin(coefficient_counts), std::end(coefficient_counts),
-                                    values.size()) != std::end(coefficient_counts);
+  const std::size_t fixed = fixed_counts[static_cast<std::size_t>(camera.model)];
+  const bool fits = fixed > 0 ? values.size() == fixed
+                              : std::find(std::begin(coefficient_counts), std::end(coefficient_counts),
+                                          values.size()) != std::end(coefficient_counts);
   if (!fits)
     fields.fail("distortion", "has " + std::to_string(values.size()) + " coefficients: give " +
-                                  (camera.model == LensModel::equidistant ? "4" : "0, 4, 5, 8, 12 or 14"));
+                                  (fixed > 0 ? std::to_string(fixed) : "0, 4, 5, 8, 12 or 14"));
   std::copy(values.begin(), values.end(), camera.distortion.begin());
 }
 
@@ -148,6 +150,14 @@ Camera camera_in(Fields fields) {
   read_lens(fields, camera);
   fields.end();
   return camera;
+}
+
+// A message of validate() with the keys of the file in place of members: left.focal for left.focal_x.
+std::string with_keys(std::string message) {
+  for (const std::string_view member : {".focal_x ", ".focal_y ", ".centre_x ", ".centre_y "})
+    if (const std::size_t at = message.find(member); at == 4 || at == 5)
+      message.erase(at + member.size() - 3, 2);
+  return message;
 }
 
 Json parse_rig_json(std::string_view text, const std::string& name) {
@@ -185,7 +195,7 @@ Rig rig_from_json(std::string_view text, const std::string& name) {
   try {
     validate(rig);
   } catch (const Error& error) {
-    fail_in_rig(name, error.what());
+    fail_in_rig(name, with_keys(error.what()));
   }
   return rig;
 }

@@ -43,7 +43,7 @@ Belief belief_before(const Rig& rig, const RepairParameters& parameters) {
                              direction,
                              parameters.focal_ratio,
                              parameters.principal_row,
-                             parameters.distortion,
+                             rig.right.model <= LensModel::equidistant ? parameters.distortion : 0,
                              rig.right.model == LensModel::radial_tangential ? parameters.decentring : 0};
   Belief belief;
   for (std::size_t k = 0; k < unknowns; ++k) {

@@ -7,6 +7,7 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "geometry/turn.h"
 #include "repair/repair.h"
 #include "rows/corner_rows.h"
 
@@ -351,6 +352,9 @@ const char* name(RepairVerdict verdict) {
 }
 
 RigRepairer::RigRepairer(const Rig& rig, const RepairParameters& parameters) {
+  if (turns_of(rig).left != 0)
+    refuse(
+        "the cameras are above each other, or the left one is upside down, which a repair does not support");
   const DefaultFloatingPoint environment;
   estimator_ = std::make_unique<Estimator>(rig, parameters);
 }

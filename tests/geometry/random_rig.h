@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Typical rigs of desks and cars: cameras side by side, almost parallel, with lenses of both models.
+// Typical rigs of desks and cars: cameras side by side, almost parallel, with lenses of all models.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,14 @@ class RandomRig {
     camera.focal_y = camera.focal_x * between(0.98, 1.02);
     camera.centre_x = size.width * between(0.47, 0.53);
     camera.centre_y = size.height * between(0.47, 0.53);
-    if (model == LensModel::equidistant)
+    if (model == LensModel::omnidirectional)
+      camera.distortion = {between(0.5, 1.5), between(-0.1, 0.1), between(-0.02, 0.02),
+                           between(-0.003, 0.003), between(-0.003, 0.003)};
+    else if (model == LensModel::double_sphere)
+      camera.distortion = {between(-0.3, 0.3), between(0.3, 0.7)};
+    else if (model == LensModel::extended_unified)
+      camera.distortion = {between(0.3, 0.7), between(0.8, 1.3)};
+    else if (model == LensModel::equidistant)
       for (std::size_t i = 0; i < 4; ++i) camera.distortion[i] = between(-0.02, 0.02);
     else
       bend(camera);

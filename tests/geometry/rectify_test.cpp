@@ -146,6 +146,76 @@ TEST(RectifyTest, AFisheyeOfHalfTheWorldIsCutAt76Degrees) {
   EXPECT_NEAR(999 / rectified.focal, 2 * 4, 1e-3);
 }
 
+// The point that each camera sees at a position of the rectified pair, on the same row of both.
+void expect_same_rows(const Rig& rig, const Rectification& rectified) {
+  const Lens left(rig.left), right(rig.right);
+  int seen = 0;
+  for (const Vector3& point :
+       {Vector3{0.1, 0.05, 2}, Vector3{-0.4, 0.3, 3}, Vector3{0.2, -0.5, 2.5}, Vector3{0, 0, 1.5}}) {
+    Vector3 there = rig.rotation * point;
+    for (std::size_t i = 0; i < 3; ++i) there[i] += rig.translation[i];
+    const Vector3 a = rectified.rotation_left * point, b = rectified.rotation_right * there;
+    const double depth = a[2];
+    EXPECT_NEAR(b[2], depth, 1e-9);
+    EXPECT_NEAR(a[1], b[1], 1e-9);
+    EXPECT_NEAR(a[0] - b[0], rectified.baseline, 1e-9);
+    seen += left.project(point).has_value() && right.project(there).has_value();
+  }
+  EXPECT_EQ(seen, 4);
+}
+
+Camera upright_camera() {
+  Camera camera;
+  camera.size = {640, 480};
+  camera.focal_x = camera.focal_y = 500;
+  camera.centre_x = 319.5, camera.centre_y = 239.5;
+  return camera;
+}
+
+// The first column of a rotation is where the camera's x axis points in the rectified image.
+TEST(RectifyTest, CamerasAboveEachOtherAreTurned) {
+  Rig rig{upright_camera(), upright_camera()};
+  rig.rotation = rotation_about({0.02, -0.01, 0.015});
+  rig.translation = {0.002, -0.12, 0.001};  // the second camera is below
+  Rectification rectified = rectify(rig);
+  expect_same_rows(rig, rectified);
+  EXPECT_EQ(rectified.quarter_turns, 3);
+  EXPECT_EQ(rectified.size, Size(480, 640));
+  EXPECT_LT(rectified.rotation_left[3], -0.99);  // to the right in the camera is up
+  EXPECT_GT(rectified.focal, 450);
+  rig.translation = {0.002, 0.12, 0.001};
+  rectified = rectify(rig);
+  expect_same_rows(rig, rectified);
+  EXPECT_EQ(rectified.quarter_turns, 1);
+  EXPECT_GT(rectified.rotation_left[3], 0.99);
+  EXPECT_EQ(rectify(rig, {.size = {300, 400}}).size, Size(300, 400));
+}
+
+TEST(RectifyTest, ACameraMayBeUpsideDown) {
+  const Matrix3 upside_down = {-1, 0, 0, 0, -1, 0, 0, 0, 1};
+  Rig rig{upright_camera(), upright_camera()};
+  rig.rotation = rotation_about({0.01, 0.02, 0.01}) * upside_down;
+  rig.translation = rig.rotation * Vector3{-0.1, 0.001, 0};  // 0.1 to the right of the left camera
+  EXPECT_GT(rig.translation[0], 0.09);
+  Rectification rectified = rectify(rig);
+  expect_same_rows(rig, rectified);
+  EXPECT_EQ(rectified.quarter_turns, 0);
+  EXPECT_GT(rectified.rotation_left[0], 0.99);
+  EXPECT_GT(rectified.focal, 450);
+  // The left one is upside down where it sees the right one on its left.
+  rig.translation = rig.rotation * Vector3{0.1, 0.001, 0};
+  rectified = rectify(rig);
+  expect_same_rows(rig, rectified);
+  EXPECT_EQ(rectified.quarter_turns, 2);
+  EXPECT_LT(rectified.rotation_left[0], -0.99);
+  // On its side.
+  rig.rotation = Matrix3{0, -1, 0, 1, 0, 0, 0, 0, 1};
+  rig.translation = rig.rotation * Vector3{-0.1, 0, 0};
+  rectified = rectify(rig);
+  expect_same_rows(rig, rectified);
+  EXPECT_EQ(rectified.quarter_turns, 0);
+}
+
 TEST(RectifyTest, RefusesWhatCannotBeRectified) {
   const auto refused = [](const Rig& rig, const RectifyParameters& parameters, std::string_view reason) {
     expect_refused([&] { rectify(rig, parameters); }, reason);
@@ -158,8 +228,6 @@ TEST(RectifyTest, RefusesWhatCannotBeRectified) {
   Rig other = rig;
   other.translation = {};
   refused(other, {}, "no baseline");
-  other.translation = {-0.01, 0.2, 0};
-  refused(other, {}, "the cameras are above each other");
   other.translation = {0.2, 0.01, 0};
   refused(other, {}, "exchange the two pictures");
   other.translation = {0.1, 0.01, 0.15};
@@ -167,6 +235,8 @@ TEST(RectifyTest, RefusesWhatCannotBeRectified) {
   other = rig;
   other.rotation = rotation_about({0, 3, 0});
   refused(other, {}, "looks along the baseline");
+  other.rotation = {-1, 0, 0, 0, 1, 0, 0, 0, -1};
+  refused(other, {}, "looks along the baseline or backwards");
   other = rig;
   other.rotation = rotation_about({0, 1.4, 0});
   refused(other, {}, "no rectangle was seen by both cameras");

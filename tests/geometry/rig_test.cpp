@@ -60,7 +60,7 @@ TEST(RigTest, CamerasAreChecked) {
     expect_invalid([&](Rig& rig) { rig.right.centre_y = value; }, "right.centre_y is ");
     expect_invalid([&](Rig& rig) { rig.right.distortion[13] = value; }, "right.distortion is ");
   }
-  expect_invalid([](Rig& rig) { rig.left.model = static_cast<LensModel>(2); }, "left.model is 2");
+  expect_invalid([](Rig& rig) { rig.left.model = static_cast<LensModel>(5); }, "left.model is 5");
 }
 
 TEST(RigTest, RotationMustBeARotation) {
@@ -80,6 +80,36 @@ TEST(RigTest, BaselineMustLeadToTheRight) {
   expect_invalid([](Rig& rig) { rig.translation[2] = infinity; }, "translation is ");
   // A mostly vertical pair is no mistake.
   EXPECT_NO_THROW(validate(with([](Rig& rig) { rig.translation = {0.01, -0.12, 0}; })));
+  // Nor is a right camera that is mounted upside down: it is at −Rᵀ T = (0.12, 0, 0).
+  EXPECT_NO_THROW(validate(with([](Rig& rig) {
+    rig.rotation = {-1, 0, 0, 0, -1, 0, 0, 0, 1};
+    rig.translation = {0.12, 0, 0};
+  })));
+}
+
+TEST(RigTest, SpheresHaveRangesAndTheirOwnNames) {
+  const auto with_lens = [](LensModel model, double first, double second) {
+    return with([&](Rig& rig) {
+      rig.right.model = model;
+      rig.right.distortion = {first, second};
+    });
+  };
+  const struct {
+    LensModel model;
+    double first, second, bad_first, bad_second;
+    std::string name;
+  } cases[] = {{LensModel::omnidirectional, 1.3, 0.1, -0.1, 0.1, "omnidirectional"},
+               {LensModel::double_sphere, -0.2, 0.6, 1, 0.6, "double-sphere"},
+               {LensModel::double_sphere, 0.2, 0.6, 0.2, 1.1, "double-sphere"},
+               {LensModel::extended_unified, 0.6, 1.1, -0.1, 1.1, "extended-unified"},
+               {LensModel::extended_unified, 0.6, 1.1, 0.6, 0, "extended-unified"}};
+  for (const auto& each : cases) {
+    const Rig rig = with_lens(each.model, each.first, each.second);
+    EXPECT_EQ(rig_from_json(to_json(rig), "r"), rig);
+    EXPECT_NE(to_json(rig).find('"' + each.name + '"'), std::string::npos);
+    expect_refused([&] { validate(with_lens(each.model, each.bad_first, each.bad_second)); },
+                   "right.distortion has coefficients out of the range of their model");
+  }
 }
 
 TEST(RigTest, ExchangedCamerasSeeTheSamePoints) {
@@ -148,7 +178,7 @@ TEST(RigTest, BadJsonIsRefusedByKey) {
       {json_with("[1280,720]", "[1280,720.5]"), "r.json: left.size holds a side that is not an integer"},
       {json_with("[700.125,701.5]", "700"), "r.json: left.focal is not a list of numbers"},
       {json_with("[700.125,701.5]", "[\"a\", 1]"), "r.json: left.focal holds something that is not a number"},
-      {json_with("700.125", "-1"), "r.json: left.focal_x is -1: choose a focal length above 0"},
+      {json_with("700.125", "-1"), "r.json: left.focal is -1: choose a focal length above 0"},
       {json_with("\"equidistant\"", "\"omni\""),
        "r.json: right.model is not one of radial-tangential, equidistant"},
       {json_with("\"equidistant\"", "[[[]]]"), "r.json: right.model is not one of"},
@@ -159,7 +189,8 @@ TEST(RigTest, BadJsonIsRefusedByKey) {
       {json_with("\"rotation\":[[", "\"rotation\":[[0,"),
        "r.json: rotation is not a list of 3 rows of 3 numbers"},
       {json_with("[0.0,1.0,0.0]", "[0.0,0.5,0.0]"), "r.json: rotation has rows that are not orthonormal"},
-      {json_with("[-0.12,", "[0.12,"), "r.json: translation is above 0 in x"},
+      {json_with("[-0.12,", "[0.12,"),
+       "r.json: translation says that the second camera is left of the first"},
   };
   for (const auto& [text, message] : cases)
     expect_error(error_of([&, &text = text] { rig_from_json(text, "r.json"); }), ErrorCategory::file,

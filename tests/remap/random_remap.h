@@ -28,8 +28,10 @@ inline RemapCase random_remap(unsigned seed) {
     return static_cast<int>(chance(0.2) ? random.between(1, 4) : random.between(1, 140));
   };
   const auto camera = [&] {
-    return random.camera(chance(0.5) ? LensModel::radial_tangential : LensModel::equidistant,
-                         {side(), side()});
+    constexpr LensModel others[] = {LensModel::equidistant, LensModel::omnidirectional,
+                                    LensModel::double_sphere, LensModel::extended_unified};
+    const LensModel other = others[static_cast<std::size_t>(random.between(0, 3.999))];
+    return random.camera(chance(0.4) ? LensModel::radial_tangential : other, {side(), side()});
   };
   RemapCase result{.rig = random.rig(camera(), camera()),
                    .to = {},

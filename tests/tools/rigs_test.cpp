@@ -221,9 +221,9 @@ TEST(RigsTest, KalibrModels) {
   file = with(kalibr, "distortion_model: radtan\n  intrinsics: [710",
               "distortion_model: none\n  intrinsics: [710");
   expect_near(parse_rig(Files{file}), expected);
-  for (const char* model : {"omni", "ds", "eucm"})
-    expect_refused({with(kalibr, "pinhole", model)}, std::string("camchain.yaml: cam0.camera_model is ") +
-                                                         model + ": calibrate with the model pinhole");
+  expect_refused(
+      {with(kalibr, "pinhole", "fov")},
+      "camchain.yaml: cam0.camera_model is fov: calibrate with the model pinhole, omni, ds or eucm");
   for (const char* model : {"fov", "ucm"})
     expect_refused({with(kalibr, "radtan", model)},
                    std::string("camchain.yaml: cam0.distortion_model is ") + model);
@@ -327,9 +327,9 @@ TEST(RigsTest, BadFilesAreRefusedByKey) {
       {{opencv_intrinsics}, "intrinsics.yml: R is missing: give every file of the calibration"},
       {{opencv_extrinsics}, "extrinsics.yml has neither camera matrices, such as M1 and M2, nor P1 and P2"},
       {{{"c.yml", "%YAML:1.0\n---\nM1: [ 1, 2\n"}},
-       "c.yml is not readable: give the calibration that cv::FileStorage wrote"},
-      {{{"c.xml", "<?xml"}}, "c.xml is not readable: give the calibration that cv::FileStorage wrote"},
-      {{{"c.json", "{\"M1\": "}}, "c.json is not readable: give the calibration that cv::FileStorage wrote"},
+       "c.yml is not readable: give the calibration as YAML, JSON or XML"},
+      {{{"c.xml", "<?xml"}}, "c.xml is not readable: give the calibration as YAML, JSON or XML"},
+      {{{"c.json", "{\"M1\": "}}, "c.json is not readable: give the calibration as YAML, JSON or XML"},
       {opencv("image_width: 1280", "image_width: -1"),
        "intrinsics.yml: image_width has a side that is not an integer"},
       {opencv("image_height: 720\n", ""), "extrinsics.yml: image_height is missing"},
@@ -343,8 +343,9 @@ TEST(RigsTest, BadFilesAreRefusedByKey) {
       {opencv("640.", "[1, 2]"), "intrinsics.yml: M1 holds a value that is not a finite number"},
       {opencv("7.0e+02, 0.,", "7.0e+02, 0.1,"),
        "intrinsics.yml: M1 is not a camera matrix [fx 0 cx; 0 fy cy; 0 0 1]"},
-      {opencv("7.0e+02", "-1."), "intrinsics.yml: M1: left.focal_x is -1: choose a focal length above 0"},
-      {opencv("711.", "0."), "intrinsics.yml: M2: right.focal_y is 0"},
+      {opencv("7.0e+02", "-1."),
+       "intrinsics.yml: M1: focal length along rows is -1: choose a focal length above 0"},
+      {opencv("711.", "0."), "intrinsics.yml: M2: focal length along columns is 0"},
       {opencv("D1:", "D0:"), "extrinsics.yml: D1 is missing"},
       {opencv("data: [ -0.16, 0.02, 4.0e-04,", "data: [ 4.0e-04,"),
        "intrinsics.yml: D2 is not a matrix of one row"},
@@ -355,7 +356,7 @@ TEST(RigsTest, BadFilesAreRefusedByKey) {
       {opencv("1., 0., -0.01", "0.9, 0., -0.01"),
        "extrinsics.yml: R: rotation has rows that are not orthonormal"},
       {opencv("0., 1., 0.", "0., -1., 0."), "extrinsics.yml: R: rotation mirrors"},
-      {opencv("T:", "t:"), "extrinsics.yml: T is missing"},
+      {opencv("T:", "X:"), "extrinsics.yml: T is missing"},
       {opencv("-0.11997600079998933", "0.12"), "extrinsics.yml: T has the second camera left of the first"},
       {{with(opencv_rectified, "-84.", "0.")},
        "rectified.yml: P2: translation is 0, so the rig has no baseline"},
@@ -386,7 +387,7 @@ TEST(RigsTest, BadFilesAreRefusedByKey) {
       {{with(kalibr, "intrinsics: [700.0, ", "intrinsics: [")},
        "camchain.yaml: cam0.intrinsics has 3 numbers instead of 4"},
       {{with(kalibr, "intrinsics: [700.0, ", "intrinsics: [0, ")},
-       "camchain.yaml: cam0.intrinsics: left.focal_x is 0"},
+       "camchain.yaml: cam0.intrinsics: focal length along rows is 0"},
       {{with(kalibr, "[-0.17, 0.03", "[-0.17, x")}, "camchain.yaml: cam0.distortion_coeffs holds a value"},
       {{with(kalibr, "T_cn_cnm1:", "T_cam_imu:")}, "camchain.yaml: cam1.T_cn_cnm1 is not a matrix of 4 rows"},
       {{with(kalibr, "[0.0, 0.0, 0.0, 1.0]", "[0.0, 0.0, 0.0, 2.0]")},
@@ -397,7 +398,8 @@ TEST(RigsTest, BadFilesAreRefusedByKey) {
        "camchain.yaml: cam1.T_cn_cnm1: rotation has rows"},
       {{with(kitti, "K_03: 7.1", "K_03: x7.1")},
        "calib_cam_to_cam.txt: K_03 holds a value that is not a finite number"},
-      {{with(kitti, "K_03: 7.1", "K_03: -7.1")}, "calib_cam_to_cam.txt: K_03: right.focal_x is -710"},
+      {{with(kitti, "K_03: 7.1", "K_03: -7.1")},
+       "calib_cam_to_cam.txt: K_03: focal length along rows is -710"},
       {{with(kitti, "S_02: 1.280000e+03 7.2", "S_02: 1.280000e+03 7.2001")},
        "calib_cam_to_cam.txt: S_02 has a side"},
       {{with(kitti, "D_02: ", "D_02: 1 ")}, "calib_cam_to_cam.txt: D_02 has 6 numbers instead of 5"},
@@ -413,7 +415,7 @@ TEST(RigsTest, BadFilesAreRefusedByKey) {
       {{with(middlebury, "width=1280\n", "")}, "calib.txt: width and height are not both given"},
       {{{"a.conf", "[STEREO]\nBaseline=120\n"}}, "a.conf has no section of a known resolution"},
       {{{"rig.json", "{\"left\": 1}"}}, "rig.json: left is not an object"},
-      {{kalibr, kalibr, kalibr}, "a rig has 3 files: give one file, or two of ROS or OpenCV"},
+      {{kalibr, kalibr, kalibr}, "a rig has 3 files: give one file, or two of ROS, EuRoC, COLMAP or OpenCV"},
       {{}, "a rig has 0 files: give one file"},
   };
   for (const auto& [files, message] : cases) expect_refused(files, message);
@@ -421,7 +423,7 @@ TEST(RigsTest, BadFilesAreRefusedByKey) {
     expect_refused({with(stereolabs, part, replacement)}, message, sized({1280, 720}));
   };
   conf("fx=700", "fx=", "SN1.conf: [LEFT_CAM_HD] fx holds a value that is not a finite number");
-  conf("fx=710", "fx=-710", "SN1.conf: [RIGHT_CAM_HD] fx: right.focal_x is -710");
+  conf("fx=710", "fx=-710", "SN1.conf: [RIGHT_CAM_HD] fx: focal length along rows is -710");
   conf("[RIGHT_CAM_HD]", "[RIGHT_CAM]", "SN1.conf: [RIGHT_CAM_HD] fx is missing");
   conf("Baseline=119", "Baseline=-119",
        "SN1.conf: [STEREO] Baseline has the second camera left of the first");
@@ -472,11 +474,10 @@ TEST(RigsTest, HostileFilesEndSoon) {
   expect_refused({{"deep.yaml", "cam0:\n  resolution: " + deep}},
                  "deep.yaml is not readable: give the camchain");
   expect_refused({{"deep.json", "{\"M1\": " + deep}},
-                 "deep.json is not readable: give the calibration that cv::FileStorage wrote");
+                 "deep.json is not readable: give the calibration as YAML, JSON or XML");
   std::string tags = "<opencv_storage>";
   for (int i = 0; i < 100'000; ++i) tags += "<a>";
-  expect_refused({{"deep.xml", tags}},
-                 "deep.xml is not readable: give the calibration that cv::FileStorage wrote");
+  expect_refused({{"deep.xml", tags}}, "deep.xml is not readable: give the calibration as YAML, JSON or XML");
 }
 
 // Only a limited number of values is converted.
@@ -566,7 +567,7 @@ TEST(RigsTest, FormatsRefuseWhatTheyCannotHold) {
     std::vector<std::string> paths{"a"};
     if (format == RigFormat::ros) paths.push_back("b");
     test::expect_refused([&] { encode_rig(rig, format, paths); },
-                         what + ": choose another format, such as --to parallax");
+                         what + ": choose another format, such as Parallax's");
   };
   Rig rig = turned_rig();
   for (const RigFormat format : {RigFormat::kitti_rectified, RigFormat::middlebury})
@@ -584,7 +585,7 @@ TEST(RigsTest, FormatsRefuseWhatTheyCannotHold) {
       [&] {
         encode_rig(rig, RigFormat::ros, {"a", "b"});
       },
-      "the cameras are above each other");
+      "ROS's camera_info cannot hold cameras above each other");
   rig = turned_rig();
   rig.left.size = rig.right.size = {640, 480};
   refuses(rig, RigFormat::stereolabs, "Stereolabs' format cannot hold images of 640×480");

@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <mutex>
+#include <set>
 #include <sstream>
 
 #include <sys/ioctl.h>
@@ -49,6 +50,13 @@ std::string printable(std::string_view text) {
     result += code;
   }
   return result;
+}
+
+void write_notice(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> written;
+  const std::lock_guard lock(mutex);
+  if (written.insert(text).second) write_message(printable(text) + "\n");
 }
 
 void complain(const std::string& message) {

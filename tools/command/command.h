@@ -96,6 +96,8 @@ std::string rounded(double value, int decimals);
 
 // Writes to standard error, from any thread, without mixing lines.
 void write_message(std::string_view text);
+// Writes a line that every pair of a command would repeat, once.
+void write_notice(const std::string& text);
 
 // Escapes control characters, as \x1b: file names may contain them, and a terminal would obey.
 std::string printable(std::string_view text);

@@ -209,8 +209,14 @@ Option& Options::add_memory(const std::string& names, std::size_t& value, const 
 }
 
 Option& Options::add_flag(const std::string& names, bool& value, const std::string& help) {
+  return add_flag(
+      names, [&value](bool on) { value = on; }, help);
+}
+
+Option& Options::add_flag(const std::string& names, const std::function<void(bool)>& take,
+                          const std::string& help) {
   Option& option = add_flag(names, help);
-  option.set_ = [&value](const std::string& text) { value = text == "true"; };
+  option.set_ = [take](const std::string& text) { take(text == "true"); };
   return option;
 }
 

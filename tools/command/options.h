@@ -121,6 +121,8 @@ class Options {
   Option& add_memory(const std::string& names, std::size_t& value, const std::string& help);
   Option& add_flag(const std::string& names, bool& value, const std::string& help);
   Option& add_flag(const std::string& names, const std::string& help);
+  // One whose value a function takes.
+  Option& add_flag(const std::string& names, const std::function<void(bool)>& take, const std::string& help);
   // A switch with its opposite, "--early-out" and "--no-early-out". The last one given counts.
   Option& add_switch(const std::string& name, bool& value, const std::string& help);
   template <class Value>

@@ -13,6 +13,7 @@
 #include "tools/command/command_files.h"
 #include "tools/command/number_pattern.h"
 #include "tools/files/pictures.h"
+#include "tools/files/rigs/rig_files.h"
 
 namespace parallax::tool {
 
@@ -21,9 +22,11 @@ struct Input {
   std::string left, right;    // for a sequence: folders, patterns, videos
   bool side_by_side = false;  // left contains both views
   PictureOptions pictures;
-  std::string calibration, left_mask, right_mask;
+  std::vector<std::string> calibration;  // of the rectified pair; two files for ROS
+  std::string left_mask, right_mask;
   std::string cost_file;         // data costs, in place of the matcher's own
   std::vector<std::string> rig;  // the cameras of pictures that are not rectified
+  RigChoices choices;            // what the files of the rig, or of the calibration, do not say
   RectifyParameters rectify;
 
   // Whether depths are known.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/files/picture_rectifier.h"
 
+#include <cmath>
+
 #include "tools/command/command.h"
 #include "tools/files/depth_files.h"
 
@@ -13,29 +15,109 @@ void check_taken_by(const Camera& camera, const Picture& picture, const std::str
                                          text(camera.size) + ": give the calibration of this size");
 }
 
+// What the library calls its choices, and the options that make them.
+constexpr std::pair<std::string_view, std::string_view> options_of_choices[] = {
+    {"same_centres = false", "--free-centres"},
+    {"alpha = 1", "--alpha 1"},
+    {"a larger size or zoom", "a larger --output-size or --zoom"},
+    {"exchange the cameras", "give --exchange, and the left picture first"},
+    {": give a Rectification of your own", ""}};
+
+std::string in_options(std::string message) {
+  for (const auto& [choice, option] : options_of_choices)
+    if (const std::size_t at = message.find(choice); at != std::string::npos)
+      message.replace(at, choice.size(), option);
+  return message;
+}
+
+template <class Body>
+auto naming_options(const Body& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    throw Error(error.category(), in_options(error.what()), error.is_transient());
+  }
+}
+
+// What is done to the pictures of cameras that are not side by side; empty if nothing is.
+std::string describe_turns(const Rectification& rectification) {
+  const Matrix3 &left = rectification.rotation_left, &right = rectification.rotation_right;
+  const auto roll = [](const Matrix3& m) { return std::atan2(m[3], m[0]); };
+  const double between = std::abs(std::remainder(roll(right) - roll(left), 2 * 3.14159265358979323846));
+  const bool is_rolled = between > 3.14159265358979323846 / 4;
+  std::string text;
+  if (rectification.quarter_turns % 2 == 1)
+    text =
+        "the cameras are above each other: the pictures are turned by 90° to be matched, and the map is "
+        "turned "
+        "back";
+  if (rectification.quarter_turns == 2)
+    text =
+        "the left camera is upside down: the pictures are turned by 180° to be matched, and the map is "
+        "turned "
+        "back";
+  if (is_rolled && rectification.quarter_turns != 2)
+    text += std::string(text.empty() ? "" : "; ") + "the right camera is " +
+            (between > 3 * 3.14159265358979323846 / 4 ? "upside down" : "on its side") +
+            " beside the left one: its picture is turned";
+  return text;
+}
+
 }  // namespace
 
-PictureRectifier::PictureRectifier(const Rig& rig, const RectifyParameters& parameters, const Device& device)
-    : PictureRectifier(rig, rectify(rig, parameters), parameters.interpolation, device) {}
+Rig read_rig_for(const std::vector<std::string>& files, const RigChoices& given, const PicturePair& pictures,
+                 const std::string& left, const std::string& right) {
+  RigChoices choices = given;
+  choices.size_of_pictures = true;
+  choices.picture_sizes = {pictures.left.size(), right.empty() ? Size{} : pictures.right.size()};
+  choices.picture_names = {left, right};
+  std::string notice;
+  const Rig rig = fitted(read_rig(files, choices), choices, join(files, " and "), notice);
+  if (!notice.empty()) write_notice(notice);
+  return rig;
+}
+
+Rectification rectify_as_asked(const Rig& rig, const RectifyParameters& parameters) {
+  return naming_options([&] { return rectify(rig, parameters); });
+}
+
+PictureRectifier::PictureRectifier(const std::vector<std::string>& files, const RigChoices& choices,
+                                   const RectifyParameters& parameters, const Device& device)
+    : files_(files),
+      choices_(choices),
+      parameters_(parameters),
+      interpolation_(parameters.interpolation),
+      device_(device) {}
 
 PictureRectifier::PictureRectifier(const Rig& rig, const Rectification& rectification,
                                    Interpolation interpolation, const Device& device)
     : rig_(rig), rectification_(rectification), interpolation_(interpolation), device_(device) {}
 
 Calibration PictureRectifier::calibration() const {
-  Calibration calibration = rectification_.calibration();
+  if (!rectification_) return {};
+  Calibration calibration = rectification_->calibration();
   if (calibration.baseline < unlikely_metres) calibration.metres_per_unit = 1;
   return calibration;
 }
 
+void PictureRectifier::start(const PicturePair& pictures, const std::string& left, const std::string& right) {
+  if (!files_.empty()) {
+    rig_ = read_rig_for(files_, choices_, pictures, left, one_camera_ ? "" : right);
+    if (one_camera_) rig_ = {rig_.left, rig_.left, Rig().rotation, {-1, 0, 0}};
+    rectification_ = rectify_as_asked(rig_, parameters_);
+  }
+  if (const std::string turns = describe_turns(*rectification_); !turns.empty()) write_notice(turns);
+}
+
 void PictureRectifier::plan(BitDepth depth) {
-  format_ = {rectification_.size, depth};
-  rectifier_.emplace(rig_, rectification_, interpolation_, device_, depth);
+  format_ = {rectification_->size, depth};
+  naming_options([&] { rectifier_.emplace(rig_, *rectification_, interpolation_, device_, depth); });
   for (Plane<std::uint8_t>& mask : masks_) mask = Plane<std::uint8_t>(format_.size);
 }
 
 PicturePair PictureRectifier::run(const PicturePair& pictures, const std::string& left,
                                   const std::string& right) {
+  if (!rectifier_) start(pictures, left, right);
   check_taken_by(rig_.left, pictures.left, left);
   check_taken_by(rig_.right, pictures.right, right);
   const BitDepth depth = pictures.left.view().format.depth;
@@ -48,7 +130,7 @@ PicturePair PictureRectifier::run(const PicturePair& pictures, const std::string
   rectifier_->run(pictures.left.view(), pictures.right.view(),
                   {result.left.output(), result.right.output(), masks_[0].view(), masks_[1].view()});
   // Interpolation would repeat its border.
-  if (rectification_.keep_columns) result.left = pictures.left;
+  if (rectification_->keep_columns) result.left = pictures.left;
   rectify_masks(pictures, result);
   return result;
 }

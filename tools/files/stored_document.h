@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents as OpenCV's cv::FileStorage writes them, in any of its three formats.
+// Documents of YAML, JSON or XML, as cv::FileStorage and other programs write them.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@ struct StoredMatrix {
 // An entry as each of these; empty where it is not of the kind.
 struct StoredEntry {
   bool is_there = false;
-  StoredMatrix matrix = {};
+  std::size_t children = 0;          // of a list or an object
+  StoredMatrix matrix = {};          // an object with rows, cols and data, or a list of lists
   std::vector<double> numbers = {};  // a number, or a list of numbers
   std::string text = {};
 };
@@ -27,13 +28,16 @@ struct StoredEntry {
 // Lists are read to this length.
 inline constexpr std::size_t max_stored_values = 64;
 
-// The entries at the top of a document. Only those that are requested are converted, so that a file of few
-// bytes, such as one of YAML aliases, takes little time and memory.
+// Only entries that are requested are converted, so that a file of few bytes, such as one of YAML aliases,
+// takes little time and memory.
 class StoredDocument {
  public:
   virtual ~StoredDocument() = default;
-  virtual StoredEntry entry(const std::string& key) const = 0;
-  bool has(const std::string& key) const { return entry(key).is_there; }
+  // The path has the names and the positions that lead to the entry: "left/K", "cameras/0/K".
+  virtual StoredEntry entry(const std::string& path) const = 0;
+  // The paths of the first entries, without those inside of matrices and of lists of numbers.
+  virtual std::vector<std::string> paths() const = 0;
+  bool has(const std::string& path) const { return entry(path).is_there; }
 };
 
 enum class StoredFormat { yaml, json, xml };

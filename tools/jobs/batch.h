@@ -12,6 +12,7 @@ namespace parallax::tool {
 
 struct BatchRequest {
   Search search;            // common to all pairs
+  Input input;              // the rig of all pairs, and what their calibrations do not say
   std::string list, right;  // or LEFT and RIGHT
   PictureOptions pictures;
   Outputs outputs;         // patterns

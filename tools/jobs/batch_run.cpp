@@ -226,10 +226,28 @@ class Batch {
   }
 
   MatchRequest request_of(const ListedPair& pair) const {
-    MatchRequest one{{}, request_.search, outputs_.of(pair)};
+    MatchRequest one{request_.input, request_.search, outputs_.of(pair)};
     one.input.pictures = request_.pictures;
     take_listed(pair, one.input, one.search);
     return one;
+  }
+
+  // The files of the rig and all that decides how it is rectified.
+  ordered_json describe_rig() const {
+    const auto& [alpha, zoom, same_centres, size, interpolation] = request_.input.rectify;
+    const RigChoices& choices = request_.input.choices;
+    ordered_json rig{{"alpha", alpha},
+                     {"zoom", zoom},
+                     {"same_centres", same_centres},
+                     {"size", text(size)},
+                     {"interpolation", static_cast<int>(interpolation)},
+                     {"images", text(choices.size)},
+                     {"cameras", choices.cameras.value_or(std::array{0, 0})},
+                     {"unit", choices.unit.value_or(0)},
+                     {"fisheye", choices.fisheye},
+                     {"exchange", choices.exchange}};
+    for (const std::string& path : request_.input.rig) rig["files"].push_back(file_hash(path));
+    return rig;
   }
 
   // Hash of all that decides the results.
@@ -239,6 +257,7 @@ class Batch {
                       {"range_given", search.range_given},
                       {"truth_scale", request_.truth_scale},
                       {"pictures", tool::to_json(request_.pictures)}};
+    if (!request_.input.rig.empty()) json["rig"] = describe_rig();
     for (const std::string& path : pair.files()) json["files"].push_back(path.empty() ? "" : file_hash(path));
     return content_hash(json.dump());
   }
@@ -276,10 +295,10 @@ class Batch {
     const auto begin = Clock::now();
     work.plan.emplace(one);
     work.pictures = work.plan->rectified(read_one_pair(one.input), left, right);
-    const Size size = work.pictures.left.size();
+    work.plan->settle(work.pictures.left.view().format);
+    const Size size = work.plan->map_size();
     row["width"] = size.width;
     row["height"] = size.height;
-    work.plan->settle(work.pictures.left.view().format);
     work.truth = read_truth({truth, request_.truth_scale}, left, size);
     work.result = work.plan->make_result();
     row["read_ms"] = rounded(milliseconds_since(begin));
@@ -296,7 +315,7 @@ class Batch {
     if (table_.empty()) return;
     row["valid"] = pixel_shares(work.result).valid;
     if (!work.truth) return;
-    const ErrorMetrics error = work.truth->compare(work.result.disparity.view());
+    const ErrorMetrics error = work.truth->compare(work.plan->turned_back(work.result.disparity).view());
     row.update(tool::to_json(error));
   }
 

@@ -148,7 +148,14 @@ std::vector<ListedPair> list_pairs(const std::string& left, const std::string& r
 void take_listed(const ListedPair& listed, Input& input, Search& search) {
   input.left = listed.left;
   input.right = listed.right;
-  if (!listed.calibration.empty()) input.calibration = listed.calibration;
+  const bool has_files =
+      !listed.calibration.empty() || !listed.left_mask.empty() || !listed.right_mask.empty();
+  if (has_files && !input.rig.empty())
+    throw Error(ErrorCategory::file,
+                listed.left +
+                    " has a calibration or masks of rectified pictures in the list: leave them out with "
+                    "--rig");
+  if (!listed.calibration.empty()) input.calibration = {listed.calibration};
   if (!listed.left_mask.empty()) input.left_mask = listed.left_mask;
   if (!listed.right_mask.empty()) input.right_mask = listed.right_mask;
   if (listed.min_disparity) search.parameters.min_disparity() = *listed.min_disparity;

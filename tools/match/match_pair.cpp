@@ -27,7 +27,7 @@ PairMatch::PairMatch(const MatchRequest& request, const ReportOptions& report)
     : report_(report),
       plan_(request),
       pictures_(read_rectified(request.input, plan_)),
-      truth_(read_truth(report.truth, request.input.left, format().size)) {}
+      truth_(read_truth(report.truth, request.input.left, turned(format().size, plan_.quarter_turns()))) {}
 
 void PairMatch::run() {
   Result result = plan_.make_result();
@@ -53,12 +53,12 @@ void PairMatch::report_json(const Stopwatch& stopwatch, const Result& result) co
   nlohmann::ordered_json json = describe(plan_, stopwatch, pixel_shares(result));
   if (report_.energy) json["energy"] = energy(plan_.parameters(), plan_.pair(pictures_), disparity);
   if (result.row_offset.width() > 0) json["rows_off"] = row_offsets_json(rows_of(result));
-  if (truth_) add_errors(*truth_, disparity, json);
+  if (truth_) add_errors(*truth_, plan_.turned_back(result.disparity).view(), json);
   std::cout << json.dump(2) << "\n";
 }
 
 void PairMatch::tell(const Stopwatch& stopwatch, const Result& result) const {
-  std::cerr << std::fixed << std::setprecision(1) << "matched " << text(format().size) << " by "
+  std::cerr << std::fixed << std::setprecision(1) << "matched " << text(plan_.map_size()) << " by "
             << plan_.request().search.method << " on " << plan_.device().text() << " in " << stopwatch.total()
             << " ms, " << 100 * pixel_shares(result).valid << " % of pixels have a disparity\n";
   if (result.row_offset.width() > 0) std::cerr << describe_row_offsets(rows_of(result));

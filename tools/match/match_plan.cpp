@@ -12,13 +12,6 @@
 namespace parallax::tool {
 namespace {
 
-void check_calibration_fits(const Calibration& calibration, const std::string& path, Size size) {
-  const Size described{calibration.width, calibration.height};
-  if (described.width == 0 || described.height == 0 || described == size) return;
-  throw Error(ErrorCategory::file, path + " is for images of " + text(described) + ", these are " +
-                                       text(size) + ": give the calibration of this size");
-}
-
 Plane<std::uint8_t> read_mask_of(const std::string& path, Size size) {
   if (path.empty()) return {};
   Plane<std::uint8_t> mask = read_mask(path);
@@ -63,8 +56,9 @@ void check_range_fits(const MatcherParameters& parameters, Size size) {
 void settle_range(const Input& input, Search& search, Size size) {
   Calibration calibration;
   if (!input.calibration.empty()) {
-    calibration = read_calibration(input.calibration);
-    check_calibration_fits(calibration, input.calibration, size);
+    const auto [given, turns] = read_pair_calibration(input.calibration, input.choices);
+    std::string notice;
+    calibration = fitted(given, turned(size, turns), join(input.calibration, " and "), notice);
   }
   settle_range(input, calibration, size, search);
 }
@@ -77,27 +71,50 @@ MatchPlan::MatchPlan(const MatchRequest& request)
                        request.repaired->left_kept ? Interpolation::lanczos3 : input.rectify.interpolation,
                        device_);
   else if (!input.rig.empty())
-    rectifier_.emplace(read_rig(input.rig), input.rectify, device_);
-  if (!input.has_geometry()) return;
-  calibration_ = input.rig.empty() ? read_calibration(input.calibration) : rectifier_->calibration();
-  settle_unit(request.depth.unit, !request.outputs.depth.empty() || request.depth.has_limits(),
-              input.rig.empty() ? input.calibration : input.rig.front(), calibration_);
+    rectifier_.emplace(input.rig, input.choices, input.rectify, device_);
+  if (input.calibration.empty()) return;
+  given_ = read_pair_calibration(input.calibration, input.choices);
+  quarter_turns_ = given_.quarter_turns;
+  calibration_ = turned(given_.calibration, quarter_turns_);
+  settle_unit();
+  if (quarter_turns_ != 0)
+    write_notice(
+        "the cameras are above each other: the pictures are turned by 90° to be matched, and the map is "
+        "turned "
+        "back");
+}
+
+void MatchPlan::settle_unit() {
+  const Input& input = request_.input;
+  const std::string& file = input.rig.empty() ? input.calibration.front() : input.rig.front();
+  tool::settle_unit(request_.depth.unit, !request_.outputs.depth.empty() || request_.depth.has_limits(), file,
+                    calibration_);
 }
 
 PicturePair MatchPlan::rectified(PicturePair pictures, const std::string& left, const std::string& right) {
-  if (rectifier_) return rectifier_->run(pictures, left, right);
-  const auto add = [&](Picture& picture, const std::string& path) {
-    if (!picture.mask().empty() && !path.empty())
-      picture.add_to_mask(read_mask_of(path, picture.size()).view());
-  };
-  add(pictures.left, request_.input.left_mask);
-  add(pictures.right, request_.input.right_mask);
-  return pictures;
+  if (!rectifier_) {
+    const auto add = [&](Picture& picture, const std::string& path) {
+      if (!picture.mask().empty() && !path.empty())
+        picture.add_to_mask(read_mask_of(path, picture.size()).view());
+    };
+    add(pictures.left, request_.input.left_mask);
+    add(pictures.right, request_.input.right_mask);
+    if (quarter_turns_ == 0) return pictures;
+    return {turned(pictures.left, quarter_turns_), turned(pictures.right, quarter_turns_)};
+  }
+  PicturePair result = rectifier_->run(pictures, left, right);
+  if (calibration_.focal == 0 && !request_.input.rig.empty()) {
+    calibration_ = rectifier_->calibration();
+    settle_unit();
+  }
+  quarter_turns_ = rectifier_->quarter_turns();
+  return result;
 }
 
 void MatchPlan::read_masks(Size size) {
-  left_mask_ = read_mask_of(request_.input.left_mask, size);
-  right_mask_ = read_mask_of(request_.input.right_mask, size);
+  const Size upright = turned(size, quarter_turns_);
+  left_mask_ = turned(read_mask_of(request_.input.left_mask, upright), quarter_turns_);
+  right_mask_ = turned(read_mask_of(request_.input.right_mask, upright), quarter_turns_);
 }
 
 void MatchPlan::find_range(const PicturePair& pictures, const std::string& name) {
@@ -119,7 +136,14 @@ void MatchPlan::settle(const ImageFormat& format) {
   format_ = format;
   read_masks(format.size);
   const Input& input = request_.input;
-  if (!input.calibration.empty()) check_calibration_fits(calibration_, input.calibration, format.size);
+  if (!input.calibration.empty()) {
+    std::string notice;
+    const double unit = calibration_.metres_per_unit;
+    calibration_ = turned(fitted(given_.calibration, map_size(), join(input.calibration, " and "), notice),
+                          quarter_turns_);
+    calibration_.metres_per_unit = unit;
+    if (!notice.empty()) write_notice(notice);
+  }
   settle_range(input, calibration_, format.size, request_.search);
   costs_ = read_costs_of(input.cost_file, parameters().disparities(), format.size);
 }

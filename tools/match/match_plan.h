@@ -8,8 +8,10 @@
 #include "parallax/geometry.h"
 #include "parallax/matcher.h"
 
+#include "tools/files/calibration.h"
 #include "tools/files/picture_rectifier.h"
 #include "tools/files/pictures.h"
+#include "tools/files/turned.h"
 #include "tools/match/match.h"
 
 namespace parallax::tool {
@@ -41,10 +43,17 @@ class MatchPlan {
   void make(const ImageFormat& format);
   bool is_made() const { return matcher_.has_value(); }
 
-  // Rectifies them where the request has a rig, and adds the masks of files to those of the pictures; the names are
-  // for errors.
-  // \throws Error (file)
+  // The pictures as they are matched: rectified where the request has a rig, turned where its cameras are above
+  // each other, and with the masks of files added to those of the pictures. The names are for errors.
+  // \throws Error (file), UsageError for a rig whose unit has to be given
   PicturePair rectified(PicturePair pictures, const std::string& left, const std::string& right);
+  // By how many quarter turns clockwise pictures and maps are turned against the left picture.
+  int quarter_turns() const { return quarter_turns_; }
+  // A picture or a plane of the match, turned back.
+  template <class Image>
+  Image turned_back(const Image& image) const {
+    return turned(image, (4 - quarter_turns_) % 4);
+  }
 
   Result make_result() const;
   void run(const PicturePair& pictures, Result& result);
@@ -53,19 +62,28 @@ class MatchPlan {
   StereoPair pair(const PicturePair& pictures) const;
   const MatchRequest& request() const { return request_; }
   const MatcherParameters& parameters() const { return request_.search.parameters; }
+  // Of the pictures as they are matched, and of the map that is turned back. Of a rig, once a pair is rectified.
   const Calibration& calibration() const { return calibration_; }
+  Calibration calibration_of_map() const {
+    return quarter_turns_ == 0 ? calibration_ : turned(calibration_, 4 - quarter_turns_);
+  }
   // What rectified() shows; null where it rectifies nothing.
   const Calibration* rectified_calibration() const { return rectifier_ ? &calibration_ : nullptr; }
   const Device& device() const { return device_; }
   const ImageFormat& format() const { return format_; }
+  Size map_size() const { return turned(format_.size, quarter_turns_); }
   const Matcher& matcher() const { return *matcher_; }
   // Bounds of the search range, whatever sets them.
   int lowest_disparity() const;
   int disparities() const;
 
  private:
+  void settle_unit();
+
   MatchRequest request_;
-  Calibration calibration_;
+  PairCalibration given_;    // the calibration of the request
+  Calibration calibration_;  // of the pictures as they are matched
+  int quarter_turns_ = 0;
   Device device_;
   ImageFormat format_;
   std::optional<PictureRectifier> rectifier_;

@@ -74,7 +74,7 @@ ordered_json to_json(const PixelShares& shares) {
 
 ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const PixelShares& shares) {
   const MatchRequest& request = plan.request();
-  const Size size = plan.format().size;
+  const Size size = plan.map_size();
   ordered_json json{{"method", request.search.method},
                     {"device", plan.device().text()},
                     {"size", {{"width", size.width}, {"height", size.height}}},
@@ -98,7 +98,11 @@ void add_errors(const Truth& truth, View<const float> disparity, ordered_json& j
 }
 
 std::vector<FileBytes> encode_outputs(const Outputs& paths, const MatchPlan& plan,
-                                      const PicturePair& pictures, const Result& result) {
+                                      const PicturePair& pictures, const Result& matched) {
+  Result copy;
+  if (plan.quarter_turns() != 0) copy = turned(matched, 4 - plan.quarter_turns());
+  const Result& result = plan.quarter_turns() != 0 ? copy : matched;
+  const Picture left = plan.turned_back(pictures.left);
   const View<const float> disparity = result.disparity.view();
   std::vector<FileBytes> files;
   const auto add_map = [&](const std::string& path, View<const float> map) {
@@ -108,11 +112,11 @@ std::vector<FileBytes> encode_outputs(const Outputs& paths, const MatchPlan& pla
   add_map(paths.confidence, result.confidence.view());
   add_map(paths.rows_off, result.row_offset.view());
   if (!paths.image.empty()) files.emplace_back(paths.image, encode_coloured(disparity));
-  const DepthFiles depth(plan.calibration(), plan.request().depth);
+  const Calibration calibration = plan.calibration_of_map();
+  const DepthFiles depth(calibration, plan.request().depth);
   if (!paths.depth.empty()) files.emplace_back(paths.depth, depth.depths(paths.depth, disparity));
-  if (!paths.cloud.empty())
-    files.emplace_back(paths.cloud, depth.cloud(paths.cloud, disparity, pictures.left.view()));
-  if (!paths.mesh.empty()) files.emplace_back(paths.mesh, depth.mesh(disparity, pictures.left.view()));
+  if (!paths.cloud.empty()) files.emplace_back(paths.cloud, depth.cloud(paths.cloud, disparity, left.view()));
+  if (!paths.mesh.empty()) files.emplace_back(paths.mesh, depth.mesh(disparity, left.view()));
   return files;
 }
 

@@ -44,8 +44,8 @@ class Names {
       : input_(input), video_(video), outputs_(outputs) {}
 
   void check(const std::vector<Frame>& frames) {
-    for (const std::string& path : {input_.left_mask, input_.right_mask, input_.calibration})
-      files_.reads(path);
+    for (const std::string& path : {input_.left_mask, input_.right_mask}) files_.reads(path);
+    for (const std::string& path : input_.calibration) files_.reads(path);
     for (const std::string& path : input_.rig) files_.reads(path);
     for (const Frame& frame : frames) {
       files_.reads(frame.left);
@@ -193,7 +193,8 @@ class Sequence {
     if (json_) item.shares = pixel_shares(item.result);
     if (!video_.is_wanted()) return;
     const int lowest = plan_.lowest_disparity();
-    item.coloured = colour(item.result.disparity.view(), lowest, lowest + plan_.disparities() - 1);
+    item.coloured =
+        plan_.turned_back(colour(item.result.disparity.view(), lowest, lowest + plan_.disparities() - 1));
   }
 
   void finish(Item& item) {
@@ -231,7 +232,7 @@ class Sequence {
     }
     std::cerr << std::fixed << std::setprecision(1) << "matched " << done_ << " of " << frames() << " frames";
     if (done_ > 0)
-      std::cerr << " of " << text(plan_.format().size) << " by " << search_.method << " on " << device_names()
+      std::cerr << " of " << text(plan_.map_size()) << " by " << search_.method << " on " << device_names()
                 << ": " << frames_per_second() << " frames/s, " << stopwatch_.total()
                 << " ms per match (median)";
     std::cerr << "\n";

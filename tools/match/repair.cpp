@@ -9,6 +9,7 @@
 #include "tools/command/json.h"
 #include "tools/command/output_files.h"
 #include "tools/files/calibration.h"
+#include "tools/files/picture_rectifier.h"
 #include "tools/match/check_report.h"
 
 namespace parallax::tool {
@@ -64,14 +65,14 @@ class Shots {
 // A repair that is made for the first pictures, whose size may be needed for a guess.
 class LazyRepairer {
  public:
-  using Start = std::function<RigRepairer(Size)>;
+  using Start = std::function<RigRepairer(const Shot&)>;
   explicit LazyRepairer(Start start) : start_(std::move(start)) {}
 
   FrameRepair add(const Shot& shot) {
     FrameRepair frame;
     frame.refused = shot.error;
     if (!shot.error.empty()) return frame;
-    if (!repairer_) repairer_.emplace(start_(shot.pictures.left.size()));
+    if (!repairer_) repairer_.emplace(start_(shot));
     try {
       return repairer_->add({shot.pictures.left.view(), shot.pictures.right.view()});
     } catch (const Error& error) {
@@ -94,18 +95,25 @@ class LazyRepairer {
   std::optional<RigRepairer> repairer_;
 };
 
-RigRepairer start_repair(const std::optional<Rig>& rig, Size size, double focal, const CheckParameters& check,
-                         bool keep_left = false) {
-  RepairParameters parameters = rig ? RepairParameters{} : RepairParameters::uncalibrated(size);
-  parameters.check = check;
-  parameters.keep_left = keep_left;
-  return RigRepairer(rig ? *rig : guessed_rig(size, focal), parameters);
-}
+// The rig to repair, or without one, what is guessed.
+struct RepairStart {
+  const std::vector<std::string>& files;
+  const RigChoices& choices;
+  double focal;
+  CheckParameters check;
 
-std::optional<Rig> rig_of(const std::vector<std::string>& files, const RigChoices& choices) {
-  if (files.empty()) return std::nullopt;
-  return read_rig(files, choices);
-}
+  bool has_rig() const { return !files.empty(); }
+
+  RigRepairer operator()(const Input& input, const Shot& shot, bool keep_left = false) const {
+    const Size size = shot.pictures.left.size();
+    RepairParameters parameters = has_rig() ? RepairParameters{} : RepairParameters::uncalibrated(size);
+    parameters.check = check;
+    parameters.keep_left = keep_left;
+    return RigRepairer(has_rig() ? read_rig_for(files, choices, shot.pictures, input.left, input.right)
+                                 : guessed_rig(size, focal),
+                       parameters);
+  }
+};
 
 std::string line(const std::string& what, const std::string& text) {
   return table_line(what, text, 16);
@@ -197,8 +205,8 @@ void check_repair_request(const RepairRequest& request) {
 }
 
 int repair_and_report(const RepairRequest& request, const Input& pair, FrameSource* frames) {
-  const std::optional<Rig> rig = rig_of(request.rig, request.choices);
-  LazyRepairer repairer([&](Size size) { return start_repair(rig, size, request.focal, request.check); });
+  const RepairStart start{request.rig, request.choices, request.focal, request.check};
+  LazyRepairer repairer([&](const Shot& shot) { return start(pair, shot); });
   Shots shots(pair, frames);
   std::string lines;
   ordered_json list = ordered_json::array();
@@ -213,11 +221,11 @@ int repair_and_report(const RepairRequest& request, const Input& pair, FrameSour
   if (repair.repaired()) write_rig(repair.rig, format_of_outputs(request.output), request.output);
   if (request.json) {
     ordered_json json = repair_json(repair);
-    json["guessed"] = !rig.has_value();
+    json["guessed"] = !start.has_rig();
     if (frames != nullptr) json["list"] = list;
     std::cout << json.dump(2) << "\n";
   } else {
-    std::cout << describe_repair(repair, !rig.has_value()) << (lines.empty() ? "" : "\n" + lines);
+    std::cout << describe_repair(repair, !start.has_rig()) << (lines.empty() ? "" : "\n" + lines);
   }
   return repair.repaired() ? done : failed;
 }
@@ -228,11 +236,13 @@ namespace {
 // map is in the frame of the left picture as it is, and a calibration still holds.
 RepairedPair repair_for_match(const Input& input, int threads, FrameSource* frames) {
   constexpr double nearly = 1.5;
-  const std::optional<Rig> rig = rig_of(input.rig, {});
   const CheckParameters check{.threads = threads};
-  const double focal = input.calibration.empty() ? 0 : read_calibration(input.calibration).focal;
-  LazyRepairer of_both([&](Size size) { return start_repair(rig, size, focal, check); }),
-      of_right([&](Size size) { return start_repair(rig, size, focal, check, true); });
+  const double focal =
+      input.calibration.empty() ? 0 : read_calibration(input.calibration, input.choices).focal;
+  const RepairStart start{input.rig, input.choices, focal, check};
+  const bool rig = start.has_rig();
+  LazyRepairer of_both([&](const Shot&shot) { return start(input, shot); }),
+      of_right([&](const Shot&shot) { return start(input, shot, true); });
   Shots shots(input, frames);
   std::size_t count = 0;
   for (Shot shot; count < max_frames_for_match && shots.next(shot); ++count) {
@@ -248,10 +258,10 @@ RepairedPair repair_for_match(const Input& input, int threads, FrameSource* fram
   if (!both.repaired()) throw Error(ErrorCategory::file, both.sentence);
   if (!input.calibration.empty())
     throw Error(ErrorCategory::file,
-                input.calibration +
+                join(input.calibration, " and ") +
                     " does not hold once both pictures are moved, which they need: give --rig, or "
                     "leave it out");
-  return {both, {both.rig, rectify(both.rig, input.rectify)}, false};
+  return {both, {both.rig, rectify_as_asked(both.rig, input.rectify)}, false};
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ void add_batch_options(Options& options, BatchRequest& request) {
       "Skip pairs that the table of --results has as done, if inputs, parameters and outputs are unchanged");
   options.add_flag("--stop-on-error", request.stop_on_error, "End at the first pair that fails");
   options.add_flag("--json", request.json, "Report as JSON on standard output");
+  add_rectify_options(options, request.input);
   add_search_options(options, request.search);
   options.add_memory(
       "--max-memory", request.search.max_memory,
@@ -65,17 +66,26 @@ void check_outputs(const BatchRequest& request, const BatchOutputs& outputs) {
     throw UsageError("--resume needs --results and -o: the table says which results are done");
 }
 
+// The list may name a calibration for each pair, whose cameras and sizes are chosen like those of a rig.
+void check_batch_rig(const Options& options, const BatchRequest& request) {
+  if (request.input.rig.empty())
+    options.refuse({"--alpha", "--zoom", "--output-size", "--free-centres", "--interpolation", "--fisheye",
+                    "--exchange"},
+                   " needs --rig: give both");
+}
+
 BatchRequest parse_batch(const Arguments& arguments) {
   BatchRequest request;
   Search& search = request.search;
   search = read_search(arguments, "batch");
-  Options options("batch", "Match many rectified pairs of any size.");
+  Options options("batch", "Match many pairs of any size.");
   add_batch_options(options, request);
   options.footer(
       "--device takes several devices, separated by commas: cuda:0,cuda:2, or cuda:all for every GPU. " +
       footer_of("batch", search.method));
   options.read(arguments);
   settle_search(options, search);
+  check_batch_rig(options, request);
   search.parameters.validate();
   settle_devices(search);
   return request;
@@ -85,6 +95,7 @@ void check_files(const BatchRequest& request, const BatchOutputs& outputs,
                  const std::vector<ListedPair>& pairs) {
   CommandFiles files;
   if (request.right.empty() && request.list != "-") files.reads_once(request.list);
+  for (const std::string& path : request.input.rig) files.reads(path);
   check_names(pairs, outputs.all(), files);
   files.writes(request.results);
 }

@@ -42,8 +42,10 @@ void settle_repair(const Options& options, CheckRequest& request) {
   if (repair.output.empty()) return options.refuse({"--focal"}, " needs --repair: give both");
   if (!request.image.empty()) throw UsageError("--image and --repair exclude each other: give one of them");
   if (request.dense.wanted) throw UsageError("--dense and --repair exclude each other: give one of them");
-  options.refuse({"--alpha", "--zoom"}, " is for the check of a rectified pair: leave it out with --repair");
+  options.refuse({"--alpha", "--zoom", "--output-size", "--free-centres", "--interpolation"},
+                 " is for the check of a rectified pair: leave it out with --repair");
   repair.rig = request.pair.rig;
+  repair.choices = request.pair.choices;
   if (!repair.rig.empty())
     options.refuse({"--focal"}, " is for a rig that is guessed: leave it out with --rig");
   repair.check = request.parameters;
@@ -149,8 +151,7 @@ struct CheckedFrame {
 
 class SequenceReport {
  public:
-  // The calibration is that of rectified frames, or null.
-  explicit SequenceReport(const Calibration* calibration) : calibration_(calibration) {}
+  explicit SequenceReport(const MatchPlan& plan) : plan_(plan) {}
 
   void add(CheckedFrame frame) {
     frame.report.points.clear();
@@ -169,7 +170,8 @@ class SequenceReport {
     std::string text = sentence() + "\n" + dense_sentence() + "\n";
     for (const CheckedFrame& frame : frames_) text += line_of(frame) + "\n";
     if (const DisparityRange range = common_range(); range.disparities > 0)
-      text += "\n" + table_line("search", range_options(range)) + depth_lines(calibration_, range);
+      text += "\n" + table_line("search", range_options(range)) +
+              depth_lines(plan_.rectified_calibration(), range);
     return text;
   }
 
@@ -181,7 +183,7 @@ class SequenceReport {
       if (!frame.error.empty())
         entry["error"] = frame.error;
       else
-        entry.update(check_json(frame.report, calibration_, frame.dense));
+        entry.update(check_json(frame.report, plan_.rectified_calibration(), frame.dense));
       frames.push_back(entry);
     }
     ordered_json report = {
@@ -191,7 +193,7 @@ class SequenceReport {
         {"rows_off_change", change()},
         {"disparities", {{"min_disparity", range.min_disparity}, {"disparities", range.disparities}}},
         {"frames", frames}};
-    add_depths(calibration_, range, report);
+    add_depths(plan_.rectified_calibration(), range, report);
     return report;
   }
 
@@ -286,7 +288,7 @@ class SequenceReport {
     return common;
   }
 
-  const Calibration* calibration_;
+  const MatchPlan& plan_;
   std::vector<CheckedFrame> frames_;
 };
 
@@ -310,7 +312,7 @@ CheckedFrame check_frame(const FrameSource& source, Frame& frame, MatchPlan& pla
 // Prints the verdicts and the common range of disparities; returns the exit status.
 int check_sequence(FrameSource& source, const CheckRequest& request) {
   MatchPlan plan = plan_of(request);
-  SequenceReport report(plan.rectified_calibration());
+  SequenceReport report(plan);
   const auto all = static_cast<double>(source.count());
   double checked = 0;
   for (Frame frame; source.next(frame); frame = {}) {

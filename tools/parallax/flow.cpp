@@ -11,6 +11,7 @@
 #include "tools/command/pipeline.h"
 #include "tools/files/flow_files.h"
 #include "tools/files/frames.h"
+#include "tools/files/picture_rectifier.h"
 #include "tools/files/pictures.h"
 #include "tools/files/pictures/codecs.h"
 #include "tools/files/video.h"
@@ -25,6 +26,7 @@ using nlohmann::ordered_json;
 struct FlowRequest {
   std::string first, second;  // `first` alone: a sequence
   PictureOptions pictures;
+  Input cameras;  // the rig whose left camera took the frames
   std::string first_mask, second_mask;
   std::string output, image;
   VideoOptions video;
@@ -106,6 +108,7 @@ FlowRequest parse(const Arguments& arguments) {
   options.add("--second-mask FILE", request.second_mask,
               "Gray picture: 0 = this pixel of FRAME2 is not valid");
   add_value_options(options, request.pictures);
+  add_rectify_options(options, request.cameras);
   options.group("Output");
   options.add(
       "-o,--output FILE", request.output,
@@ -140,6 +143,10 @@ FlowRequest parse(const Arguments& arguments) {
   options.read(arguments);
   settle_method_options(options, search.parameters);
   settle_range(options, request);
+  check_rectify_options(options, request.cameras);
+  if (!request.cameras.rig.empty())
+    options.refuse({"--first-mask", "--second-mask"},
+                   " is for frames without distortion: leave it out with --rig");
   check_request(request);
   return request;
 }
@@ -148,11 +155,35 @@ Flow motions_of(const Result& result) {
   return flow_of(result.disparity.view(), result.row_offset.view());
 }
 
+// Takes the distortion out of frames of the left camera of a rig; does nothing without a rig.
+class FrameStraightener {
+ public:
+  explicit FrameStraightener(const FlowRequest& request) {
+    const Input& cameras = request.cameras;
+    if (cameras.rig.empty()) return;
+    rectifier_.emplace(cameras.rig, cameras.choices, cameras.rectify, request.search.first_device());
+    rectifier_->take_frames_of_left_camera();
+  }
+
+  // \throws Error
+  PicturePair straight(const PicturePair& frames, const std::string& first, const std::string& second) {
+    return rectifier_ ? rectifier_->run(frames, first, second) : frames;
+  }
+  // Where the camera saw something; empty without a rig.
+  View<const std::uint8_t> mask() const {
+    return rectifier_ ? rectifier_->left_mask() : View<const std::uint8_t>();
+  }
+
+ private:
+  std::optional<PictureRectifier> rectifier_;
+};
+
 // A matcher for frames of one format, with the masks of the request.
 class FlowMatcher {
  public:
-  FlowMatcher(const FlowRequest& request, const ImageFormat& format)
-      : device_(request.search.first_device()),
+  FlowMatcher(const FlowRequest& request, const ImageFormat& format, const FrameStraightener& straightener)
+      : straightener_(straightener),
+        device_(request.search.first_device()),
         format_(format),
         first_mask_(mask(request.first_mask, format.size)),
         second_mask_(mask(request.second_mask, format.size)),
@@ -165,9 +196,13 @@ class FlowMatcher {
 
   void run(const Picture& first, const Picture& second, Result& result) {
     if (result.size() != format_.size) result = Result(format_.size, false, true);
+    const View<const std::uint8_t> seen = straightener_.mask();
     Picture pictures[] = {first, second};
+    const auto mask = [&](Picture& frame, const Plane<std::uint8_t>& of_request) {
+      return frame.mask().empty() && seen.data != nullptr ? seen : mask_of(frame, of_request);
+    };
     matcher_.run(
-        {first.view(), second.view(), mask_of(pictures[0], first_mask_), mask_of(pictures[1], second_mask_)},
+        {first.view(), second.view(), mask(pictures[0], first_mask_), mask(pictures[1], second_mask_)},
         result.map());
   }
 
@@ -188,6 +223,7 @@ class FlowMatcher {
     return mask;
   }
 
+  const FrameStraightener& straightener_;
   Device device_;
   ImageFormat format_;
   Plane<std::uint8_t> first_mask_, second_mask_;
@@ -223,6 +259,7 @@ int match_frames(const FlowRequest& request) {
   CommandFiles files;
   for (const std::string& path : {request.first, request.second, request.first_mask, request.second_mask})
     files.reads(path);
+  for (const std::string& path : request.cameras.rig) files.reads(path);
   for (const std::string& path : {request.output, request.image}) {
     if (names_folder(path))
       throw UsageError(path + " is a directory: give a file name, as for any two frames");
@@ -231,8 +268,10 @@ int match_frames(const FlowRequest& request) {
   }
   if (!request.video.path.empty())
     throw UsageError("--video is for a sequence: leave it out, or leave out FRAME2");
-  const PicturePair frames = read_pair(request.first, request.second, request.pictures);
-  FlowMatcher matcher(request, frames.left.view().format);
+  FrameStraightener straightener(request);
+  const PicturePair frames =
+      straightener.straight(read_pair(request.first, request.second, request.pictures), request.first, request.second);
+  FlowMatcher matcher(request, frames.left.view().format, straightener);
   Result result;
   Stopwatch stopwatch;
   for (int i = 0; i < request.repeat; ++i) {
@@ -293,6 +332,7 @@ class FlowSequence {
 
   void check_names() {
     for (const std::string& path : {request_.first_mask, request_.second_mask}) files_.reads(path);
+    for (const std::string& path : request_.cameras.rig) files_.reads(path);
     std::vector<Frame> frames = source_.names();
     for (const Frame& frame : frames) files_.reads(frame.left);
     files_.writes(request_.video.path);
@@ -320,12 +360,21 @@ class FlowSequence {
     }
   }
 
+  void straighten(Frame& frame) {
+    if (!frame.error.empty()) return;
+    const Picture picture = frame.pictures.left;
+    try_frame(frame, [&] {
+      frame.pictures.left = straightener_.straight({picture, picture}, frame.left, frame.left).left;
+    });
+  }
+
   void match(Item& item) {
     item.has_result = false;
+    straighten(item.frame);
     Frame before = std::exchange(before_, item.frame);
     if (frames_++ > checked_) check_unannounced(item, before);
     if (!item.frame.error.empty()) return;
-    if (!matcher_) matcher_.emplace(request_, item.frame.pictures.left.view().format);
+    if (!matcher_) matcher_.emplace(request_, item.frame.pictures.left.view().format, straightener_);
     item.frame.error = format_error(item.frame, matcher_->format());
     if (!item.frame.error.empty()) {
       before_ = item.frame;
@@ -391,6 +440,7 @@ class FlowSequence {
   OutputFolders folders_;
   std::vector<Item> items_;
   SequenceVideo video_;
+  FrameStraightener straightener_{request_};
   std::optional<FlowMatcher> matcher_;
   Frame before_;
   Stopwatch stopwatch_;

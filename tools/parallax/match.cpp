@@ -253,7 +253,7 @@ MatchOptions parse_match(const Arguments& given) {
   add_picture_options(options, input).required();
   add_calibration_options(options, input);
   add_cost_file_option(options, input);
-  add_rectify_options(options, input);
+  add_rectify_options(options, input, false);
   options.add_flag(
       "--repair", request.repair,
       "Align the rows first, by points of the pair, or of the first frames: repairs the rig, or, without "

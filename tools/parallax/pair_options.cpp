@@ -89,8 +89,10 @@ void add_value_options(Options& options, PictureOptions& pictures) {
 }
 
 void add_calibration_options(Options& options, Input& input) {
-  options.add("--calib FILE", input.calibration,
-              "Calibration: Middlebury calib.txt or OpenCV .yml; its ndisp is the default of --disparities");
+  options.add_files(
+      "--calib", input.calibration,
+      "Calibration of the rectified pair: Middlebury's or KITTI's calib.txt, OpenCV's .yml, two "
+      "files of ROS, …; its ndisp is the default of --disparities");
   options.add("--left-mask FILE", input.left_mask, "Gray picture: 0 = this pixel of LEFT is not valid");
   options.add("--right-mask FILE", input.right_mask, "Gray picture: 0 = this pixel of RIGHT is not valid");
 }
@@ -116,20 +118,44 @@ void settle_cost_file(const Options& options, const Input& input, Search& search
   search.range_given = true;
 }
 
-void add_rectify_options(Options& options, Input& input) {
+void add_rectification_options(Options& options, RectifyParameters& parameters, RigChoices& choices,
+                               bool with_unit) {
+  options
+      .add("--alpha", parameters.alpha,
+           "What to show: 0 = only what both cameras saw; 1 = all pixels of both, with the rest masked")
+      .range(0, 1);
+  options.add("--zoom", parameters.zoom, "Factor of the focal length of the rectified pictures")
+      .range(1e-3, 1e3);
+  options.add("--output-size", parameters.size,
+              "Size of the rectified pictures; default: that of the left picture");
+  options.add_flag(
+      "--free-centres", [&parameters](bool on) { parameters.same_centres = !on; },
+      "Give each picture its own principal point, for cameras that converge");
+  options.add_choice<Interpolation>(
+      "--interpolation", parameters.interpolation,
+      {{"bilinear", Interpolation::bilinear}, {"lanczos3", Interpolation::lanczos3}},
+      "How values between pixels are computed");
+  options.group("What the file of the rig does not say");
+  add_rig_options(options, choices, with_unit);
+}
+
+void add_rectify_options(Options& options, Input& input, bool with_unit) {
   options.group("Pictures that are not rectified");
   options.add_files("--rig", input.rig,
                     "Calibration of the two cameras: rectifies the pictures; see 'parallax rig --help'");
-  options
-      .add("--alpha", input.rectify.alpha,
-           "What to show: 0 = only what both cameras saw; 1 = all pixels of both, with the rest masked")
-      .range(0, 1);
-  options.add("--zoom", input.rectify.zoom, "Factor of the focal length of the rectified pictures")
-      .range(1e-3, 1e3);
+  add_rectification_options(options, input.rectify, input.choices, with_unit);
+  options.group("Pictures that are not rectified");
 }
 
 void check_rectify_options(const Options& options, const Input& input) {
-  if (input.rig.empty()) return options.refuse({"--alpha", "--zoom"}, " needs --rig: give both");
+  if (input.rig.empty()) {
+    options.refuse({"--alpha", "--zoom", "--output-size", "--free-centres", "--interpolation", "--fisheye",
+                    "--exchange"},
+                   " needs --rig: give both");
+    if (input.calibration.empty())
+      options.refuse({"--size", "--cameras"}, " needs --rig or --calib: give one of them");
+    return;
+  }
   // Those of the rectified pair follow from the rig.
   options.refuse({"--calib", "--left-mask", "--right-mask", "--cost-file"},
                  " is for rectified pictures: leave it out with --rig");
@@ -193,9 +219,9 @@ void check_image_path(const std::string& path) {
 }
 
 void register_inputs(const Input& input, CommandFiles& files) {
-  for (const std::string& path :
-       {input.left, input.right, input.left_mask, input.right_mask, input.calibration})
+  for (const std::string& path : {input.left, input.right, input.left_mask, input.right_mask})
     files.reads(path);
+  for (const std::string& path : input.calibration) files.reads(path);
   for (const std::string& path : input.rig) files.reads(path);
   files.reads_once(input.cost_file);
 }

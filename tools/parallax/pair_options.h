@@ -29,8 +29,12 @@ void add_cost_file_option(Options& options, Input& input);
 // \throws UsageError
 void settle_cost_file(const Options& options, const Input& input, Search& search);
 
-// --rig, --alpha and --zoom.
-void add_rectify_options(Options& options, Input& input);
+// --rig, how to rectify, and what the files of a rig or a calibration do not say. Commands that write depths have
+// a --unit of their own.
+void add_rectify_options(Options& options, Input& input, bool with_unit = true);
+// The same but for --rig, which 'rectify' needs.
+void add_rectification_options(Options& options, RectifyParameters& parameters, RigChoices& choices,
+                               bool with_unit);
 // \throws UsageError for an option that needs --rig, or excludes it
 void check_rectify_options(const Options& options, const Input& input);
 

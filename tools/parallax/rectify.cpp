@@ -9,6 +9,7 @@
 #include "tools/files/picture_rectifier.h"
 #include "tools/files/pictures/codecs.h"
 #include "tools/files/rigs/rig_files.h"
+#include "tools/parallax/pair_options.h"
 
 namespace parallax::tool {
 namespace {
@@ -19,7 +20,6 @@ struct RectifyRequest {
   RigChoices choices;
   PictureOptions pictures;
   RectifyParameters parameters;
-  bool free_centres = false;
   int threads = 0;
 };
 
@@ -41,12 +41,10 @@ void check_request(const RectifyRequest& request) {
   check_png(request.outputs);
   if (!request.masks.empty()) check_two("--masks", request.masks);
   check_png(request.masks);
-  if (!(request.parameters.zoom > 0)) throw UsageError("--zoom must be above 0");
 }
 
 RectifyRequest read_rectify_request(const Arguments& arguments) {
   RectifyRequest request;
-  RectifyParameters& parameters = request.parameters;
   Options options("rectify", "Turn the pictures of two calibrated cameras into a rectified pair.");
   options.add("LEFT", request.left, "Picture of the left camera").required();
   options.add("RIGHT", request.right, "Picture of the right camera").required();
@@ -56,25 +54,13 @@ RectifyRequest read_rectify_request(const Arguments& arguments) {
                     "Two masks (.png) for match: 0 where a camera saw nothing, 255 elsewhere");
   options.add("--calib FILE", request.calibration,
               "Calibration of the rectified pair (calib.txt), for match");
-  options.add("--alpha", parameters.alpha, "0: only pixels that both cameras saw; 1: all pixels of both")
-      .range(0, 1);
-  options.add("--zoom", parameters.zoom, "Multiplies the focal length");
-  options.add("--output-size", parameters.size,
-              "Size of the rectified pictures; default: that of the left picture");
-  options.add_flag("--free-centres", request.free_centres,
-                   "Give each picture its own principal point, for cameras that converge");
-  options.add_choice<Interpolation>(
-      "--interpolation", parameters.interpolation,
-      {{"bilinear", Interpolation::bilinear}, {"lanczos3", Interpolation::lanczos3}},
-      "How values between pixels are computed");
   const std::vector<std::string> kinds = device_kinds("");
   options.add("--device", request.device, join(kinds) + "; see 'parallax devices'").offer(kinds);
   options.add("--threads N", request.threads, "Threads of the cpu device; 0 = one per core").range(0, 4096);
   add_value_options(options, request.pictures);
-  options.group("What the file of the rig does not say");
-  add_rig_options(options, request.choices);
+  options.group("How to rectify");
+  add_rectification_options(options, request.parameters, request.choices, true);
   options.read(arguments);
-  parameters.same_centres = !request.free_centres;
   check_request(request);
   return request;
 }
@@ -113,7 +99,7 @@ int rectify_command(const Arguments& arguments) {
   register_files(request);
   Device device = Device::parse(request.device);
   device.threads = request.threads;
-  PictureRectifier rectifier(read_rig(request.rig, request.choices), request.parameters, device);
+  PictureRectifier rectifier(request.rig, request.choices, request.parameters, device);
   const PicturePair pictures = read_any_pair(request.left, request.right, request.pictures);
   const PicturePair rectified = rectifier.run(pictures, request.left, request.right);
   write_results(request, rectifier, rectified);

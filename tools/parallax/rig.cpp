@@ -16,17 +16,43 @@ namespace {
 
 constexpr double degrees = 180 / 3.14159265358979323846;
 
+// The angle to the axis of a ray that ends at this distance from the principal point, over the focal length. NaN
+// where the model has none. The equations are those of docs/reference/rectification.md.
+double angle_at(double r, const Camera& camera) {
+  const double u = r * r, first = camera.distortion[0], second = camera.distortion[1];
+  switch (camera.model) {
+    case LensModel::radial_tangential:
+      return std::atan(r);
+    case LensModel::equidistant:
+      return r;
+    case LensModel::omnidirectional: {
+      const double factor = (first + std::sqrt(1 + (1 - first * first) * u)) / (u + 1);
+      return std::atan2(factor * r, factor - first);
+    }
+    case LensModel::double_sphere: {
+      const double z =
+          (1 - second * second * u) / (second * std::sqrt(1 - (2 * second - 1) * u) + 1 - second);
+      const double factor = (z * first + std::sqrt(z * z + (1 - first * first) * u)) / (z * z + u);
+      return std::atan2(factor * r, factor * z - first);
+    }
+    case LensModel::extended_unified:
+      break;
+  }
+  const double scaled = second * u;
+  return std::atan2(
+      r, (1 - first * first * scaled) / (first * std::sqrt(1 - (2 * first - 1) * scaled) + 1 - first));
+}
+
 // The angle between the rays of the first and the last column, or row, without the lens's distortion: pixels
 // reach from −1/2 to length − 1/2.
-double field_of_view(int length, double centre, double focal, LensModel model) {
-  const double before = (centre + 0.5) / focal, after = (length - 0.5 - centre) / focal;
-  if (model == LensModel::equidistant) return degrees * (before + after);
-  return degrees * (std::atan(before) + std::atan(after));
+double field_of_view(int length, double centre, double focal, const Camera& camera) {
+  return degrees *
+         (angle_at((centre + 0.5) / focal, camera) + angle_at((length - 0.5 - centre) / focal, camera));
 }
 
 std::array<double, 2> fields_of_view(const Camera& c) {
-  return {field_of_view(c.size.width, c.centre_x, c.focal_x, c.model),
-          field_of_view(c.size.height, c.centre_y, c.focal_y, c.model)};
+  return {field_of_view(c.size.width, c.centre_x, c.focal_x, c),
+          field_of_view(c.size.height, c.centre_y, c.focal_y, c)};
 }
 
 // Angles about x, y and z by which the right camera's axes are turned.
@@ -42,15 +68,16 @@ void print_line(const std::string& what, const std::string& value) {
 
 void print_camera(const std::string& name, const Camera& c) {
   const auto [wide, high] = fields_of_view(c);
-  const bool fisheye = c.model == LensModel::equidistant;
   std::cout << name << "\n";
   print_line("  size", text(c.size) + " px");
   print_line("  focal length", with_decimals(c.focal_x, 3) + ", " + with_decimals(c.focal_y, 3) + " px");
   print_line("  principal point", with_decimals(c.centre_x, 3) + ", " + with_decimals(c.centre_y, 3) + " px");
   print_line("  field of view",
-             with_decimals(wide, 1) + "° × " + with_decimals(high, 1) + "°, without distortion");
-  print_line("  lens", std::string(fisheye ? "equidistant: " : "radial-tangential: ") +
-                           numbers_text(lens_coefficients(c, c.distortion.size(), "")));
+             std::isfinite(wide + high)
+                 ? with_decimals(wide, 1) + "° × " + with_decimals(high, 1) + "°, without distortion"
+                 : "the border of the pictures shows nothing");
+  print_line("  lens",
+             name_of_lens(c.model) + ": " + numbers_text(lens_coefficients(c, c.distortion.size(), "")));
 }
 
 void print_rig(const Rig& rig, bool in_metres) {
@@ -68,12 +95,18 @@ void print_rig(const Rig& rig, bool in_metres) {
 
 void print_json(const Rig& rig, RigFormat format, bool in_metres) {
   auto report = nlohmann::ordered_json::parse(to_json(rig));
-  report["left"]["field_of_view"] = fields_of_view(rig.left);
-  report["right"]["field_of_view"] = fields_of_view(rig.right);
+  const auto fields = [](const Camera& camera) {
+    auto list = nlohmann::ordered_json::array();
+    for (const double field : fields_of_view(camera))
+      list.push_back(std::isfinite(field) ? nlohmann::ordered_json(field) : nlohmann::ordered_json());
+    return list;
+  };
+  report["left"]["field_of_view"] = fields(rig.left);
+  report["right"]["field_of_view"] = fields(rig.right);
   report["baseline"] = length(rig.translation);
   report["unit"] = in_metres ? nlohmann::ordered_json("m") : nlohmann::ordered_json();
   report["angles"] = angles_of(rig);
-  report["format"] = name_of(rig_formats, format);
+  report["format"] = name_of_rig_format(format);
   std::cout << report.dump(2) << "\n";
 }
 
@@ -93,8 +126,9 @@ RigRequest read_request(const Arguments& arguments) {
                                        "What to do")
       .required();
   options
-      .add_files("FILE", request.inputs,
-                 "Calibration: one file; one or two for OpenCV, two for ROS (left, right)")
+      .add_files(
+          "FILE", request.inputs,
+          "Calibration: one file; one or two for OpenCV, two for ROS and EuRoC (left, right) and COLMAP")
       .required();
   options.add_flag("--json", request.json, "Print JSON");
   options.add_files("-o,--output", request.outputs, "Converted calibration; two files for ROS");
@@ -125,14 +159,17 @@ int rig_command(const Arguments& arguments) {
   const std::vector<RigFile> contents = read_rig_files(request.inputs);
   const Rig rig = parse_rig(contents, request.choices);
   if (*request.convert) {
-    write_rig(rig, request.format ? *request.format : format_of_outputs(request.outputs), request.outputs);
+    std::vector<std::string> names;
+    for (const auto& [name, format] : rig_formats) names.push_back(name);
+    write_rig(rig,
+              request.format ? *request.format
+                             : format_of_outputs(request.outputs, "choose one with --to: " + join(names)),
+              request.outputs);
     return done;
   }
-  const RigFormat format = format_of_rig(contents);
-  const bool in_metres =
-      request.choices.unit || (format != RigFormat::opencv && format != RigFormat::parallax);
+  const bool in_metres = is_in_metres(contents, request.choices);
   if (request.json)
-    print_json(rig, format, in_metres);
+    print_json(rig, format_of_rig(contents), in_metres);
   else
     print_rig(rig, in_metres);
   return done;

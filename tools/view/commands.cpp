@@ -55,6 +55,25 @@ std::vector<std::string> inputs(const Scene& scene) {
   return {input.left, input.right};
 }
 
+// The options that say how to rectify, and what the files of the rig do not say.
+void add_rig_words(const tool::Input& input, std::vector<std::string>& words) {
+  const auto add = [&](bool given, std::initializer_list<std::string> option) {
+    if (given) words.insert(words.end(), option);
+  };
+  const auto size = [](Size size) { return std::to_string(size.width) + "x" + std::to_string(size.height); };
+  const RectifyParameters& rectify = input.rectify;
+  const tool::RigChoices& choices = input.choices;
+  add(rectify.size != Size{}, {"--output-size", size(rectify.size)});
+  add(!rectify.same_centres, {"--free-centres"});
+  add(rectify.interpolation == Interpolation::lanczos3, {"--interpolation", "lanczos3"});
+  add(choices.size != Size{}, {"--size", size(choices.size)});
+  if (choices.cameras)
+    add(true,
+        {"--cameras", std::to_string((*choices.cameras)[0]) + "," + std::to_string((*choices.cameras)[1])});
+  add(choices.fisheye, {"--fisheye"});
+  add(choices.exchange, {"--exchange"});
+}
+
 std::string command_line(const Scene& scene, const Settings& settings, const Nearest& nearest) {
   const tool::Input& input = scene.request().input;
   std::vector<std::string> words{"parallax", "match"};
@@ -65,7 +84,8 @@ std::string command_line(const Scene& scene, const Settings& settings, const Nea
   for (const std::string& file : input.rig) add("--rig", file);
   if (input.rectify.alpha != 0) add("--alpha", text_of(input.rectify.alpha));
   if (input.rectify.zoom != 1) add("--zoom", text_of(input.rectify.zoom));
-  add("--calib", input.calibration);
+  add_rig_words(input, words);
+  for (const std::string& file : input.calibration) add("--calib", file);
   add("--left-mask", input.left_mask);
   add("--right-mask", input.right_mask);
   add("--method", method_name(*settings.parameters));

@@ -23,7 +23,7 @@ void add_options(tool::Options& options, ViewRequest& request) {
               "Camera with both views, by number or path, or two cameras; leave out LEFT and RIGHT");
   tool::add_truth_options(options, request.scene.truth, "Ground truth: shows the errors of the map");
   tool::add_unit_option(options, depth.unit);
-  tool::add_rectify_options(options, input);
+  tool::add_rectify_options(options, input, false);
   tool::add_value_options(options, input.pictures);
   tool::add_search_options(options, search);
   options.group("Page");

@@ -17,6 +17,17 @@ bool are_zero(std::span<const double> numbers) {
 
 }  // namespace
 
+std::size_t fixed_coefficients(LensModel model) {
+  constexpr std::size_t counts[] = {0, 4, 5, 2, 2};
+  return counts[static_cast<std::size_t>(model)];
+}
+
+std::string name_of_lens(LensModel model) {
+  constexpr const char* names[] = {"radial-tangential", "equidistant", "omnidirectional", "double-sphere",
+                                   "extended-unified"};
+  return names[static_cast<std::size_t>(model)];
+}
+
 std::string key_in(const RigFile& file, const std::string& key) {
   return file.name + ": " + key;
 }
@@ -52,8 +63,10 @@ Size size_at(std::span<const double> numbers, const std::string& key) {
 }
 
 Size size_of_images(Size in_file, const RigChoices& choices, const std::string& key) {
-  if (in_file == Size{} && choices.size == Size{})
+  if (in_file == Size{} && choices.size == Size{}) {
+    if (choices.size_of_pictures) return {};
     fail_at(key, "is missing: give the size of the images with --size WxH");
+  }
   if (in_file != Size{} && choices.size != Size{} && in_file != choices.size)
     fail_at(key, "is " + text(in_file) + ", and --size is " + text(choices.size) +
                      ": leave out --size, or give the rig of these images");
@@ -77,14 +90,14 @@ void set_intrinsics(Camera& camera, std::span<const double> matrix, const std::s
 void set_lens(Camera& camera, LensModel model, std::span<const double> coefficients, const std::string& key) {
   const std::size_t count = coefficients.size();
   checked(coefficients, std::max<std::size_t>(count, 1), key);
-  const bool fits = model == LensModel::equidistant
-                        ? count == 4
-                        : std::find(std::begin(coefficient_counts), std::end(coefficient_counts), count) !=
-                              std::end(coefficient_counts);
+  const std::size_t fixed = fixed_coefficients(model);
+  const bool fits = fixed > 0 ? count == fixed
+                              : std::find(std::begin(coefficient_counts), std::end(coefficient_counts),
+                                          count) != std::end(coefficient_counts);
   if (!fits)
-    fail_at(key,
-            "has " + std::to_string(count) + " coefficients: give " +
-                (model == LensModel::equidistant ? "the 4 of an equidistant lens" : "4, 5, 8, 12 or 14"));
+    fail_at(key, "has " + std::to_string(count) + " coefficients: give " +
+                     (fixed > 0 ? "the " + std::to_string(fixed) + " of an " + name_of_lens(model) + " lens"
+                                : "4, 5, 8, 12 or 14"));
   camera.model = model;
   std::copy(coefficients.begin(), coefficients.end(), camera.distortion.begin());
 }
@@ -108,10 +121,45 @@ Rig rectified_rig(const Projection& left, const Projection& right, Size size) {
   return rig;
 }
 
+void crop(Camera& camera, int x, int y, Size size) {
+  camera.size = size;
+  camera.centre_x -= x;
+  camera.centre_y -= y;
+}
+
+void crop(Projection& projection, int x, int y) {
+  projection.centre_x -= x;
+  projection.centre_y -= y;
+}
+
+namespace {
+
+// The members of a rig as the messages of the library begin with them, and in words.
+constexpr std::pair<std::string_view, const char*> members[] = {
+    {".focal_x ", "focal length along rows "},
+    {".focal_y ", "focal length along columns "},
+    {".centre_x ", "column of the principal point "},
+    {".centre_y ", "row of the principal point "},
+    {".distortion ", "lens "},
+    {".size ", "size "}};
+
+std::string in_words(std::string what) {
+  for (const std::string_view side : {"left", "right"})
+    for (const auto& [member, words] : members)
+      if (what.starts_with(std::string(side) + std::string(member)))
+        return words + what.substr(side.size() + member.size());
+  return what;
+}
+
+}  // namespace
+
 Rig finished(const Rig& rig, const RigChoices& choices, const RigKeys& keys) {
   const Rig result = choices.exchange ? exchanged(rig) : rig;
+  Rig sized = result;
+  for (Camera* camera : {&sized.left, &sized.right})
+    if (choices.size_of_pictures && camera->size == Size{}) camera->size = {1, 1};
   try {
-    validate(result);
+    validate(sized);
   } catch (const Error& error) {
     const std::string what = error.what();
     const bool first = what.starts_with("left") != choices.exchange;
@@ -124,7 +172,7 @@ Rig finished(const Rig& rig, const RigChoices& choices, const RigKeys& keys) {
               choices.exchange
                   ? "has the first camera on the left: leave out --exchange"
                   : "has the second camera left of the first: give --exchange, and the left picture first");
-    throw Error(ErrorCategory::file, key + ": " + what);
+    throw Error(ErrorCategory::file, key + ": " + in_words(what));
   }
   return result;
 }
@@ -143,13 +191,19 @@ std::string numbers_text(std::span<const double> numbers, const std::string& sep
 
 void cannot_hold(const std::string& format, const std::string& what) {
   throw Error(ErrorCategory::argument,
-              format + " cannot hold " + what + ": choose another format, such as --to parallax");
+              format + " cannot hold " + what +
+                  ": choose another format, such as Parallax's, whose name ends in .json");
 }
 
 std::vector<double> lens_coefficients(const Camera& camera, std::size_t most, const std::string& format,
                                       std::size_t least) {
   const auto& all = camera.distortion;
-  std::size_t count = camera.model == LensModel::equidistant ? 4 : all.size();
+  const std::size_t fixed = fixed_coefficients(camera.model);
+  if (camera.model > LensModel::equidistant) {
+    if (most < all.size()) cannot_hold(format, "an " + name_of_lens(camera.model) + " lens");
+    return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(fixed)};
+  }
+  std::size_t count = fixed > 0 ? fixed : all.size();
   while (count > least && all[count - 1] == 0) --count;
   if (count > most) cannot_hold(format, "distortion of " + std::to_string(count) + " coefficients");
   if (camera.model == LensModel::radial_tangential)
@@ -159,7 +213,8 @@ std::vector<double> lens_coefficients(const Camera& camera, std::size_t most, co
 
 void need_model(const Rig& rig, LensModel model, const std::string& format) {
   if (rig.left.model != model || rig.right.model != model)
-    cannot_hold(format, rig.left.model == rig.right.model ? "an equidistant lens" : "two models of lenses");
+    cannot_hold(format, rig.left.model == rig.right.model ? "an " + name_of_lens(rig.left.model) + " lens"
+                                                          : "two models of lenses");
 }
 
 void need_rectified(const Rig& rig, const std::string& format) {

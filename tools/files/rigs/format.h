@@ -2,6 +2,7 @@
 // What the formats of rigs share. Each has a file with a reader and a writer.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <span>
 #include <string>
@@ -20,6 +21,27 @@ Rig read_kitti_rig(const RigFile& file, const RigChoices& choices);
 Rig read_rectified_kitti_rig(const RigFile& file, const RigChoices& choices);
 Rig read_middlebury_rig(const RigFile& file, const RigChoices& choices);
 Rig read_stereolabs_rig(const RigFile& file, const RigChoices& choices);
+Rig read_oak_rig(const RigFile& file, const RigChoices& choices);
+Rig read_matlab_rig(const RigFile& file, const RigChoices& choices);
+Rig read_euroc_rig(std::span<const RigFile> files, const RigChoices& choices);
+Rig read_orb_slam_rig(const RigFile& file, const RigChoices& choices);
+Rig read_colmap_rig(std::span<const RigFile> files, const RigChoices& choices);
+
+// The same for rectified pictures of these cameras, where a file also has cameras before rectification.
+// \throws Error (file) that says --rig for a file that has nothing of rectified pictures
+Rig read_rectified_opencv_rig(std::span<const RigFile> files, const RigChoices& choices);
+Rig read_rectified_ros_rig(std::span<const RigFile> files, const RigChoices& choices);
+Rig read_rectified_kitti_raw_rig(const RigFile& file, const RigChoices& choices);
+Rig read_rectified_orb_slam_rig(const RigFile& file, const RigChoices& choices);
+
+// Whether the documents have a rig with usual keys, or its pose.
+bool is_stored_rig(std::span<const RigFile> files);
+// The rotation and the translation of a document with usual keys.
+void read_stored_pose(const RigFile& file, Rig& rig);
+// Whether a line is one of COLMAP's cameras.txt or images.txt.
+bool is_colmap_line(std::string_view line);
+// Whether MATLAB's file tells the unit of its translation.
+bool tells_unit_of_matlab(const RigFile& file);
 
 std::string encode_opencv_rig(const Rig& rig, StoredFormat format);
 std::array<std::string, 2> encode_ros_rig(const Rig& rig);
@@ -62,9 +84,14 @@ double checked(std::span<const double> number, const std::string& key);
 // Width and height.
 // \throws Error (file)
 Size size_at(std::span<const double> numbers, const std::string& key);
-// The size in the file, or if it has none, the chosen one.
+// The size in the file, or if it has none, the chosen one; 0×0 where the pictures are to give it.
 // \throws Error (file) for two that differ, or none
 Size size_of_images(Size in_file, const RigChoices& choices, const std::string& key);
+
+// The number of coefficients of a model that has one number of them; 0 = it has several.
+std::size_t fixed_coefficients(LensModel model);
+// As in Parallax's JSON.
+std::string name_of_lens(LensModel model);
 
 // The matrix [fx 0 cx; 0 fy cy; 0 0 1], row by row, and its inverse function.
 // \throws Error (file)
@@ -84,6 +111,10 @@ struct Projection {
 Projection projection_at(std::span<const double> matrix, const std::string& key);
 // The rig of rectified pictures without distortion.
 Rig rectified_rig(const Projection& left, const Projection& right, Size size);
+
+// The camera of a part of its images that begins at this column and row.
+void crop(Camera& camera, int x, int y, Size size);
+void crop(Projection& projection, int x, int y);
 
 // The keys that a rig's members came from.
 struct RigKeys {

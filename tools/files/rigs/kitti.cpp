@@ -84,6 +84,19 @@ Rig read_rectified_kitti_rig(const RigFile& file, const RigChoices& choices) {
   return finished(rig, choices, {key_in(file, left), key, key, key});
 }
 
+Rig read_rectified_kitti_raw_rig(const RigFile& file, const RigChoices& choices) {
+  const auto [first, second] = choices.cameras.value_or(colour_cameras);
+  const KittiKeys left{file, first}, right{file, second};
+  const std::vector<double> size = left.numbers("S_rect");
+  const Rig rig =
+      rectified_rig(projection_at(kitti_camera_matrix(file, left.key("P_rect")), left.place("P_rect")),
+                    projection_at(kitti_camera_matrix(file, right.key("P_rect")), right.place("P_rect")),
+                    size_of_images(size.empty() ? Size{} : size_at(size, left.place("S_rect")), choices,
+                                   left.place("S_rect")));
+  const std::string key = right.place("P_rect");
+  return finished(rig, choices, {left.place("P_rect"), key, key, key});
+}
+
 std::string encode_kitti_rig(const Rig& rig) {
   const std::string format = "KITTI's calib_cam_to_cam.txt";
   need_model(rig, LensModel::radial_tangential, format);

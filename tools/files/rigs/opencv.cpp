@@ -1,159 +1,253 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs store with cv::FileStorage. There is no standard for the keys, so those of OpenCV's samples
-// and of well-known tools are accepted. x_right = R · x_left + T, as stereoCalibrate() returns them; P2 = K ·
-// [I | T] as from stereoRectify().
+// What programs store with cv::FileStorage, or as plain JSON or YAML. There is no standard for the keys, so
+// usual ones are accepted, in any case and with any separators. x_right = R · x_left + T, as stereoCalibrate()
+// returns them; P2 = K · [I | T] and Q as from stereoRectify().
 #include <algorithm>
+#include <cmath>
 
-#include "tools/files/rigs/format.h"
+#include "tools/files/rigs/stored_rig.h"
 
 namespace parallax::tool {
 namespace {
 
-using KeyPair = std::array<const char*, 2>;
-constexpr KeyPair matrix_keys[] = {{"M1", "M2"},
-                                   {"K1", "K2"},
-                                   {"cameraMatrix1", "cameraMatrix2"},
-                                   {"camera_matrix_1", "camera_matrix_2"},
-                                   {"left_camera_matrix", "right_camera_matrix"},
-                                   {"K_LEFT", "K_RIGHT"}};
-constexpr KeyPair lens_keys[] = {{"D1", "D2"},
-                                 {"distCoeffs1", "distCoeffs2"},
-                                 {"dist_coeffs_1", "dist_coeffs_2"},
-                                 {"left_distortion_coefficients", "right_distortion_coefficients"},
-                                 {"D_LEFT", "D_RIGHT"},
-                                 {"D_LEFT_FE", "D_RIGHT_FE"}};
-constexpr const KeyPair& fisheye_keys = lens_keys[std::size(lens_keys) - 1];
-constexpr const char* size_keys[] = {"imageSize", "image_size", "Size", "size"};
+using Found = StoredRig::Found;
+using FoundPair = StoredRig::FoundPair;
+using Name = std::string_view;
 
-StoredFormat stored_format(std::string_view text) {
-  if (text.starts_with('{')) return StoredFormat::json;
-  return text.starts_with('<') ? StoredFormat::xml : StoredFormat::yaml;
+constexpr Name matrix_names[] = {"m",
+                                 "k",
+                                 "cameramatrix",
+                                 "cammatrix",
+                                 "intrinsicmatrix",
+                                 "intrinsic",
+                                 "intrinsics",
+                                 "mtx",
+                                 "cammtx",
+                                 "kmatrix",
+                                 "matrix",
+                                 "matrixk",
+                                 "newcameramatrix",
+                                 "matrice",
+                                 "cameraintrinsics"};
+constexpr Name lens_names[] = {"d",
+                               "distcoeffs",
+                               "distortioncoefficients",
+                               "distortion",
+                               "dist",
+                               "distcoeff",
+                               "distcoefs",
+                               "distcoef",
+                               "distortioncoeffs",
+                               "distortioncoefs",
+                               "distortionparameters",
+                               "distortioncoefficient",
+                               "coeffs",
+                               "kc"};
+constexpr Name rotation_names[] = {"r",    "rotation", "rotationmatrix", "rot",
+                                   "rmat", "rstereo",  "stereor",        "rotationvector",
+                                   "rvec", "om",       "rleft2right",    "rlefttoright"};
+constexpr Name translation_names[] = {"t",    "translation", "translationvector", "trans",
+                                      "tvec", "tstereo",     "stereot",           "translationmatrix",
+                                      "tmat", "tleft2right", "tlefttoright"};
+constexpr Name rectification_names[] = {"r", "rectification", "rectificationmatrix", "rect"};
+constexpr Name projection_names[] = {"p", "projection", "projectionmatrix", "prect", "projmatrix"};
+constexpr Name depth_names[] = {
+    "q",       "disptodepth", "disparitytodepth", "disptodepthmatrix", "disparitytodepthmatrix",
+    "qmatrix", "matrixq",     "stereoq"};
+constexpr Name width_names[] = {"imagewidth", "width",           "imgwidth",   "imagesizewidth",
+                                "sizewidth",  "resolutionwidth", "framewidth", "imgsizewidth"};
+constexpr Name height_names[] = {"imageheight", "height",           "imgheight",   "imagesizeheight",
+                                 "sizeheight",  "resolutionheight", "frameheight", "imgsizeheight"};
+constexpr Name size_names[] = {"imagesize",       "size",       "imgsize",
+                               "imsize",          "resolution", "imageresolution",
+                               "imagedimensions", "framesize",  "dimensions"};
+// As NumPy has it: rows first.
+constexpr Name shape_names[] = {"imageshape", "imgshape", "shape", "imshape"};
+constexpr Name model_names[] = {"distortionmodel", "lensmodel", "model", "cameramodel", "fisheyemodel"};
+
+// The size in the entries with these names; 0×0 without any.
+Size size_in(const Found& width, const Found& height, const Found& list, const Found& shape) {
+  if (width.is_there() || height.is_there()) {
+    const auto side = [](const Found& found) {
+      return checked(found.is_there() ? found.entry().numbers : std::vector<double>(), found.place);
+    };
+    const double sides[] = {side(width), side(height)};
+    return size_at(sides, width.place);
+  }
+  if (list.is_there()) return size_at(vector_at(list), list.place);
+  if (!shape.is_there()) return {};
+  const std::vector<double> rows_first = vector_at(shape);
+  if (rows_first.size() != 2 && rows_first.size() != 3)
+    fail_at(shape.place, "is not a list of height and width: give them");
+  const double sides[] = {rows_first[1], rows_first[0]};
+  return size_at(sides, shape.place);
 }
 
-// The entries of one or two files: stereo_calib.cpp writes intrinsics.yml and extrinsics.yml.
-class StoredRig {
- public:
-  explicit StoredRig(std::span<const RigFile> files) : files_(files) {
-    for (const RigFile& file : files)
-      documents_.push_back(parse_stored(stored_format(trimmed(file.text)), file.text, file.name,
-                                        "the calibration that cv::FileStorage wrote"));
-  }
-
-  bool has(const std::string& key) const {
-    return std::any_of(documents_.begin(), documents_.end(),
-                       [&](const auto& document) { return document->has(key); });
-  }
-
-  // "extrinsics.yml: R"; a key that is in no file belongs into the last.
-  std::string place(const std::string& key) const { return key_in(files_[index(key)], key); }
-
-  std::vector<double> numbers(const std::string& key) const { return entry(key).numbers; }
-
-  // The values of a matrix of this shape.
-  // \throws Error (file)
-  std::vector<double> matrix(const std::string& key, int rows, int columns) const {
-    const StoredMatrix matrix = entry(key).matrix;
-    if (!has(key)) fail_at(place(key), "is missing: give every file of the calibration");
-    if (matrix.rows != rows || matrix.columns != columns)
-      fail_at(place(key), "is not a matrix of " + std::to_string(rows) + "×" + std::to_string(columns) +
-                              ": give the one that stereoCalibrate() or stereoRectify() computed");
-    checked(matrix.values, static_cast<std::size_t>(rows * columns), place(key));
-    return matrix.values;
-  }
-
-  // The number of values of a matrix of any shape.
-  std::size_t length(const std::string& key) const { return entry(key).matrix.values.size(); }
-
-  // A matrix of one row or one column.
-  std::vector<double> vector(const std::string& key) const {
-    const StoredMatrix matrix = entry(key).matrix;
-    const auto length = static_cast<int>(matrix.values.size());
-    if (has(key) && (std::min(matrix.rows, matrix.columns) != 1 || matrix.rows * matrix.columns != length))
-      fail_at(place(key), "is not a matrix of one row or one column: give the one of the calibration");
-    return matrix.values;
-  }
-
-  // The first of these keys that are here; if none are, the first.
-  const KeyPair& find(std::span<const KeyPair> pairs) const {
-    const auto found = std::find_if(pairs.begin(), pairs.end(),
-                                    [&](const KeyPair& pair) { return has(pair[0]) || has(pair[1]); });
-    return found == pairs.end() ? pairs.front() : *found;
-  }
-
-  const std::string& last_name() const { return files_.back().name; }
-
- private:
-  std::size_t index(const std::string& key) const {
-    for (std::size_t i = 0; i < documents_.size(); ++i)
-      if (documents_[i]->has(key)) return i;
-    return documents_.size() - 1;
-  }
-  StoredEntry entry(const std::string& key) const { return documents_[index(key)]->entry(key); }
-
-  std::span<const RigFile> files_;
-  std::vector<std::unique_ptr<StoredDocument>> documents_;
-};
-
-Size stored_size(const StoredRig& stored, const RigChoices& choices) {
-  Size size;
-  std::string place = key_in({stored.last_name(), ""}, "image_width");
-  if (stored.has("image_width") || stored.has("image_height")) {
-    const double sides[] = {checked(stored.numbers("image_width"), stored.place("image_width")),
-                            checked(stored.numbers("image_height"), stored.place("image_height"))};
-    size = size_at(sides, stored.place("image_width"));
-  }
-  for (const char* key : size_keys) {
-    if (size != Size{} || !stored.has(key)) continue;
-    place = stored.place(key);
-    const std::vector<double> list = stored.numbers(key);
-    size = size_at(list.empty() ? stored.vector(key) : list, place);
-  }
-  return size_of_images(size, choices, place);
+// The sizes of both cameras' images.
+std::array<Size, 2> stored_sizes(const StoredRig& stored, const RigChoices& choices) {
+  const FoundPair width = stored.numbers(width_names), height = stored.numbers(height_names),
+                  list = stored.lists(size_names), shape = stored.lists(shape_names);
+  const Size left = size_in(width.left, height.left, list.left, shape.left),
+             right = size_in(width.right, height.right, list.right, shape.right);
+  const Found common = stored.number(width_names);
+  const Size both =
+      left != Size{} && right != Size{}
+          ? Size{}
+          : size_in(common, stored.number(height_names), stored.list(size_names), stored.list(shape_names));
+  std::string place = common.is_there() ? common.place : stored.list(size_names).place;
+  if (both == Size{} && !stored.list(size_names).is_there())
+    place = key_in({stored.last_name(), ""}, "image_width");
+  return {size_of_images(left == Size{} ? both : left, choices, place),
+          size_of_images(right == Size{} ? both : right, choices, place)};
 }
 
-LensModel stored_model(const StoredRig& stored, const KeyPair& lens, const RigChoices& choices) {
-  const char* flag = "fisheye_model";  // as OpenCV's calibration tutorial writes it
-  const bool in_file =
-      &lens == &fisheye_keys || (stored.has(flag) && checked(stored.numbers(flag), stored.place(flag)) != 0);
+bool says_fisheye(const Found& found) {
+  if (!found.is_there()) return false;
+  std::string word = found.entry().text;
+  for (char& c : word)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (const char* name : {"fisheye", "equidist", "kannala", "kb4"})
+    if (word.find(name) != std::string::npos) return true;
+  return false;
+}
+
+LensModel stored_model(const StoredRig& stored, const FoundPair& lenses, const RigChoices& choices) {
+  constexpr Name flags[] = {"fisheyemodel", "fisheye", "isfisheye"};  // OpenCV's tutorial writes the first
+  const Found flag = stored.number(flags);
+  bool in_file = lenses.left.path.ends_with("_FE");
+  if (flag.is_there() && flag.entry().text != "false")
+    in_file = in_file || flag.entry().text == "true" || checked(flag.entry().numbers, flag.place) != 0;
+  const FoundPair models = stored.words(model_names);
+  in_file = in_file || says_fisheye(stored.word(model_names)) || says_fisheye(models.left);
   return choices.fisheye || in_file ? LensModel::equidistant : LensModel::radial_tangential;
 }
 
-// A matrix, or the vector of Rodrigues.
-Matrix3 stored_rotation(const StoredRig& stored) {
-  if (stored.length("R") == 3) {
-    const std::vector<double> axis = stored.vector("R");
-    checked(axis, 3, stored.place("R"));
-    return rotation_about({axis[0], axis[1], axis[2]});
+// A matrix, or fx, fy, cx and cy in a list or one by one.
+void set_stored_intrinsics(Camera& camera, const Found& matrix, const std::array<Found, 4>& values) {
+  if (!matrix.is_there() && values[0].is_there()) {
+    double numbers[4];
+    for (std::size_t i = 0; i < 4; ++i)
+      numbers[i] =
+          checked(values[i].is_there() ? values[i].entry().numbers : std::vector<double>(), values[i].place);
+    const double rows[] = {numbers[0], 0, numbers[2], 0, numbers[1], numbers[3], 0, 0, 1};
+    return set_intrinsics(camera, rows, values[0].place);
   }
-  Matrix3 rotation;
-  std::ranges::copy(stored.matrix("R", 3, 3), rotation.begin());
-  return rotation;
+  if (matrix.is_there())
+    if (const StoredEntry entry = matrix.entry(); entry.matrix.rows == 0 && entry.numbers.size() == 4) {
+      const auto v = checked(entry.numbers, 4, matrix.place);
+      const double rows[] = {v[0], 0, v[2], 0, v[1], v[3], 0, 0, 1};
+      return set_intrinsics(camera, rows, matrix.place);
+    }
+  set_intrinsics(camera, matrix_at(matrix, 3, 3), matrix.place);
+}
+
+// The scalars fx, fy, cx and cy of both cameras.
+std::array<FoundPair, 4> stored_scalars(const StoredRig& stored) {
+  constexpr Name fx[] = {"fx", "focalx", "focallengthx", "fu"}, fy[] = {"fy", "focaly", "focallengthy", "fv"},
+                 cx[] = {"cx", "ppx", "u0", "centerx", "centrex", "pu", "cu"},
+                 cy[] = {"cy", "ppy", "v0", "centery", "centrey", "pv", "cv"};
+  return {stored.numbers(fx), stored.numbers(fy), stored.numbers(cx), stored.numbers(cy)};
+}
+
+void set_stored_lens(Camera& camera, LensModel model, const Found& found) {
+  if (!found.is_there()) fail_at(found.place, "is missing: give the whole calibration");
+  std::vector<double> values = vector_at(found);
+  if (values.empty()) values.assign(4, 0);  // a pinhole
+  set_lens(camera, model, values, found.place);
+}
+
+bool has_cameras(const StoredRig& stored) {
+  return stored.lists(matrix_names).any() || stored_scalars(stored)[0].any();
+}
+
+// ξ of cv::omnidir, whose lenses have four coefficients beside it.
+void set_stored_xi(Camera& camera, const Found& found) {
+  if (!found.is_there()) return;
+  const StoredEntry entry = found.entry();
+  const double xi = checked(entry.matrix.values.empty() ? entry.numbers : entry.matrix.values, found.place);
+  const auto& k = camera.distortion;
+  if (camera.model != LensModel::radial_tangential || k[4] != 0)
+    fail_at(found.place,
+            "belongs to an omnidirectional lens, which has the coefficients k1, k2, p1 and p2: correct "
+            "them");
+  camera.distortion = {xi, k[0], k[1], k[2], k[3]};
+  camera.model = LensModel::omnidirectional;
+}
+
+// From the rectification of both cameras, as in ROS's camera_info, or R and T.
+void set_pose(const StoredRig& stored, Rig& rig, RigKeys& keys) {
+  const Found rotation = stored.list(rotation_names), translation = stored.list(translation_names);
+  const FoundPair turned = stored.lists(rectification_names), projections = stored.lists(projection_names);
+  keys.rotation = rotation.place;
+  keys.translation = translation.place;
+  if (rotation.is_there() || translation.is_there() || !turned.left.is_there() || !turned.right.is_there() ||
+      !projections.right.is_there()) {
+    rig.rotation = rotation_at(rotation);
+    rig.translation = translation_at(translation);
+    return;
+  }
+  keys.rotation = turned.right.place;
+  keys.translation = projections.right.place;
+  const Matrix3 back = transposed(rotation_at(turned.right));
+  rig.rotation = product(back, rotation_at(turned.left));
+  const Projection right = projection_at(matrix_at(projections.right, 3, 4), projections.right.place);
+  rig.translation = product(back, right.translation);
 }
 
 Rig calibrated_rig(const StoredRig& stored, const RigChoices& choices) {
-  const KeyPair &matrices = stored.find(matrix_keys), &lenses = stored.find(lens_keys);
+  const FoundPair matrices = stored.lists(matrix_names), lenses = stored.lists(lens_names);
   const LensModel model = stored_model(stored, lenses, choices);
+  const std::array<FoundPair, 4> scalars = stored_scalars(stored);
   Rig rig;
-  rig.left.size = rig.right.size = stored_size(stored, choices);
-  set_intrinsics(rig.left, stored.matrix(matrices[0], 3, 3), stored.place(matrices[0]));
-  set_intrinsics(rig.right, stored.matrix(matrices[1], 3, 3), stored.place(matrices[1]));
-  set_lens(rig.left, model, stored.vector(lenses[0]), stored.place(lenses[0]));
-  set_lens(rig.right, model, stored.vector(lenses[1]), stored.place(lenses[1]));
-  rig.rotation = stored_rotation(stored);
-  const std::vector<double> translation = stored.vector("T");
-  std::ranges::copy(checked(translation, 3, stored.place("T")), rig.translation.begin());
-  return finished(
-      rig, choices,
-      {stored.place(matrices[0]), stored.place(matrices[1]), stored.place("R"), stored.place("T")});
+  const auto [left_size, right_size] = stored_sizes(stored, choices);
+  rig.left.size = left_size;
+  rig.right.size = right_size;
+  set_stored_intrinsics(rig.left, matrices.left,
+                        {scalars[0].left, scalars[1].left, scalars[2].left, scalars[3].left});
+  set_stored_intrinsics(rig.right, matrices.right,
+                        {scalars[0].right, scalars[1].right, scalars[2].right, scalars[3].right});
+  set_stored_lens(rig.left, model, lenses.left);
+  set_stored_lens(rig.right, model, lenses.right);
+  constexpr Name xi_names[] = {"xi"};
+  const FoundPair xi = stored.pair_of_any(xi_names);
+  set_stored_xi(rig.left, xi.left);
+  set_stored_xi(rig.right, xi.right);
+  RigKeys keys{matrices.left.place, matrices.right.place, "", ""};
+  set_pose(stored, rig, keys);
+  return finished(rig, choices, keys);
+}
+
+// Q = [1 0 0 −cx; 0 1 0 −cy; 0 0 0 f; 0 0 1/B (cx' − cx)/B], up to a factor.
+Rig rig_of_depth_matrix(const StoredRig& stored, const Found& found, const RigChoices& choices) {
+  std::vector<double> q = matrix_at(found, 4, 4);
+  const double scale = q[0];
+  const bool is_regular = scale != 0 && q[5] == scale && q[1] == 0 && q[2] == 0 && q[4] == 0 && q[6] == 0 &&
+                          q[8] == 0 && q[9] == 0 && q[10] == 0 && q[12] == 0 && q[13] == 0 && q[14] != 0;
+  for (double& value : q) value /= is_regular ? scale : 1;
+  const double focal = q[11], baseline = 1 / q[14], doffs = q[15] / q[14];
+  if (!is_regular || !(focal > 0) || !std::isfinite(baseline + doffs))
+    fail_at(found.place,
+            "is not the matrix Q of stereoRectify(), [1 0 0 -cx; 0 1 0 -cy; 0 0 0 f; 0 0 1/B "
+            "doffs/B]: give that one");
+  const Projection left{focal, focal, -q[3], -q[7], {}},
+      right{focal, focal, -q[3] + doffs, -q[7], {-baseline, 0, 0}};
+  const Rig rig = rectified_rig(left, right, stored_sizes(stored, choices)[0]);
+  return finished(rig, choices, {found.place, found.place, found.place, found.place});
+}
+
+bool has_rectified(const StoredRig& stored) {
+  return stored.lists(projection_names).any() || stored.list(depth_names).is_there();
 }
 
 Rig stored_rectified_rig(const StoredRig& stored, const RigChoices& choices) {
   if (choices.fisheye) fail_at(stored.last_name(), "is of rectified pictures: leave out --fisheye");
-  const Projection left = projection_at(stored.matrix("P1", 3, 4), stored.place("P1"));
-  const Projection right = projection_at(stored.matrix("P2", 3, 4), stored.place("P2"));
-  Rig rig = rectified_rig(left, right, stored_size(stored, choices));
-  return finished(rig, choices,
-                  {stored.place("P1"), stored.place("P2"), stored.place("P2"), stored.place("P2")});
+  const auto [left_place, right_place] = stored.lists(projection_names);
+  if (!left_place.is_there() && !right_place.is_there())
+    return rig_of_depth_matrix(stored, stored.list(depth_names), choices);
+  const Projection left = projection_at(matrix_at(left_place, 3, 4), left_place.place);
+  const Projection right = projection_at(matrix_at(right_place, 3, 4), right_place.place);
+  const Rig rig = rectified_rig(left, right, stored_sizes(stored, choices)[0]);
+  return finished(rig, choices, {left_place.place, right_place.place, right_place.place, right_place.place});
 }
 
 // Writes entries as cv::FileStorage does.
@@ -203,15 +297,34 @@ class StorageWriter {
 
 }  // namespace
 
+bool is_stored_rig(std::span<const RigFile> files) {
+  try {
+    const StoredRig stored(files);
+    return has_cameras(stored) || has_rectified(stored) || stored.list(rotation_names).is_there();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 Rig read_opencv_rig(std::span<const RigFile> files, const RigChoices& choices) {
   const StoredRig stored(files);
-  const KeyPair& matrices = stored.find(matrix_keys);
-  const bool calibrated = stored.has(matrices[0]) || stored.has(matrices[1]);
-  if (calibrated) return calibrated_rig(stored, choices);
-  if (stored.has("P1") || stored.has("P2")) return stored_rectified_rig(stored, choices);
+  if (has_cameras(stored)) return calibrated_rig(stored, choices);
+  if (has_rectified(stored)) return stored_rectified_rig(stored, choices);
   fail_at(
       stored.last_name(),
       "has neither camera matrices, such as M1 and M2, nor P1 and P2: give every file of the calibration");
+}
+
+Rig read_rectified_opencv_rig(std::span<const RigFile> files, const RigChoices& choices) {
+  const StoredRig stored(files);
+  if (has_rectified(stored)) return stored_rectified_rig(stored, choices);
+  fail_at(stored.last_name(), "has neither P1 and P2 nor Q of a rectified pair: give it with --rig");
+}
+
+void read_stored_pose(const RigFile& file, Rig& rig) {
+  const StoredRig stored({&file, 1});
+  rig.rotation = rotation_at(stored.list(rotation_names));
+  rig.translation = translation_at(stored.list(translation_names));
 }
 
 std::string encode_opencv_rig(const Rig& rig, StoredFormat format) {

@@ -66,7 +66,7 @@ class Ini {
   std::map<std::string, std::map<std::string, double>> values_;
 };
 
-// The chosen resolution; if none was chosen, the only one in the file.
+// The chosen resolution; if none was chosen, that of the pictures, or the only one in the file.
 const Resolution& resolution_of(const Ini& ini, const RigFile& file, const RigChoices& choices) {
   const Resolution* found = nullptr;
   std::string sizes;
@@ -76,6 +76,7 @@ const Resolution& resolution_of(const Ini& ini, const RigFile& file, const RigCh
         std::to_string(resolution.size.width) + "x" + std::to_string(resolution.size.height);
     sizes += (sizes.empty() ? "" : ", ") + size;
     if (resolution.size == choices.size) return resolution;
+    if (choices.size == Size{} && resolution.size == choices.picture_sizes[0]) return resolution;
     if (found == nullptr) found = &resolution;
   }
   if (found == nullptr)

@@ -10,6 +10,7 @@
 #include "tools/command/command.h"
 #include "tools/command/command_files.h"
 #include "tools/command/pipeline.h"
+#include "tools/files/calibration.h"
 #include "tools/jobs/pair_list.h"
 #include "tools/match/match_pair.h"
 
@@ -204,12 +205,13 @@ void check_not_inside(const std::string& path, const std::string& folder) {
 PairRequest settle_pair(const TiledPair& pair, bool with_hash, bool decode) {
   PairRequest settled{pair, {}, {}};
   auto& [input, search, output, tiles] = settled.pair;
-  for (std::string* path :
-       {&input.left, &input.right, &input.left_mask, &input.right_mask, &input.calibration})
+  for (std::string* path : {&input.left, &input.right, &input.left_mask, &input.right_mask})
     *path = absolute(*path);
+  for (std::string& path : input.calibration) path = absolute(path);
   check_is_file(output);
   output = absolute(output);
   settled.inputs = examine_inputs(input, search, decode);
+  if (!input.calibration.empty()) read_calibration(input.calibration, input.choices);
   settle_range(input, search, settled.inputs.format.size);
   std::ranges::transform(settled.pair.pictures(), settled.files.begin(),
                          [&](const std::string& path) { return describe_file(path, with_hash); });

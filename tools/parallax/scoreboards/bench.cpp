@@ -164,7 +164,7 @@ ScoreboardRow run_pair(const ScoreboardRequest& request, const Scoreboard& board
   Input input;
   input.left = pair.left;
   input.right = pair.right;
-  input.calibration = pair.calibration;
+  if (!pair.calibration.empty()) input.calibration = {pair.calibration};
   MatchPlan plan({input, search, {}});
   if (!search.range_given && board.labels() == 0 && plan.calibration().disparities == 0)
     throw Error(ErrorCategory::file, pair.calibration + " has no ndisp: add it, or give --disparities");
