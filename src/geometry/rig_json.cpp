@@ -8,6 +8,7 @@
 #include "parallax/rig.h"
 
 #include "core/checks.h"
+#include "core/json.h"
 
 namespace parallax {
 namespace {
@@ -162,11 +163,11 @@ std::string with_keys(std::string message) {
 
 Json parse_rig_json(std::string_view text, const std::string& name) {
   try {
-    Json json = Json::parse(text);
-    if (json.is_object()) return json;
-  } catch (const Json::exception&) {
+    return parse_json_object(text);
+  } catch (const JsonError& error) {
+    fail_in_rig(name,
+                std::string("is ") + error.what() + ": give the file that 'parallax rig convert' wrote");
   }
-  fail_in_rig(name, "is not a JSON object: give the file that 'parallax rig convert' wrote");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include "parallax/error.h"
 #include "parallax/parameters.h"
 
+#include "core/json.h"
+
 namespace parallax {
 namespace {
 
@@ -23,12 +25,11 @@ std::string text_of(const ordered_json& value) {
 
 ordered_json read_object(std::string_view text) {
   try {
-    ordered_json json = ordered_json::parse(text);
-    if (json.is_object()) return json;
-  } catch (const ordered_json::exception&) {
+    return parse_json_object(text);
+  } catch (const JsonError& error) {
+    throw Error(ErrorCategory::argument, std::string("the parameters are ") + error.what() +
+                                             ": write them as {\"method\": \"bp\", \"levels\": 4}");
   }
-  throw Error(ErrorCategory::argument,
-              "the parameters are not a JSON object: write them as {\"method\": \"bp\", \"levels\": 4}");
 }
 
 std::string taken_out(ordered_json& json, const char* name, const std::string& otherwise) {

@@ -16,6 +16,7 @@
 #include "parallax/formats.h"
 
 #include "core/checks.h"
+#include "core/json.h"
 
 namespace parallax {
 namespace {
@@ -85,7 +86,7 @@ std::vector<TunedConfiguration> detail::parse_tuning(const std::string& text, co
     return Error(ErrorCategory::file, path + " " + reason + ": tune again, or remove it");
   };
   try {
-    const ordered_json json = ordered_json::parse(text);
+    const ordered_json json = parse_json_object(text);
     const int version = whole_number(json.at("version"));
     if (version != file_version)
       throw refuse("has version " + std::to_string(version) + ", this program reads version " +
@@ -97,6 +98,8 @@ std::vector<TunedConfiguration> detail::parse_tuning(const std::string& text, co
       if (size_class < 0 || size_class > highest_size_class) throw refuse("is damaged");
     }
     return entries;
+  } catch (const JsonError& error) {
+    throw refuse(std::string("is ") + error.what());
   } catch (const nlohmann::json::exception&) {
     throw refuse("is damaged");
   } catch (const std::out_of_range&) {

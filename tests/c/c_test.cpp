@@ -286,6 +286,8 @@ TEST(CTest, ParametersAreSetByName) {
   expect_code(PARALLAX_ERROR_ARGUMENT, parallax_matcher_set_float(matcher, "smoothing", NAN),
               "smoothing is nan");
   expect_code(PARALLAX_ERROR_ARGUMENT, parallax_matcher_set_json(matcher, "[1]"), "not a JSON object");
+  const std::string deep = R"({"levels": )" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}";
+  expect_code(PARALLAX_ERROR_ARGUMENT, parallax_matcher_set_json(matcher, deep.c_str()), "100 levels deep");
   expect_code(PARALLAX_ERROR_ARGUMENT, parallax_matcher_set_json(matcher, R"({"method": "block"})"), "block");
   // Sets all values or none.
   expect_code(PARALLAX_ERROR_ARGUMENT, parallax_matcher_set_json(matcher, R"({"levels": 5, "window": 9})"),

@@ -4,12 +4,11 @@
 #include <cstdlib>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "parallax/error.h"
 
 #include "file_in_memory.h"
 #include "tools/command/command.h"
+#include "tools/command/json.h"
 #include "tools/files/content_hash.h"
 #include "tools/jobs/tiles/job.h"
 
@@ -20,14 +19,13 @@ std::string with_fingerprint(const std::uint8_t* data, std::size_t size) {
   using parallax::tool::content_hash;
   const std::string text(reinterpret_cast<const char*>(data), size);
   const std::size_t end = std::min(text.find('\n'), text.size());
-  nlohmann::ordered_json head = nlohmann::ordered_json::parse(text.substr(0, end), nullptr, false);
-  if (!head.is_object()) return text;
-  head.erase("fingerprint");
-  const std::string rest = text.substr(std::min(end + 1, text.size()));
   try {
+    nlohmann::ordered_json head = parallax::tool::parse_json_object(text.substr(0, end));
+    head.erase("fingerprint");
+    const std::string rest = text.substr(std::min(end + 1, text.size()));
     head["fingerprint"] = content_hash(content_hash(head.dump()) + content_hash(rest));
     return head.dump() + "\n" + rest;
-  } catch (const nlohmann::json::exception&) {
+  } catch (const std::exception&) {
     return text;
   }
 }

@@ -199,7 +199,7 @@ TEST(RigTest, BadJsonIsRefusedByKey) {
 
 TEST(RigTest, DeepJsonIsRefused) {
   expect_error(error_of([] { rig_from_json("{\"left\":" + std::string(500'000, '['), "r.json"); }),
-               ErrorCategory::file, {"r.json: is not a JSON object"});
+               ErrorCategory::file, {"r.json: is nested more than 100 levels deep: give the file"});
 }
 
 }  // namespace

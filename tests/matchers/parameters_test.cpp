@@ -86,6 +86,20 @@ TEST(ParametersTest, JsonThatSaysNothingIsRefused) {
   refuses(R"({"method": "bp", "levels": 4.5})", "levels is 4.5: choose a number");
 }
 
+TEST(ParametersTest, DeepJsonIsRefused) {
+  const auto nested = [](std::size_t levels) {
+    return R"({"method": "bp", "levels": )" + std::string(levels, '[') + std::string(levels, ']') + "}";
+  };
+  expect_refused([&] { parameters_from_json(nested(99)); }, "levels is [[[");
+  expect_refused([&] { parameters_from_json(nested(100)); },
+                 "the parameters are nested more than 100 levels deep: write them as");
+  expect_refused([&] { with_json(preset("bp", "default"), nested(1'000'000)); },
+                 "nested more than 100 levels");
+  // Brackets in strings do not count.
+  expect_refused([] { parameters_from_json(R"({"method": "\"[)" + std::string(200, '[') + "\"}"); },
+                 "method is \"[[");
+}
+
 TEST(ParametersTest, ParametersOfNoMethodAreRefused) {
   const MatcherParameters none;
   const std::string_view reason = "the parameters belong to no method";

@@ -410,6 +410,9 @@ TEST_F(BatchTest, DoesNotContinueWhatIsNoTable) {
   write(folder_ / "r.csv", "my,own,figures\n1,2,3\n");
   write(folder_ / "r.jsonl", "{\"mine\": 1}\n");
   expect_refusal(batch + "--results r.csv", 1, {"r.csv has other columns"});
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  write(folder_ / "deep.jsonl", "{\"number\": 0, \"output\": \"a.pfm\", \"seconds\": " + deep + "}\n");
+  expect_refusal(batch + "--results deep.jsonl", 1, {"deep.jsonl is not a table of a batch"});
   expect_refusal(batch + "--results r.jsonl", 1, {"r.jsonl is not a table of a batch"});
   EXPECT_EQ(contents(folder_ / "r.csv"), "my,own,figures\n1,2,3\n");
 }

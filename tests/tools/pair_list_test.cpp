@@ -84,6 +84,8 @@ TEST_F(PairListTest, NamesTheLineThatIsWrong) {
   EXPECT_TRUE(contains(error("{\"left\": \"a\"\n", "l.jsonl"), "l.jsonl: line 1 is not a JSON object"));
   EXPECT_TRUE(contains(error("[]", "l.jsonl"), "line 1 is not a JSON object"));
   EXPECT_TRUE(contains(error("a b", "l.jsonl"), "line 1 is not a JSON object"));
+  EXPECT_TRUE(contains(error("{\"left\": " + std::string(100, '[') + std::string(100, ']') + "}"),
+                       "list.txt: line 1 is nested more than 100 levels deep"));
   EXPECT_TRUE(contains(error("{\"left\": \"a\"}"), "line 1 lacks a picture"));
   EXPECT_TRUE(contains(error("{\"left\": \"a\", \"right\": 1}"), "'right' that is not a string"));
   EXPECT_TRUE(contains(error("{\"left\": \"a\", \"right\": \"b\", \"disparities\": 1.5}"),

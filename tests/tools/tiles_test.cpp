@@ -713,6 +713,18 @@ TEST_F(TilesTest, RefusesPlansWithNumbersThatNoIntegerHolds) {
   }
 }
 
+TEST_F(TilesTest, DeepJsonInPlansAndLogsDoesNotEndTheProgram) {
+  make_pair_of("150x110");
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  write(folder_ / "deep.json", "{\"parallax_tile_plan\": " + deep + "}\n");
+  expect_refusal("status deep.json", 1,
+                 {"deep.json: is not a readable tile plan (a line is nested more than 100 levels deep)"});
+  plan(block_ + "--tile-size 90x60 -o d.pfm");
+  fs::create_directory(folder_ / "plan.json.tiles");
+  write(folder_ / "plan.json.tiles/log-a-1.jsonl", "{\"plan\": " + deep + "}\n{\"plan\": \"x\"}\n");
+  EXPECT_EQ(run("status plan.json").status, 1);
+}
+
 TEST_F(TilesTest, RefusesPlansThatAreNone) {
   make_pair_of("150x110");
   plan(block_ + "--tile-size 90x60 -o d.pfm");

@@ -176,12 +176,11 @@ TEST_F(RememberedTuning, OfABrokenFileIsIgnoredWithAWarning) {
                                 with("\"pixels_together\": 16", "\"pixels_together\": -1e300"),
                                 with("\"pixels_together\": 16", "\"pixels_together\": [16]"),
                                 with("{\n        \"pixels_together\": 16\n      }", "7"),
-                                std::string(100'000, '['),
                                 std::string("\xff\xfe\0\0", 4)};
   for (const std::string& text : broken) {
     write(text);
     EXPECT_TRUE(found().empty()) << text.substr(0, 200);
-    EXPECT_TRUE(contains(tuning_warning(), "is damaged")) << tuning_warning();
+    EXPECT_TRUE(contains(tuning_warning(), ": tune again, or remove it")) << tuning_warning();
     EXPECT_FALSE(contains(tuning_warning(), "\n"));
     EXPECT_EQ(planned_bytes(), bytes_with({}));
   }
@@ -189,6 +188,14 @@ TEST_F(RememberedTuning, OfABrokenFileIsIgnoredWithAWarning) {
     write(with("\"version\": 1", std::string("\"version\": ") + version));
     EXPECT_TRUE(found().empty());
     EXPECT_TRUE(contains(tuning_warning(), "has version " + std::string(version)));
+  }
+  // Such a file ended every match.
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  for (const char* part : {"\"version\": 1", "\"labels\": 1000", "\"pixels_together\": 16"}) {
+    const std::string key(part, std::string_view(part).find(' '));
+    write(with(part, key + " " + deep));
+    EXPECT_TRUE(found().empty());
+    EXPECT_TRUE(contains(tuning_warning(), "is nested more than 100 levels deep: tune again, or remove it"));
   }
   write(whole);
   EXPECT_EQ(found(), together(16));

@@ -456,6 +456,9 @@ def test_a_large_body_is_refused(server):
         assert status == 413 and json.loads(content)["error"] == "the body is larger than 64 KiB"
     except (BrokenPipeError, ConnectionResetError):
         pass  # the server did not wait for all of it
+    deep = b'{"slot": ' + 10_000 * b"[" + 10_000 * b"]" + b"}"
+    status, content = server.ask("POST", page.path + "/settings", deep)
+    assert status == 400 and json.loads(content)["error"] == "the body is nested more than 100 levels deep"
     endless = {**server.headers, "Transfer-Encoding": "chunked"}
     assert server.ask("POST", page.path + "/settings", b"2\r\n{}\r\n0\r\n\r\n", endless)[0] == 411
     for method in "POST", "PUT", "PATCH", "DELETE":  # until the connection closes

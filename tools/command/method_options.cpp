@@ -256,7 +256,7 @@ void settle_devices(Search& search) {
 }
 
 nlohmann::ordered_json describe_parameters(const MatcherParameters& parameters) {
-  return nlohmann::ordered_json::parse(to_json(parameters));
+  return parse_json_object(to_json(parameters));
 }
 
 }  // namespace parallax::tool

@@ -222,7 +222,7 @@ class YamlDocument : public StoredDocument {
 
 class JsonDocument : public StoredDocument {
  public:
-  explicit JsonDocument(std::string_view text) : root_(nlohmann::json::parse(text, nullptr, true, true)) {}
+  explicit JsonDocument(std::string_view text) : root_(parse_json_document(text)) {}
 
   StoredEntry entry(const std::string& path) const override {
     const auto node = node_at(JsonNode(root_), path);
@@ -312,6 +312,8 @@ std::unique_ptr<StoredDocument> parse_stored(StoredFormat format, std::string_vi
     return std::make_unique<XmlDocument>(text);
   } catch (const std::bad_alloc&) {
     throw;
+  } catch (const JsonError& error) {
+    throw Error(ErrorCategory::file, name + " is " + error.what() + ": give " + give);
   } catch (const std::exception&) {
     throw Error(ErrorCategory::file, name + " is not readable: give " + give);
   }

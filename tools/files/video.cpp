@@ -72,7 +72,8 @@ VideoDescription probe(const std::string& path) {
   const std::string text = ffprobe.read_all(0);
   const bool has_succeeded = ffprobe.wait();
   try {
-    if (has_succeeded) return description_in(nlohmann::ordered_json::parse(text));
+    if (has_succeeded) return description_in(parse_json_object(text));
+  } catch (const JsonError&) {
   } catch (const nlohmann::json::exception&) {
   }
   throw Error(ErrorCategory::file, path + " is neither a picture nor a video that ffmpeg can read" +

@@ -45,8 +45,7 @@ class ListLine {
   }
 
   ListedPair object() const {
-    const json object = json::parse(text_, nullptr, false);
-    if (!object.is_object()) fail("is not a JSON object");
+    const json object = parsed();
     ListedPair pair;
     for (const auto& [key, value] : object.items()) {
       if (std::string* name = path_of(pair, key)) {
@@ -66,6 +65,14 @@ class ListLine {
   }
 
  private:
+  json parsed() const {
+    try {
+      return parse_json_object(text_);
+    } catch (const JsonError& error) {
+      fail(std::string("is ") + error.what());
+    }
+  }
+
   static std::string* path_of(ListedPair& pair, const std::string& key) {
     const std::pair<const char*, std::string*> paths[] = {
         {"left", &pair.left},         {"right", &pair.right},         {"truth", &pair.truth},

@@ -96,8 +96,11 @@ ResultsRow ResultsTable::parse(const std::string& text, std::size_t& at) const {
     if (end == std::string::npos) return nullptr;
     const std::string line = text.substr(at, end - at);
     at = end + 1;
-    ResultsRow row = ResultsRow::parse(line, nullptr, false);
-    return row.is_object() ? row : ResultsRow::object();
+    try {
+      return parse_json_object(line);
+    } catch (const JsonError&) {
+      return ResultsRow::object();
+    }
   }
   const auto fields = csv_record(text, at);
   if (!fields) return nullptr;

@@ -181,7 +181,7 @@ std::string describe_check(const PairReport& report, const Calibration* calibrat
 
 ordered_json check_json(const PairReport& report, const Calibration* calibration,
                         const std::optional<DenseCheck>& dense) {
-  ordered_json json = ordered_json::parse(to_json(report));
+  ordered_json json = parse_json_object(to_json(report));
   add_depths(calibration, report.range, json);
   if (dense) json["dense"] = dense_json(*dense);
   return json;

@@ -94,7 +94,7 @@ void print_rig(const Rig& rig, bool in_metres) {
 }
 
 void print_json(const Rig& rig, RigFormat format, bool in_metres) {
-  auto report = nlohmann::ordered_json::parse(to_json(rig));
+  auto report = parse_json_object(to_json(rig));
   const auto fields = [](const Camera& camera) {
     auto list = nlohmann::ordered_json::array();
     for (const double field : fields_of_view(camera))

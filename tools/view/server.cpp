@@ -75,9 +75,11 @@ int number_of(const Request& request, const char* name) {
 }
 
 Json body_of(const Request& request) {
-  const Json json = Json::parse(request.body, nullptr, false);
-  if (!json.is_object()) throw Error(ErrorCategory::argument, "the body is not a JSON object");
-  return json;
+  try {
+    return tool::parse_json_object(request.body);
+  } catch (const tool::JsonError& error) {
+    throw Error(ErrorCategory::argument, std::string("the body is ") + error.what());
+  }
 }
 
 // What httplib refuses by itself.

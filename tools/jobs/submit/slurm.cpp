@@ -139,8 +139,11 @@ double measure_tile(const SubmitRequest& request, int tile) {
   const std::string answer = match.read_all(0);
   const bool has_succeeded = match.wait();
   show_progress("");
-  const nlohmann::ordered_json line = nlohmann::ordered_json::parse(answer, nullptr, false);
-  if (has_succeeded && line.is_object() && line.contains("milliseconds")) return line["milliseconds"];
+  try {
+    if (has_succeeded) return parse_json_object(answer).at("milliseconds");
+  } catch (const std::exception&) {
+    // Not the answer of a tile.
+  }
   throw Error(ErrorCategory::file, "cannot measure how long a tile takes here (" + match.complaint() +
                                        "): fix that, or give --chunk N");
 }

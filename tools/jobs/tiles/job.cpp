@@ -391,7 +391,9 @@ std::string_view JobFile::line(std::size_t number) const {
 template <class Function>
 auto JobFile::parse(std::size_t number, const Function& function) const {
   try {
-    return function(ordered_json::parse(line(number)));
+    return function(parse_json_object(line(number)));
+  } catch (const JsonError& error) {
+    fail_plan(path_, std::string("is not a readable tile plan (a line is ") + error.what() + ")");
   } catch (const nlohmann::json::exception& error) {
     fail_plan(path_, "is not a readable tile plan (" + reason(error) + ")");
   } catch (const std::out_of_range& error) {

@@ -37,9 +37,8 @@ void keep(std::map<int, Record>& records, int number, Record record) {
 }
 
 void read_line(std::string_view text, const std::string& fingerprint, JobRecords& records) {
-  const json line = json::parse(text, nullptr, false);
-  if (!line.is_object()) return;
   try {
+    const json line = parse_json_object(text);
     if (line.value("plan", "") != fingerprint) return;
     const std::string start = line.value("start", "");
     if (line.contains("tile"))
@@ -49,8 +48,10 @@ void read_line(std::string_view text, const std::string& fingerprint, JobRecords
     if (line.contains("output_hash"))
       keep(records.maps, line.at("pair").get<int>(),
            {start, line.at("output_bytes").get<std::uint64_t>(), line.at("output_hash").get<std::string>()});
-  } catch (const json::exception&) {
+  } catch (const JsonError&) {
     // Not a line of ours.
+  } catch (const json::exception&) {
+    // Nor this one.
   }
 }
 
