@@ -187,7 +187,12 @@ void write_any_tiff(const std::string& path, Size size, const TiffSettings& sett
   TIFFSetField(file, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
   TIFFSetField(file, TIFFTAG_ORIENTATION, settings.orientation);
   TIFFSetField(file, TIFFTAG_COMPRESSION, settings.packing);
-  TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, settings.strip_rows > 0 ? settings.strip_rows : size.height);
+  if (settings.is_tile) {
+    TIFFSetField(file, TIFFTAG_TILEWIDTH, size.width);
+    TIFFSetField(file, TIFFTAG_TILELENGTH, size.height);
+  } else {
+    TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, settings.strip_rows > 0 ? settings.strip_rows : size.height);
+  }
   if (settings.samples == 4) {
     std::uint16_t alpha = EXTRASAMPLE_UNASSALPHA;
     TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &alpha);
@@ -200,7 +205,10 @@ void write_any_tiff(const std::string& path, Size size, const TiffSettings& sett
   }
   std::vector<std::uint8_t> copy = pixels;
   const std::size_t row = copy.size() / static_cast<std::size_t>(size.height);
-  for (std::size_t y = 0; y < static_cast<std::size_t>(size.height); ++y)
+  if (settings.is_tile)
+    require(TIFFWriteEncodedTile(file, 0, copy.data(), static_cast<tmsize_t>(copy.size())) >= 0,
+            "write a TIFF");
+  for (std::size_t y = 0; !settings.is_tile && y < static_cast<std::size_t>(size.height); ++y)
     require(TIFFWriteScanline(file, copy.data() + y * row, static_cast<std::uint32_t>(y), 0) == 1,
             "write a TIFF");
   TIFFClose(file);

@@ -109,6 +109,7 @@ std::vector<std::byte> encode_any_png(Size size, const PngSettings& settings,
 struct TiffSettings {
   int samples = 1, bits = 8, photometric = 1, orientation = 1, packing = 1;
   int strip_rows = 0;                       // 0 = all in one strip
+  bool is_tile = false;                     // one tile, whose sides are multiples of 16
   std::vector<std::uint16_t> palette = {};  // 2^bits times R, then G, then B
 };
 void write_any_tiff(const std::string& path, Size size, const TiffSettings& settings,

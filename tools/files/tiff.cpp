@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <tiffio.h>
 #include <unistd.h>
@@ -30,10 +31,11 @@ class TiffFile {
     errno = 0;
     file_ = TIFFOpenExt(path.c_str(), mode, options.get());
   }
-  // A new file in memory, whose descriptor becomes libtiff's.
-  explicit TiffFile(int memory) : path_("memory") {
+  // A file in memory, whose descriptor becomes libtiff's.
+  TiffFile(int memory, const std::string& path, const char* mode) : path_(path) {
     const Options options = make_options();
-    file_ = TIFFFdOpenExt(memory, "memory", "w", options.get());
+    file_ = TIFFFdOpenExt(memory, path.c_str(), mode, options.get());
+    if (file_ == nullptr && memory >= 0) ::close(memory);
   }
   TiffFile(const TiffFile&) = delete;
   TiffFile& operator=(const TiffFile&) = delete;
@@ -433,11 +435,30 @@ void refuse_kind(const TiffFile& file) {
                      "gray or RGB of 16 bits");
 }
 
+// Opens a TIFF for libtiff's converter; null if it is none. Unless a file is mapped, that refuses uncompressed
+// tiles whose bytes are no multiple of 1,024. Such files are copied to memory, because a map of a file that
+// another process shortens ends this one.
+std::unique_ptr<TiffFile> open_for_conversion(const std::string& path) {
+  auto file = std::make_unique<TiffFile>(path, "rm");
+  if (file->get() == nullptr) return nullptr;
+  if (TIFFIsTiled(file->get()) == 0 ||
+      file->field<std::uint16_t>(TIFFTAG_COMPRESSION, COMPRESSION_NONE) != COMPRESSION_NONE)
+    return file;
+  const int from = TIFFFileno(file->get()), memory = ::memfd_create("tiff", MFD_CLOEXEC);
+  const auto length = static_cast<off_t>(length_of(file->get()));
+  for (off_t done = 0; done < length;)
+    if (::sendfile(memory, from, &done, static_cast<std::size_t>(length - done)) <= 0) break;
+  ::lseek(memory, 0, SEEK_SET);
+  auto copy = std::make_unique<TiffFile>(memory, path, "r");
+  return copy->get() == nullptr ? std::move(file) : std::move(copy);
+}
+
 }  // namespace
 
 std::optional<Picture> read_converted_tiff(const std::string& path) {
-  const TiffFile file(path, "rm");
-  if (file.get() == nullptr) return std::nullopt;
+  const std::unique_ptr<TiffFile> opened = open_for_conversion(path);
+  if (!opened) return std::nullopt;
+  const TiffFile& file = *opened;
   refuse_kind(file);
   TIFFRGBAImage image{};
   char why[1024] = "";
@@ -486,7 +507,8 @@ TiffWriter::TiffWriter(const std::string& path, std::size_t bytes) {
   check(file_->get() != nullptr);
 }
 
-TiffWriter::TiffWriter() : file_(std::make_shared<TiffFile>(::memfd_create("tiff", MFD_CLOEXEC))) {
+TiffWriter::TiffWriter()
+    : file_(std::make_shared<TiffFile>(::memfd_create("tiff", MFD_CLOEXEC), "memory", "w")) {
   check(file_->get() != nullptr);
 }
 
