@@ -163,6 +163,62 @@ TEST_F(PicturesTest, TiffsOfOtherKindsAreConverted) {
   EXPECT_EQ(value_at(picture, 3, 0, 2), 200u * 3 % 256);
 }
 
+// A chunk of a PNG whose checksum is not looked at.
+std::string chunk(const std::string& name, const std::string& content) {
+  std::string length(4, '\0');
+  for (std::size_t i = 0; i < 4; ++i) length[i] = static_cast<char>(content.size() >> (24 - 8 * i) & 255);
+  return length + name + content + "sums";
+}
+
+TEST_F(PicturesTest, PngsMayHoldAnyAmountOfText) {
+  const Picture picture = noise(odd, 3, BitDepth::bits16);
+  const std::vector<std::byte> bytes = tool::encode_png(picture.view());
+  const std::string plain(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::string many;
+  for (int i = 0; i < 1500; ++i) many += chunk("tEXt", "Title" + std::string(1, '\0') + std::to_string(i));
+  const std::size_t after_header = 8 + 25;
+  for (const std::string& text :
+       {many, chunk("tEXt", "a" + std::string(17'000'000, '\0')), chunk("iTXt", std::string(9'000'000, 'x')),
+        chunk("iCCP", "broken"), chunk("prVt", "")}) {
+    const std::string whole = plain.substr(0, after_header) + text + plain.substr(after_header);
+    write(folder_ / "a.png", whole);
+    EXPECT_TRUE(are_equal(tool::read_picture(path("a.png")), picture)) << text.substr(0, 8);
+    EXPECT_EQ(tool::read_picture_format(path("a.png")), picture.view().format) << text.substr(0, 8);
+    // Nor is a file read beyond its end.
+    write(folder_ / "a.png", whole.substr(0, after_header + text.size() - 1));
+    EXPECT_THROW(tool::read_picture(path("a.png")), Error);
+    write(folder_ / "a.png", whole.substr(0, whole.size() - 30));
+    EXPECT_THROW(tool::read_picture(path("a.png")), Error);
+  }
+}
+
+// They were refused as damaged unless a tile had a multiple of 1,024 bytes.
+TEST_F(PicturesTest, UncompressedTilesOfAnySizeAreConverted) {
+  std::vector<std::uint16_t> palette(3 * 256);
+  for (std::size_t i = 0; i < palette.size(); ++i)
+    palette[i] = static_cast<std::uint16_t>(257 * (i * 7 % 256));
+  for (const int bits : {1, 2, 4, 8})
+    for (const int photometric : {0, 1, 3, 5})
+      for (const Size size : {Size{16, 16}, Size{48, 16}, Size{80, 64}}) {
+        if (photometric == 5 && bits != 8) continue;
+        const int samples = photometric == 5 ? 4 : 1;
+        std::vector<std::uint8_t> pixels(size.pixels() * static_cast<std::size_t>(samples * bits) / 8);
+        for (std::size_t i = 0; i < pixels.size(); ++i)
+          pixels[i] = static_cast<std::uint8_t>(i * 37 + i / 11);
+        TiffSettings settings{.samples = samples, .bits = bits, .photometric = photometric};
+        if (photometric == 3) {
+          const std::size_t entries = std::size_t{1} << bits;
+          settings.palette.assign(palette.begin(),
+                                  palette.begin() + static_cast<std::ptrdiff_t>(3 * entries));
+        }
+        write_any_tiff(path("strip.tiff"), size, settings, pixels);
+        settings.is_tile = true;
+        write_any_tiff(path("tile.tiff"), size, settings, pixels);
+        EXPECT_TRUE(are_equal(tool::read_picture(path("tile.tiff")), tool::read_picture(path("strip.tiff"))))
+            << bits << " bits, " << photometric;
+      }
+}
+
 TEST_F(PicturesTest, TilesFarLargerThanTheirPictureTakeNoMemory) {
   std::vector<std::byte> bytes;
   {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // PNG, by libspng.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include <spng.h>
@@ -34,7 +37,82 @@ void check(int result, const std::string& name) {
   if (result != SPNG_OK) fail_damaged(name, ::spng_strerror(result));
 }
 
-// The chunks before the pixels. Text, profiles and the like may not take much memory.
+// The bytes of a PNG, without chunks that decoding does not need: libspng keeps text and profiles in memory,
+// and refuses files with much of them.
+class Chunks {
+ public:
+  using Read = std::function<bool(void* to, std::size_t bytes)>;
+  using Skip = std::function<void(std::size_t bytes)>;
+
+  // `read` returns false if there are fewer bytes.
+  Chunks(Read read, Skip skip) : read_(std::move(read)), skip_(std::move(skip)) {}
+
+  void give_to(spng_ctx* context, const std::string& name) {
+    check(::spng_set_png_stream(context, &Chunks::give, this), name);
+  }
+
+ private:
+  static int give(spng_ctx*, void* self, void* to, std::size_t bytes) {
+    return static_cast<Chunks*>(self)->take(static_cast<std::byte*>(to), bytes) ? SPNG_OK : SPNG_IO_EOF;
+  }
+
+  bool take(std::byte* to, std::size_t bytes) {
+    while (bytes > 0) {
+      if (held_ == 0 && rest_ == 0 && !find_next()) return false;
+      const std::size_t count = std::min(bytes, held_ > 0 ? held_ : rest_);
+      if (held_ > 0) {
+        std::copy_n(head_.end() - static_cast<std::ptrdiff_t>(held_), count, to);
+        held_ -= count;
+      } else {
+        if (!read_(to, count)) return false;
+        rest_ -= count;
+      }
+      to += count;
+      bytes -= count;
+    }
+    return true;
+  }
+
+  // Holds the length and the name of the next chunk that is needed.
+  bool find_next() {
+    for (;;) {
+      if (!read_(head_.data(), head_.size())) return false;
+      std::size_t length = 0;
+      for (int i = 0; i < 4; ++i) length = length << 8 | std::to_integer<std::size_t>(head_[i]);
+      const std::size_t sum_bytes = 4;
+      rest_ = length + sum_bytes;
+      held_ = head_.size();
+      const std::string_view kind(reinterpret_cast<const char*>(head_.data()) + 4, 4);
+      const bool is_critical = (kind[0] & 0x20) == 0;
+      if (is_critical || kind == "tRNS" || kind == "sBIT" || kind == "eXIf") return true;
+      skip_(rest_);
+    }
+  }
+
+  Read read_;
+  Skip skip_;
+  std::array<std::byte, 8> head_{};
+  std::size_t held_ = 0;  // at the end of the head: not taken yet
+  std::size_t rest_ = 8;  // of the chunk, or of the signature
+};
+
+Chunks chunks_of(Bytes bytes) {
+  const auto rest = std::make_shared<Bytes>(bytes);
+  return {[rest](void* to, std::size_t count) {
+            if (count > rest->size()) return false;
+            std::copy_n(rest->data(), count, static_cast<std::byte*>(to));
+            *rest = rest->subspan(count);
+            return true;
+          },
+          [rest](std::size_t count) { *rest = rest->subspan(std::min(count, rest->size())); }};
+}
+
+Chunks chunks_of(std::FILE* file) {
+  return {[file](void* to, std::size_t count) { return std::fread(to, 1, count, file) == count; },
+          [file](std::size_t count) { std::fseek(file, static_cast<long>(count), SEEK_CUR); }};
+}
+
+// The chunks before the pixels.
 struct Head {
   spng_ihdr header;
   int orientation = 1;
@@ -42,8 +120,6 @@ struct Head {
   std::optional<ValueRange> range;  // that sBIT states
 
   Head(spng_ctx* context, const std::string& name) {
-    constexpr std::size_t most = 16 << 20;
-    check(::spng_set_chunk_limits(context, most, most), name);
     // Like other readers, accepts damage outside the pixels.
     check(::spng_set_crc_action(context, SPNG_CRC_ERROR, SPNG_CRC_DISCARD), name);
     check(::spng_get_ihdr(context, &header), name);
@@ -95,7 +171,8 @@ bool is_png(Bytes bytes) {
 
 Picture decode_png(Bytes bytes, const std::string& name) {
   const Context context = make_context(0);
-  check(::spng_set_png_buffer(context.get(), bytes.data(), bytes.size()), name);
+  Chunks chunks = chunks_of(bytes);
+  chunks.give_to(context.get(), name);
   const Head head(context.get(), name);
   // Deflate compresses by a factor of at most 1032.
   const std::size_t samples = head.format().size.pixels() * (head.has_palette() ? 1 : head.channels());
@@ -133,7 +210,8 @@ std::optional<PictureHead> read_png_head(const std::string& path, bool ignore_or
     return std::nullopt;
   std::rewind(file.get());
   const Context context = make_context(0);
-  check(::spng_set_png_file(context.get(), file.get()), path);
+  Chunks chunks = chunks_of(file.get());
+  chunks.give_to(context.get(), path);
   const Head head(context.get(), path);
   PictureHead result{head.format(), static_cast<int>(head.channels())};
   if (!ignore_orientation && head.orientation >= 5 && head.orientation <= 8)
