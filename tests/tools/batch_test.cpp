@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "support.h"
@@ -415,6 +416,32 @@ TEST_F(BatchTest, DoesNotContinueWhatIsNoTable) {
   expect_refusal(batch + "--results deep.jsonl", 1, {"deep.jsonl is not a table of a batch"});
   expect_refusal(batch + "--results r.jsonl", 1, {"r.jsonl is not a table of a batch"});
   EXPECT_EQ(contents(folder_ / "r.csv"), "my,own,figures\n1,2,3\n");
+}
+
+// Both wrote, and the table had up to twice as many lines as pairs.
+TEST_F(BatchTest, OnlyOneBatchWritesATable) {
+  const std::string batch = make_mixed_list() + "-o {folder}.pfm --results r.jsonl";
+  const int held = ::open((folder_ / "r.jsonl").c_str(), O_WRONLY | O_CREAT, 0666);
+  ASSERT_GE(held, 0);
+  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  for (const char* resume : {"", " --resume"})
+    expect_refusal(batch + resume, 75, {"r.jsonl: another process is writing it", "--results"});
+  EXPECT_EQ(contents(folder_ / "r.jsonl"), "");
+  ::close(held);
+  EXPECT_EQ(run(batch).status, 0);
+  EXPECT_EQ(rows("r.jsonl").size(), 6u);
+}
+
+TEST_F(BatchTest, NamesThatAreNotUtf8AreResumed) {
+  make("a", ".png", {64, 48});
+  fs::rename(folder_ / "a", folder_ / "a\xff");
+  write(folder_ / "list.txt", "a\xff/left.png a\xff/right.png\n");
+  for (const std::string table : {"r.jsonl", "r.csv"}) {
+    const std::string batch = "batch list.txt" + block + "-o {folder}.pfm --results " + table;
+    ASSERT_EQ(run(batch).status, 0);
+    const Outcome again = run(batch + " --resume");
+    EXPECT_TRUE(contains(again.err, "1 done before")) << table << again.err;
+  }
 }
 
 TEST_F(BatchTest, NamesInTheTableMayHaveAnyCharacter) {

@@ -13,6 +13,10 @@
 #include "tools/command/command_files.h"
 #include "tools/command/output_files.h"
 #include "tools/command_fixture.h"
+#include "tools/files/content_hash.h"
+#include "tools/files/flow_files.h"
+#include "tools/files/pictures.h"
+#include "tools/jobs/pair_list.h"
 
 namespace parallax::test {
 namespace {
@@ -136,6 +140,46 @@ TEST_F(FilesTest, DevicesAndPipesAreNoPictures) {
   fs::create_directory(folder_ / "frames");
   ASSERT_EQ(::mkfifo(at("frames/0.png").c_str(), 0600), 0);
   expect_file_error(match({at("frames"), at("frames")}), "frames/0.png is a pipe");
+}
+
+// Each of these waited for a writer.
+TEST_F(FilesTest, FramesAndMapsThatArePipesAreRefused) {
+  for (const char* side : {"l", "r"}) {
+    fs::create_directory(folder_ / side);
+    ASSERT_EQ(::mkfifo(at(side + std::string("/0.png")).c_str(), 0600), 0);
+  }
+  ASSERT_EQ(::mkfifo(at("map.pfm").c_str(), 0600), 0);
+  write(folder_ / "list.txt", "l/0.png r/0.png\n");
+  const std::string some = " --method block --disparities 16 ", limit = "timeout -k 1 20 env";
+  const Outcome checked = run("check l r", limit);
+  EXPECT_EQ(checked.status, 1);
+  EXPECT_TRUE(contains(checked.out + checked.err, "l/0.png is a pipe")) << checked.out << checked.err;
+  for (const std::string& command :
+       {"plan l r --plan p.json -o m/" + some, "plan --list list.txt --plan p.json -o m/" + some,
+        "batch l r -o m/" + some, "match l r -o m/" + some}) {
+    const Outcome outcome = run(command, limit);
+    EXPECT_EQ(outcome.status, 1) << command;
+    EXPECT_TRUE(contains(outcome.err, "l/0.png is a pipe: save its contents to a file")) << outcome.err;
+  }
+  expect_file_error([&] { tool::read_disparity(at("map.pfm")); }, "map.pfm is a pipe");
+  for (const char* name : {"l/0.png", "map.pfm"}) {
+    expect_file_error([&] { tool::read_picture(at(name)); }, "is a pipe");
+    expect_file_error([&] { tool::read_picture_format(at(name)); }, "is a pipe");
+    expect_file_error([&] { tool::PictureParts{at(name)}; }, "is a pipe");
+    expect_file_error([&] { tool::holds_picture(at(name)); }, "is a pipe");
+    expect_file_error([&] { tool::read_flow(at(name)); }, "is a pipe");
+    expect_file_error([&] { tool::file_hash(at(name)); }, "is a pipe");
+    expect_file_error([&] { tool::read_text(at(name)); }, "is a pipe");
+  }
+}
+
+// A list was opened twice, and what the first time had read was lost.
+TEST_F(FilesTest, ListsMayComeFromAPipe) {
+  const std::string list = "a.png b.png\nc.png d.png\n";
+  ASSERT_EQ(::mkfifo(at("list.txt").c_str(), 0600), 0);
+  std::thread writer([&] { write(folder_ / "list.txt", list); });
+  EXPECT_EQ(tool::list_pairs(at("list.txt"), "").size(), 2u);
+  writer.join();
 }
 
 TEST_F(FilesTest, CostsMayComeFromAPipe) {

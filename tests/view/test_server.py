@@ -606,6 +606,13 @@ def test_a_sequence_that_became_files_is_an_error(serve, folder):
     for side in "left", "right":
         (folder / side).unlink()
         (folder / (side + "_moved")).rename(folder / side)
+    pipe = sorted((folder / "left").iterdir())[1]  # a page waited for its writer
+    pipe.rename(folder / "kept")
+    os.mkfifo(pipe)
+    server.json("POST", page.path + "/play", {"frame": 1})
+    assert "is a pipe" in page.message("error")[0]["error"]
+    pipe.unlink()
+    (folder / "kept").rename(pipe)
     server.json("POST", page.path + "/play", {"frame": 2})
     while page.message("map")[0]["frame"] != 2:
         pass

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,9 +76,28 @@ void check_readable_twice(const std::string& path, bool may_be_pipe) {
   std::error_code unknown;
   const fs::file_status status = fs::status(path, unknown);
   const bool pipe = fs::is_fifo(status);
-  if (fs::is_other(status) && !(pipe && may_be_pipe))
-    throw Error(ErrorCategory::file,
-                path + " is a " + (pipe ? "pipe" : "device") + ": save its contents to a file first");
+  const char* const kind = pipe ? "pipe" : fs::is_socket(status) ? "socket" : "device";
+  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status) &&
+      !(pipe && may_be_pipe))
+    throw Error(ErrorCategory::file, path + " is a " + kind + ": save its contents to a file first");
+}
+
+int open_input(const std::string& path) {
+  check_readable_twice(path);
+  // It may have become a pipe since.
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat about {};
+  if (file < 0 || (::fstat(file, &about) == 0 && (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode))))
+    return file;
+  ::close(file);
+  check_readable_twice(path);
+  errno = ENOENT;
+  return -1;
+}
+
+InputFile open_input_file(const std::string& path) {
+  const int file = open_input(path);
+  return InputFile(file < 0 ? nullptr : ::fdopen(file, "rb"));
 }
 
 void CommandFiles::reads(const std::string& path) {

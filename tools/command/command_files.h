@@ -3,7 +3,9 @@
 // output.
 #pragma once
 
+#include <cstdio>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,17 @@ bool names_folder(const std::string& path);
 
 // \throws Error (file) for a device or a pipe, which cannot be read twice, unless a pipe will do
 void check_readable_twice(const std::string& path, bool may_be_pipe = false);
+
+// Opens a file to read it, without waiting for a pipe. Returns its descriptor, or −1 and errno.
+// \throws Error (file) as check_readable_twice() does
+int open_input(const std::string& path);
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using InputFile = std::unique_ptr<std::FILE, CloseFile>;
+// The same as a stream; null and errno if it cannot be opened.
+InputFile open_input_file(const std::string& path);
 
 class CommandFiles {
  public:

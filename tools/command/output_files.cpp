@@ -176,6 +176,7 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 }
 
 std::string read_text(const std::string& path, std::size_t max_bytes) {
+  check_readable_twice(path);
   const std::vector<std::byte> bytes = read_file(path, max_bytes);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

@@ -30,7 +30,7 @@ std::string content_hash(std::span<const std::byte> bytes) {
 }
 
 std::string file_hash(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = open_input(path);
   if (file < 0) fail_file("read", path, errno);
   const std::unique_ptr<const int, void (*)(const int*)> close(&file,
                                                                [](const int* open) { ::close(*open); });

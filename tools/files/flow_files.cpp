@@ -2,12 +2,14 @@
 #include "tools/files/flow_files.h"
 
 #include "tools/command/command.h"
+#include "tools/command/command_files.h"
 #include "tools/files/pictures.h"
 #include "tools/files/pictures/codecs.h"
 
 namespace parallax::tool {
 
 Flow read_flow(const std::string& path) {
+  check_readable_twice(path);
   if (!has_extension(path, {".png"})) return read_flo(path);
   const Picture picture = read_picture(path);
   if (picture.view().format.depth != BitDepth::bits16 || picture.channels() != 3)

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 
 #include "parallax/formats.h"
@@ -301,8 +300,7 @@ Picture stretched(const Picture& picture, const ValueRange& range) {
 }
 
 ImageFormat read_picture_format(const std::string& path) {
-  const auto close = [](std::FILE* open) { std::fclose(open); };
-  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rbe"), close);
+  const InputFile file = open_input_file(path);
   if (!file) fail_file("read", path, errno);
   std::array<std::byte, 4096> bytes{};
   const Bytes head(bytes.data(), std::fread(bytes.data(), 1, bytes.size(), file.get()));
@@ -426,13 +424,15 @@ bool is_picture_name(const std::string& path) {
                               ".webp", ".bmp", ".dib"});
 }
 
-bool holds_picture(const std::string& path) {
-  std::array<std::byte, 16> head{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(reinterpret_cast<char*>(head.data()), head.size());
-  const Bytes bytes(head.data(), static_cast<std::size_t>(file.gcount()));
+bool begins_as_picture(Bytes bytes) {
   return is_png(bytes) || is_jpeg(bytes) || is_webp(bytes) || is_netpbm(bytes) || is_tiff(bytes) ||
          is_bmp(bytes) || is_pfm(bytes) || !unread_kind(bytes).empty();
+}
+
+bool holds_picture(const std::string& path) {
+  const InputFile file = open_input_file(path);
+  std::array<std::byte, 16> head{};
+  return file && begins_as_picture({head.data(), std::fread(head.data(), 1, head.size(), file.get())});
 }
 
 [[noreturn]] static void fail_scaled(const std::string& path) {
@@ -440,7 +440,10 @@ bool holds_picture(const std::string& path) {
 }
 
 std::optional<Plane<float>> read_float_map(const std::string& path) {
-  if (has_extension(path, {".pfm"})) return read_pfm(path);
+  if (has_extension(path, {".pfm"})) {
+    check_readable_twice(path);
+    return read_pfm(path);
+  }
   std::optional<TiffReader> tiff = TiffReader::open(path);
   if (!tiff || tiff->format().bits != 32) return std::nullopt;
   if (tiff->format().channels != 1 || tiff->orientation() != 1)

@@ -106,7 +106,9 @@ bool has_extension(const std::string& path, std::initializer_list<const char*> e
 
 bool is_picture_name(const std::string& path);
 
+// By its first bytes.
 bool holds_picture(const std::string& path);
+bool begins_as_picture(Bytes bytes);
 
 // A map of floats, from a PFM or a TIFF of one channel; nothing for other files.
 // \throws Error (file)

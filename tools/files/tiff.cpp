@@ -31,11 +31,11 @@ class TiffFile {
     errno = 0;
     file_ = TIFFOpenExt(path.c_str(), mode, options.get());
   }
-  // A file in memory, whose descriptor becomes libtiff's.
-  TiffFile(int memory, const std::string& path, const char* mode) : path_(path) {
+  // An open file, whose descriptor becomes libtiff's; none if that is negative.
+  TiffFile(int descriptor, const std::string& path, const char* mode) : path_(path) {
     const Options options = make_options();
-    file_ = TIFFFdOpenExt(memory, path.c_str(), mode, options.get());
-    if (file_ == nullptr && memory >= 0) ::close(memory);
+    if (descriptor >= 0) file_ = TIFFFdOpenExt(descriptor, path.c_str(), mode, options.get());
+    if (file_ == nullptr && descriptor >= 0) ::close(descriptor);
   }
   TiffFile(const TiffFile&) = delete;
   TiffFile& operator=(const TiffFile&) = delete;
@@ -101,7 +101,7 @@ bool fits_int(std::uint32_t value) {
 std::optional<TiffReader> TiffReader::open(const std::string& path, int picture) {
   // Not memory-mapped: pages read would count as memory of this process.
   TiffReader reader;
-  reader.file_ = std::make_shared<TiffFile>(path, "rm");
+  reader.file_ = std::make_shared<TiffFile>(open_input(path), path, "rm");
   TIFF* file = reader.file_->get();
   if (file == nullptr || (picture > 0 && TIFFSetDirectory(file, static_cast<tdir_t>(picture)) != 1) ||
       !reader.understand())
@@ -439,7 +439,7 @@ void refuse_kind(const TiffFile& file) {
 // tiles whose bytes are no multiple of 1,024. Such files are copied to memory, because a map of a file that
 // another process shortens ends this one.
 std::unique_ptr<TiffFile> open_for_conversion(const std::string& path) {
-  auto file = std::make_unique<TiffFile>(path, "rm");
+  auto file = std::make_unique<TiffFile>(open_input(path), path, "rm");
   if (file->get() == nullptr) return nullptr;
   if (TIFFIsTiled(file->get()) == 0 ||
       file->field<std::uint16_t>(TIFFTAG_COMPRESSION, COMPRESSION_NONE) != COMPRESSION_NONE)

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/jobs/pair_list.h"
 
-#include <cerrno>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <limits>
 #include <sstream>
@@ -12,6 +10,7 @@
 #include <unordered_map>
 
 #include "parallax/error.h"
+#include "parallax/formats.h"
 
 #include "tools/command/command.h"
 #include "tools/files/pictures.h"
@@ -121,12 +120,13 @@ std::vector<ListedPair> read_list(std::istream& stream, const std::string& name,
 std::vector<ListedPair> read_list(const std::string& path) {
   if (path == "-") return read_list(std::cin, "standard input", {});
   std::error_code unknown;
-  if (fs::is_directory(path, unknown) || holds_picture(path))
+  const bool is_folder = fs::is_directory(path, unknown);
+  // A pipe can be read once only.
+  const std::vector<std::byte> bytes = is_folder ? std::vector<std::byte>() : read_file(path);
+  if (is_folder || begins_as_picture(bytes))
     throw UsageError(path + " is not a list of pairs: give RIGHT, too");
-  errno = 0;
-  std::ifstream file(path);
-  if (!file) fail_file("read", path, errno);
-  return read_list(file, path, fs::path(path).parent_path());
+  std::istringstream lines(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  return read_list(lines, path, fs::path(path).parent_path());
 }
 
 std::string folder_of(const ListedPair& pair) {

@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,9 +64,9 @@ ResultsTable::ResultsTable(const std::string& path, std::vector<std::string> col
   if (path_.empty()) return;
   std::error_code unknown;
   resume_ = resume && std::filesystem::exists(path_, unknown);
+  if (resume_) check_readable_twice(path_);
+  open_alone();
   const std::size_t complete = resume_ ? read_earlier() : 0;
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file_ < 0) fail_file("write", path_, errno);
   struct stat about {};
   // A process that was killed may have left a part of a row. Devices and pipes have no length.
   if (::fstat(file_, &about) == 0 && S_ISREG(about.st_mode) &&
@@ -75,6 +77,26 @@ ResultsTable::ResultsTable(const std::string& path, std::vector<std::string> col
 
 ResultsTable::~ResultsTable() {
   if (file_ >= 0) ::close(file_);
+}
+
+// Another batch may hold the table, or replace it by finish() while this one opens it. Some file systems have
+// no locks: other processes go unnoticed there.
+void ResultsTable::open_alone() {
+  for (;;) {
+    file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file_ < 0) fail_file("write", path_, errno);
+    struct stat about {
+    }, now{};
+    if (::fstat(file_, &about) != 0 || !S_ISREG(about.st_mode)) return;
+    if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      ::close(std::exchange(file_, -1));
+      throw Error(ErrorCategory::file,
+                  path_ + ": another process is writing it: wait until it ends, or give another --results",
+                  true);
+    }
+    if (::stat(path_.c_str(), &now) == 0 && now.st_dev == about.st_dev && now.st_ino == about.st_ino) return;
+    ::close(std::exchange(file_, -1));
+  }
 }
 
 std::string ResultsTable::header() const {
@@ -130,9 +152,12 @@ std::size_t ResultsTable::read_earlier() {
 }
 
 ResultsRow ResultsTable::earlier(const std::string& output) const {
-  const auto found = earlier_.find(output);
-  if (found == earlier_.end()) return nullptr;
+  // JSON replaces what is not UTF-8.
   std::size_t at = 0;
+  const ResultsRow as_stored = parse(text_of({{"output", output}}), at);
+  const auto found = earlier_.find(as_stored.value("output", ""));
+  if (found == earlier_.end()) return nullptr;
+  at = 0;
   return parse(found->second, at);
 }
 

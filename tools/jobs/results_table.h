@@ -19,7 +19,7 @@ void check_results_path(const std::string& path);
 class ResultsTable {
  public:
   // Begins a new table, or continues the one that is there; an empty path makes no table.
-  // \throws Error (file), also for a file that is no table of this version
+  // \throws Error (file), also for a file that is no table of this version, or that another process writes
   ResultsTable(const std::string& path, std::vector<std::string> columns, bool resume);
   ResultsTable(const ResultsTable&) = delete;
   ResultsTable& operator=(const ResultsTable&) = delete;
@@ -40,6 +40,7 @@ class ResultsTable {
   void finish();
 
  private:
+  void open_alone();
   std::string header() const;
   std::string text_of(const ResultsRow& row) const;
   // Empty when the text ends within the row. Moves `at` behind it.

@@ -12,6 +12,7 @@
 
 #include <spng.h>
 
+#include "tools/command/command_files.h"
 #include "tools/files/pictures/codecs.h"
 
 namespace parallax::tool {
@@ -21,10 +22,6 @@ struct FreeContext {
   void operator()(spng_ctx* context) const { ::spng_ctx_free(context); }
 };
 using Context = std::unique_ptr<spng_ctx, FreeContext>;
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
 
 Context make_context(int flags) {
   Context context(::spng_ctx_new(flags));
@@ -192,7 +189,8 @@ Picture decode_png(Bytes bytes, const std::string& name) {
     const bool is_deep = head.header.bit_depth == 16;
     std::vector<std::byte> whole(picture.size().pixels() * (is_deep ? 8 : 4));
     const Context again = make_context(0);
-    check(::spng_set_png_buffer(again.get(), bytes.data(), bytes.size()), name);
+    Chunks same_chunks = chunks_of(bytes);
+    same_chunks.give_to(again.get(), name);
     const Head same(again.get(), name);
     check(::spng_decode_image(again.get(), whole.data(), whole.size(),
                               is_deep ? SPNG_FMT_RGBA16 : SPNG_FMT_RGBA8, SPNG_DECODE_TRNS),
@@ -203,7 +201,7 @@ Picture decode_png(Bytes bytes, const std::string& name) {
 }
 
 std::optional<PictureHead> read_png_head(const std::string& path, bool ignore_orientation) {
-  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
+  const InputFile file = open_input_file(path);
   if (!file) return std::nullopt;
   std::byte signature[8];
   if (std::fread(signature, 1, sizeof signature, file.get()) != sizeof signature || !is_png(signature))
