@@ -214,6 +214,22 @@ inline constexpr int status_count = 8;
 /// The name of a status, as spelled above.
 const char* name(Status status);
 
+/// The views that receive the map of the right image: right (x, y) shows the same point as left (x +
+/// disparity, y + row_offset). It is the map of the mirrored pair, mirrored back: of the pair whose left image
+/// is the right one and whose right image is the left one, each with its mask and with its columns in reverse
+/// order.
+struct RightDisparityMap {
+  View<float> disparity = {};      ///< as DisparityMap::disparity, of the pixels of the right image
+  View<std::uint8_t> status = {};  ///< as DisparityMap::status
+  View<float> confidence = {};     ///< as DisparityMap::confidence; optional
+  View<float> row_offset = {};     ///< as DisparityMap::row_offset; optional
+
+  /// Whether there is no view.
+  bool empty() const {
+    return disparity.empty() && status.empty() && confidence.empty() && row_offset.empty();
+  }
+};
+
 /// The views that receive a result. Each has the size of the left image, and every pixel of it is written.
 struct DisparityMap {
   View<float> disparity;      ///< in pixels; +infinity = none
@@ -225,6 +241,9 @@ struct DisparityMap {
   /// row_offset). +infinity where there is no disparity. Optional, and only for matchers that search rows:
   /// Matcher::has_row_offsets().
   View<float> row_offset = {};
+  /// The map of the right image. Optional, and only for matchers planned with PlanOptions::both_maps, and in a
+  /// MatcherPool.
+  RightDisparityMap right = {};
 };
 
 /// A disparity map that owns its memory; its members are those of DisparityMap.
@@ -233,6 +252,8 @@ struct Result {
   Plane<std::uint8_t> status;  ///< values of Status
   Plane<float> confidence;     ///< 0…1; empty where it was not asked for
   Plane<float> row_offset;     ///< in pixels, downwards; empty where the matcher searches no rows
+  /// The map of the right image, as RightDisparityMap describes it; null where it was not asked for.
+  std::unique_ptr<Result> right;
 
   Result() = default;
   /// Allocates memory; every value is 0.
@@ -244,7 +265,13 @@ struct Result {
 
   Size size() const { return disparity.size(); }  ///< columns and rows
   /// Views for a matcher to write to, valid as long as the planes.
-  DisparityMap map() { return {disparity.view(), status.view(), confidence.view(), row_offset.view()}; }
+  DisparityMap map() {
+    DisparityMap views{disparity.view(), status.view(), confidence.view(), row_offset.view()};
+    if (right)
+      views.right = {right->disparity.view(), right->status.view(), right->confidence.view(),
+                     right->row_offset.view()};
+    return views;
+  }
 };
 
 }  // namespace parallax

@@ -41,6 +41,9 @@ struct PlanOptions {
   /// Pairs that the matcher may match at once on a GPU, each in memory of its own: one small pair leaves most
   /// of a large GPU idle. 1…64. Other devices match one pair at a time.
   int pairs_in_flight = 1;
+  /// Whether the matcher can also write DisparityMap::right, the map of the right image. It then has memory
+  /// for a mirrored pair, and takes twice the time where the map is asked for.
+  bool both_maps = false;
 };
 
 /// The time that one stage of a run took.
@@ -122,7 +125,11 @@ class Matcher {
   /// Whether run() and enqueue() can write DisparityMap::row_offset.
   bool has_row_offsets() const;
 
-  /// Memory for a result of this matcher, with row offsets where it searches rows. Every value is 0.
+  /// Whether run() and start() can write DisparityMap::right: PlanOptions::both_maps.
+  bool has_both_maps() const;
+
+  /// Memory for a result of this matcher, with row offsets where it searches rows, and with Result::right
+  /// where it is planned for both maps. Every value is 0.
   Result make_result(bool with_confidence = false) const;
 
   /// Stages of the last run(), in order; empty before the first run(), and after start() and enqueue().
@@ -135,20 +142,21 @@ class Matcher {
   ImageFormat format_;
 };
 
-/// Returns what Matcher::memory_bytes() would return, without allocating. `configuration` is as in
-/// PlanOptions.
+/// Returns what Matcher::memory_bytes() would return, without allocating. `configuration` and `both_maps` are
+/// as in PlanOptions.
 /// \throws Error as the constructor of Matcher does, except for memory.
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
-                                  const ImageFormat& format, const TunedValues& configuration = {});
+                                  const ImageFormat& format, const TunedValues& configuration = {},
+                                  bool both_maps = false);
 
 /// Plans, matches one pair, and returns its map, with row offsets where rows are searched. To match several
 /// pairs of one size, use a Matcher, which plans once.
 /// \throws Error as the constructor of Matcher and Matcher::run() do.
 /// @{
 Result match(const StereoPair& pair, const MatcherParameters& parameters,
-             const Device& device = Device::parse("auto"));
+             const Device& device = Device::parse("auto"), const PlanOptions& options = {});
 Result match(const ImageView& left, const ImageView& right, const MatcherParameters& parameters,
-             const Device& device = Device::parse("auto"));
+             const Device& device = Device::parse("auto"), const PlanOptions& options = {});
 /// @}
 
 /// A method and a device on which it runs.

@@ -65,6 +65,24 @@ void check_optional(std::string_view what, View<float> map, Size size, bool told
   check_view(what, map, size);
 }
 
+// Names of views in messages.
+struct MapNames {
+  std::string_view disparity, status, confidence, row_offset;
+};
+constexpr MapNames left_names{"disparity map", "status map", "confidence map", "map of row offsets"};
+constexpr MapNames right_names{"right disparity map", "right status map", "right confidence map",
+                               "right map of row offsets"};
+
+template <class AnyMap>
+void check_views(const Plan& plan, Size size, const AnyMap& map, const MapNames& names) {
+  check_view(names.disparity, map.disparity, size);
+  check_view(names.status, map.status, size);
+  check_optional(names.confidence, map.confidence, size, plan.tells_confidence(),
+                 "this matcher does not report confidence: leave out that map");
+  check_optional(names.row_offset, map.row_offset, size, plan.tells_row_offsets(),
+                 "this matcher searches no rows: leave out the map of row offsets");
+}
+
 }  // namespace
 
 void allocate(Plan& plan, const PlanOptions& limits) {
@@ -80,12 +98,12 @@ void allocate(Plan& plan, const PlanOptions& limits) {
 }
 
 void check_map(const Plan& plan, Size size, const DisparityMap& map) {
-  check_view("disparity map", map.disparity, size);
-  check_view("status map", map.status, size);
-  check_optional("confidence map", map.confidence, size, plan.tells_confidence(),
-                 "this matcher does not report confidence: leave out that map");
-  check_optional("map of row offsets", map.row_offset, size, plan.tells_row_offsets(),
-                 "this matcher searches no rows: leave out the map of row offsets");
+  check_views(plan, size, map, left_names);
+  if (map.right.empty()) return;
+  if (!plan.tells_right_map())
+    refuse(
+        "this matcher is planned for the left map alone: plan it for both maps, or leave out the right one");
+  check_views(plan, size, map.right, right_names);
 }
 
 void check_map(const Plan&, Size size, const FiniteMap& map) {

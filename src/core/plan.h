@@ -26,6 +26,7 @@ class Plan {
   virtual int cost_labels() const { return 0; }
   virtual bool tells_confidence() const { return false; }
   virtual bool tells_row_offsets() const { return false; }
+  virtual bool tells_right_map() const { return false; }
   // The caller has already called check_run().
   virtual void run(const StereoPair& pair, const DisparityMap& map) = 0;
   // run() for Matcher::start(): waits for the previous pair, and may return while this one is being matched.

@@ -55,6 +55,7 @@ std::unique_ptr<KeptPlans::Kept> KeptPlans::make(const Problem& problem, int thr
   Device device = device_;
   device.threads = threads;
   PlanOptions limits = limits_;
+  limits.both_maps = problem.both_maps;
   // 0 would mean no limit; 1 byte is too little for any plan.
   if (limits.max_memory_bytes != 0) limits.max_memory_bytes -= std::min(limits.max_memory_bytes - 1, held());
   const auto around = [&](std::unique_ptr<Plan> plan) {

@@ -24,14 +24,16 @@ using SharedSettings = std::shared_ptr<const Settings>;
 struct Problem {
   SharedSettings settings;
   ImageFormat format;
+  bool both_maps = false;
   bool operator==(const Problem& other) const {
-    return format == other.format && (settings == other.settings || settings->text == other.settings->text);
+    return format == other.format && both_maps == other.both_maps &&
+           (settings == other.settings || settings->text == other.settings->text);
   }
 };
 
 class KeptPlans {
  public:
-  // `limits` apply to all plans together; pairs_in_flight is 1.
+  // `limits` apply to all plans together; pairs_in_flight is 1. Each problem tells whether it has both maps.
   KeptPlans(const Device& device, const PlanOptions& limits) : device_(device), limits_(limits) {}
 
   struct Kept {

@@ -34,7 +34,7 @@ struct Task {
   std::vector<const Lane*> refused_by = {};
   Failure refusal = {};
 
-  Problem problem() const { return {settings, pair.left.format}; }
+  Problem problem() const { return {settings, pair.left.format, !map.right.empty()}; }
   bool is_refused_by(const Lane& lane) const {
     return std::find(refused_by.begin(), refused_by.end(), &lane) != refused_by.end();
   }

@@ -70,8 +70,15 @@ bool Matcher::has_row_offsets() const {
   return plan().tells_row_offsets();
 }
 
+bool Matcher::has_both_maps() const {
+  return plan().tells_right_map();
+}
+
 Result Matcher::make_result(bool with_confidence) const {
-  return Result(format_.size, with_confidence, has_row_offsets());
+  const auto make = [&] { return Result(format_.size, with_confidence, has_row_offsets()); };
+  Result result = make();
+  if (has_both_maps()) result.right = std::make_unique<Result>(make());
+  return result;
 }
 
 const std::vector<StageTime>& Matcher::stage_times() const {
@@ -79,20 +86,22 @@ const std::vector<StageTime>& Matcher::stage_times() const {
 }
 
 std::size_t estimate_memory_bytes(const MatcherParameters& parameters, const Device& device,
-                                  const ImageFormat& format, const TunedValues& configuration) {
-  return detail::make_tuned_plan(parameters, device, format, configuration)->memory_bytes();
+                                  const ImageFormat& format, const TunedValues& configuration,
+                                  bool both_maps) {
+  return detail::make_tuned_plan(parameters, device, format, configuration, both_maps)->memory_bytes();
 }
 
-Result match(const StereoPair& pair, const MatcherParameters& parameters, const Device& device) {
-  Matcher matcher(parameters, device, pair.left.format);
+Result match(const StereoPair& pair, const MatcherParameters& parameters, const Device& device,
+             const PlanOptions& options) {
+  Matcher matcher(parameters, device, pair.left.format, options);
   Result result = matcher.make_result();
   matcher.run(pair, result.map());
   return result;
 }
 
 Result match(const ImageView& left, const ImageView& right, const MatcherParameters& parameters,
-             const Device& device) {
-  return match(StereoPair{left, right}, parameters, device);
+             const Device& device, const PlanOptions& options) {
+  return match(StereoPair{left, right}, parameters, device, options);
 }
 
 }  // namespace parallax

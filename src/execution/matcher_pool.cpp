@@ -54,6 +54,9 @@ void check_pair(const StereoPair& pair, const DisparityMap& map) {
   check_mask("right mask", pair.right_mask, format.size);
   check_view("disparity map", map.disparity, format.size);
   check_view("status map", map.status, format.size);
+  if (map.right.empty()) return;
+  check_view("right disparity map", map.right.disparity, format.size);
+  check_view("right status map", map.right.status, format.size);
 }
 
 // Whether a device runs a method with these parameters does not depend on the images, but other checks do:

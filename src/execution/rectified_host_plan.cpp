@@ -28,6 +28,7 @@ class RectifiedHostPlan final : public Plan {
   }
   bool tells_confidence() const override { return matcher_->tells_confidence(); }
   bool tells_row_offsets() const override { return matcher_->tells_row_offsets(); }
+  bool tells_right_map() const override { return matcher_->tells_right_map(); }
 
   void run(const StereoPair& pair, const DisparityMap& map) override {
     StageClock clock(stage_times);

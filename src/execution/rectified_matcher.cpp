@@ -114,6 +114,10 @@ bool RectifiedMatcher::has_row_offsets() const {
   return plan().tells_row_offsets();
 }
 
+bool RectifiedMatcher::has_both_maps() const {
+  return plan().tells_right_map();
+}
+
 const std::vector<StageTime>& RectifiedMatcher::stage_times() const {
   return plan().stage_times;
 }

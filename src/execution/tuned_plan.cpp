@@ -5,6 +5,8 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "execution/right_map_plan.h"
+#include "matchers/method.h"
 #include "matchers/planning.h"
 #include "tune/remembered_tuning.h"
 
@@ -36,6 +38,7 @@ class PlansInFlight final : public Plan {
   int cost_labels() const override { return plans_.front()->cost_labels(); }
   bool tells_confidence() const override { return plans_.front()->tells_confidence(); }
   bool tells_row_offsets() const override { return plans_.front()->tells_row_offsets(); }
+  bool tells_right_map() const override { return plans_.front()->tells_right_map(); }
 
   void run(const StereoPair& pair, const DisparityMap& map) override {
     wait(0);
@@ -84,6 +87,18 @@ std::unique_ptr<Plan> plan_in_flight(const Device& device, int pairs, const Make
   return std::make_unique<PlansInFlight>(std::move(plans));
 }
 
+std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Device& device,
+                                const ImageFormat& format, const Configuration& configuration,
+                                bool both_maps) {
+  if (both_maps && method_of(parameters).finds_motion())
+    throw Error(ErrorCategory::argument,
+                "method " + method_name(parameters) +
+                    " has no map of the second image: leave it out, or match the images the other way round");
+  std::unique_ptr<Plan> plan = detail::make_plan(parameters, device, format, configuration);
+  if (!both_maps) return plan;
+  return with_right_map(std::move(plan), format, device.kind == DeviceKind::reference ? 1 : device.threads);
+}
+
 // Calls make() with the given and the remembered values, or, if that fails, with the given ones alone.
 template <class Make>
 std::unique_ptr<Plan> make_with_remembered(const MatcherParameters& parameters, const Device& device,
@@ -108,9 +123,10 @@ std::unique_ptr<Plan> make_with_remembered(const MatcherParameters& parameters, 
 }  // namespace
 
 std::unique_ptr<Plan> make_tuned_plan(const MatcherParameters& parameters, const Device& device,
-                                      const ImageFormat& format, const TunedValues& configuration) {
+                                      const ImageFormat& format, const TunedValues& configuration,
+                                      bool both_maps) {
   return make_with_remembered(parameters, device, format, configuration, [&](const Configuration& chosen) {
-    return make_plan(parameters, device, format, chosen);
+    return make_plan(parameters, device, format, chosen, both_maps);
   });
 }
 
@@ -120,7 +136,7 @@ std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, c
   return make_with_remembered(
       parameters, device, format, limits.configuration, [&](const Configuration& chosen) {
         const auto make = [&] {
-          std::unique_ptr<Plan> plan = make_plan(parameters, device, format, chosen);
+          std::unique_ptr<Plan> plan = make_plan(parameters, device, format, chosen, limits.both_maps);
           return around ? around(std::move(plan)) : std::move(plan);
         };
         std::unique_ptr<Plan> plan = plan_in_flight(device, limits.pairs_in_flight, make);

@@ -13,7 +13,8 @@ namespace parallax::detail {
 // accepts it.
 // \throws Error as the constructor of Matcher does, except for memory
 std::unique_ptr<Plan> make_tuned_plan(const MatcherParameters& parameters, const Device& device,
-                                      const ImageFormat& format, const TunedValues& configuration);
+                                      const ImageFormat& format, const TunedValues& configuration,
+                                      bool both_maps = false);
 // The same, allocated. `around`: makes a plan of each plan, before it is allocated.
 using AroundPlan = std::function<std::unique_ptr<Plan>(std::unique_ptr<Plan>)>;
 std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, const Device& device,

@@ -63,6 +63,8 @@ class Method {
   virtual bool searches_full_rows(const MatcherParameters& parameters) const = 0;
   virtual bool searches_rows(const MatcherParameters& parameters) const = 0;
   virtual bool aligns_rows(const MatcherParameters& parameters) const = 0;
+  // Whether its maps are of vectors.
+  virtual bool finds_motion() const = 0;
 
  protected:
   Method(std::string name, std::vector<Backend> backends);
@@ -123,6 +125,7 @@ class DeclaredMethod final : public Method {
   bool aligns_rows(const MatcherParameters& parameters) const override {
     return declared_.align_rows != nullptr && parameters.get_if<Parameters>()->*declared_.align_rows;
   }
+  bool finds_motion() const override { return declared_.two_axes; }
 
  private:
   Declaration<Parameters> declared_;

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/both_maps.h"
 #include "conformance/census_stages.h"
 #include "conformance/random_case.h"
 #include "devices/gpu_test.h"
@@ -215,6 +216,32 @@ TEST_P(CudaConformance, SemiGlobalMatchingEqualsTheReference) {
 INSTANTIATE_TEST_SUITE_P(Seeds, CudaConformance, testing::Range(0u, max_seeds / seeds_a_test));
 
 // Labels whose rows up to 32 threads share, and labels that are kept in other memory.
+TEST_F(CudaTest, BothMapsEqualTheReference) {
+  const SynthPair pair = synth(Scene::layers, {70, 33}, 12);
+  for (const MatcherParameters& parameters : both_maps_cases(DeviceKind::cuda))
+    expect_both_maps(parameters, gpu(), views_with_masks(pair), true, method_name(parameters));
+}
+
+TEST_F(CudaTest, BothMapsOfPairsInFlightEqualTheReference) {
+  const MatcherParameters parameters = both_maps_cases(DeviceKind::cuda).front();
+  const Size size{70, 33};
+  Matcher matcher(parameters, gpu(), {size}, {.pairs_in_flight = 2, .both_maps = true});
+  std::vector<SynthPair> pairs;
+  std::vector<parallax::Result> results;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    pairs.push_back(synthesize({.size = size, .disparities = 12, .seed = seed}));
+    results.push_back(matcher.make_result());
+  }
+  for (std::size_t i = 0; i < pairs.size(); ++i) matcher.start(views_with_masks(pairs[i]), results[i].map());
+  matcher.wait();
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const parallax::Result expected =
+        parallax::match(views_with_masks(pairs[i]), parameters, reference, {.both_maps = true});
+    expect_same(expected, results[i], "left");
+    expect_same(*expected.right, *results[i].right, "right");
+  }
+}
+
 TEST_F(CudaTest, MotionEqualsTheReferenceForAnyRangeOfLabels) {
   const SynthPair pair = synthesize({.size = {13, 9}, .disparities = 5});
   struct Case {

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/both_maps.h"
 #include "conformance/census_stages.h"
 #include "conformance/random_case.h"
 #include "opencl_device.h"
@@ -48,6 +49,13 @@ TEST_P(OpenclConformance, BlockMatchingEqualsTheReference) {
   parameters.row_tolerance = 0;
   expect_conformance(parameters, random_case.pair(), random_case.with_confidence(),
                      random_case.description());
+}
+
+TEST(OpenclBothMapsTest, EqualTheReference) {
+  PARALLAX_NEEDS_OPENCL();
+  const SynthPair pair = synth(Scene::layers, {70, 33}, 12);
+  for (const MatcherParameters& parameters : both_maps_cases(DeviceKind::opencl))
+    expect_both_maps(parameters, opencl_device, views_with_masks(pair), true, method_name(parameters));
 }
 
 // Several strips and groups in both directions, and sums of 16 bits and of more.

@@ -20,8 +20,8 @@ void expect_no_allocation(const MatcherParameters& parameters) {
   for (const DeviceKind kind : {DeviceKind::reference, DeviceKind::cpu}) {
     Device device{kind};
     device.threads = 1;  // the allocations of oneTBB do not count
-    Matcher matcher(parameters, device, pair.left_view().format);
-    Result result(pair.size());
+    Matcher matcher(parameters, device, pair.left_view().format, {.both_maps = true});
+    parallax::Result result = matcher.make_result();
     const int before = allocations;
     matcher.run({pair.left_view(), pair.right_view()}, result.map());
     EXPECT_EQ(allocations - before, 0) << kind;

@@ -115,6 +115,28 @@ TEST_F(MatcherPoolTest, MapsHaveTheBytesOfOneMatcher) {
   }
 }
 
+TEST_F(MatcherPoolTest, MapsOfTheRightImageAreThoseOfOneMatcher) {
+  const SynthPair pair = synth(Scene::layers, {60, 40});
+  const MatcherParameters parameters = preset("census", "fast");
+  const parallax::Result expected =
+      parallax::match(views_with_masks(pair), parameters, reference, {.both_maps = true});
+  MatcherPool pool(parameters, {cpu(1), cpu(2)});
+  std::vector<Result> results;
+  for (int i = 0; i < 6; ++i) results.emplace_back(pair.size());
+  // Every other pair has one.
+  for (std::size_t i = 0; i < results.size(); i += 2)
+    results[i].right = std::make_unique<Result>(pair.size());
+  for (Result& result : results) pool.submit(views_with_masks(pair), result.map());
+  while (pool.wait_any()) continue;
+  for (const Result& result : results) {
+    expect_same(expected, result, "left");
+    if (result.right) expect_same(*expected.right, *result.right, "right");
+  }
+  DisparityMap incomplete = results.front().map();
+  incomplete.right.status = {};
+  expect_refused([&] { pool.submit(views_with_masks(pair), incomplete); }, "right status map");
+}
+
 TEST_F(MatcherPoolTest, TellsWhereAPairWasMatchedAndItsStages) {
   MatcherPool pool(parameters_, {cpu(3)});
   Job job(small);

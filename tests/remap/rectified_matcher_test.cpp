@@ -53,6 +53,30 @@ TEST(RectifiedMatcherTest, RowsAreAligned) {
   }
 }
 
+// Some pixels are masked, because a camera did not see them.
+TEST(RectifiedMatcherTest, BothMapsAreThoseOfTheRectifiedPair) {
+  const RectifiedCase problem = rectified_case(1);
+  const Rectification to = rectify(problem.rig, problem.rectify);
+  Picture left(to.size, problem.depth, 3), right(to.size, problem.depth, 3);
+  Plane<std::uint8_t> left_mask(to.size), right_mask(to.size);
+  Rectifier(problem.rig, to, problem.rectify.interpolation, reference, problem.depth)
+      .run(problem.left.view(), problem.right.view(),
+           {left.output(), right.output(), left_mask.view(), right_mask.view()});
+  const parallax::Result expected =
+      parallax::match({left.view(), right.view(), left_mask.view(), right_mask.view()}, problem.parameters,
+                      reference, {.both_maps = true});
+  for (const Device& device : devices()) {
+    RectifiedMatcher matcher(problem.parameters, device, problem.rig, problem.rectify, problem.depth,
+                             {.both_maps = true});
+    EXPECT_TRUE(matcher.has_both_maps());
+    Result result(to.size);
+    result.right = std::make_unique<Result>(to.size);
+    matcher.run(problem.left.view(), problem.right.view(), result.map());
+    expect_same(expected, result, device.text() + ", left");
+    expect_same(*expected.right, *result.right, device.text() + ", right");
+  }
+}
+
 TEST(RectifiedMatcherTest, RowOffsetsArePassedOn) {
   RectifiedCase problem = rectified_case(0);
   EXPECT_FALSE(
