@@ -67,7 +67,7 @@ class OwnMatcher {
                                     width * 4,         PARALLAX_FLOAT32,  1};
     const parallax_output status{sizeof(status), status_.data(), width, height, width, PARALLAX_UINT8, 1};
     const parallax_pair pair{sizeof(pair), &left, &right, nullptr, nullptr, nullptr};
-    const parallax_map map{sizeof(map), &disparity, &status, nullptr, nullptr};
+    const parallax_map map{sizeof(map), &disparity, &status, nullptr, nullptr, nullptr};
     check(parallax_matcher_run(matcher_, &pair, &map));
   }
 

@@ -171,6 +171,10 @@ typedef struct parallax_map {
   /** By how many rows the match is lower: left (x, y) shows the same point as right (x - d, y + row offset).
       Floats, +infinity where there is no disparity; NULL = not wanted. */
   const parallax_output* row_offset;
+  /** The map of the right image: right (x, y) shows the same point as left (x + disparity, y + row offset). It
+      is the map of the mirrored and exchanged images, mirrored back. NULL = not wanted; otherwise the matcher
+      must be for both maps: parallax_matcher_set_both_maps(); a pool needs no such setting. */
+  const struct parallax_map* right;
 } parallax_map;
 
 /** Initial value of a struct: sets `struct_size`, a type and one channel; all else is 0.
@@ -182,7 +186,7 @@ typedef struct parallax_map {
 #define PARALLAX_PAIR_INIT \
   { sizeof(parallax_pair), NULL, NULL, NULL, NULL, NULL }
 #define PARALLAX_MAP_INIT \
-  { sizeof(parallax_map), NULL, NULL, NULL, NULL }
+  { sizeof(parallax_map), NULL, NULL, NULL, NULL, NULL }
 /** @} */
 
 /** Finds the values of black and of white of a pair of 16 bits, for cameras that do not use all bits: 0 and 4095,
@@ -254,6 +258,9 @@ PARALLAX_API parallax_code parallax_matcher_set_memory_limit(parallax_matcher* m
 PARALLAX_API parallax_code parallax_matcher_configure(parallax_matcher* matcher, const char* name,
                                                       const char* value);
 
+/** Sets whether the plan has memory for the map of the right image, too: 0 or 1. */
+PARALLAX_API parallax_code parallax_matcher_set_both_maps(parallax_matcher* matcher, int32_t both_maps);
+
 /** Plans for images of a size and type (8 or 16 bits): checks everything, then allocates everything. Does
     nothing if the matcher is already planned for them. */
 PARALLAX_API parallax_code parallax_matcher_plan(parallax_matcher* matcher, int32_t width, int32_t height,
@@ -269,7 +276,8 @@ PARALLAX_API parallax_code parallax_matcher_has_confidence(parallax_matcher* mat
 /** Returns whether the planned matcher can write a map of row offsets: 0 or 1. */
 PARALLAX_API parallax_code parallax_matcher_has_row_offsets(parallax_matcher* matcher, int32_t* has);
 
-/** Matches a pair. Allocates nothing. The outputs must not overlap the inputs. */
+/** Matches a pair, and, for the map of the right image, the mirrored pair. Allocates nothing. The outputs must
+    not overlap the inputs. */
 PARALLAX_API parallax_code parallax_matcher_run(parallax_matcher* matcher, const parallax_pair* pair,
                                                 const parallax_map* map);
 /** Matches a pair in the memory of the GPU for which the matcher is planned; all pointers are addresses
@@ -279,7 +287,7 @@ PARALLAX_API parallax_code parallax_matcher_run(parallax_matcher* matcher, const
 PARALLAX_API parallax_code parallax_matcher_enqueue(parallax_matcher* matcher, const parallax_pair* pair,
                                                     const parallax_map* map, void* stream);
 /** Matches a pair in tiles that fit into the memory limit, for images that are too large to plan for. Needs
-    no plan, and can write neither confidences nor row offsets. `padding` is the number of pixels of overlap
+    no plan, and can write neither confidences nor row offsets nor the map of the right image. `padding` is the number of pixels of overlap
     around each tile, for belief propagation; 0 = 80. `progress` counts tiles; NULL = none. */
 PARALLAX_API parallax_code parallax_matcher_run_in_tiles(parallax_matcher* matcher, const parallax_pair* pair,
                                                          const parallax_map* map, int32_t padding,

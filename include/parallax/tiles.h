@@ -75,7 +75,8 @@ struct TilePlan {
 /// Allocates nothing of the size of a tile.
 /// \throws Error as the constructor of Matcher and margins() do; (memory) when not even the smallest tiles
 /// and one row to stitch fit, with the smallest sufficient limit in bytes; (argument) when
-/// TileOptions::largest leaves no room within the margins, or options are out of range.
+/// TileOptions::largest leaves no room within the margins, or options are out of range: tiles do not have
+/// PlanOptions::both_maps.
 TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, const ImageFormat& format,
                     const PlanOptions& plan, const TileOptions& options = {});
 

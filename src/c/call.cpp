@@ -163,10 +163,22 @@ StereoPair pair_of(const parallax_pair* given) {
 }
 
 DisparityMap map_of(const parallax_map* given) {
-  const parallax_map map = known(given, "map", offsetof(parallax_map, row_offset));
+  const auto known_map = [](const parallax_map* any, std::string_view name) {
+    return known(any, name, offsetof(parallax_map, row_offset));
+  };
+  const parallax_map map = known_map(given, "map");
   DisparityMap views{float_output(map.disparity, "disparity map"), byte_output(map.status, "status map")};
   if (map.confidence != nullptr) views.confidence = float_output(map.confidence, "confidence map");
   if (map.row_offset != nullptr) views.row_offset = float_output(map.row_offset, "map of row offsets");
+  if (map.right == nullptr) return views;
+  const parallax_map right = known_map(map.right, "right map");
+  if (right.right != nullptr) refuse("the right map has a right map, too: set its member to NULL");
+  views.right.disparity = float_output(right.disparity, "right disparity map");
+  views.right.status = byte_output(right.status, "right status map");
+  if (right.confidence != nullptr)
+    views.right.confidence = float_output(right.confidence, "right confidence map");
+  if (right.row_offset != nullptr)
+    views.right.row_offset = float_output(right.row_offset, "right map of row offsets");
   return views;
 }
 

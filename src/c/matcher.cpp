@@ -217,6 +217,13 @@ parallax_code parallax_matcher_set_memory_limit(parallax_matcher* matcher, uint6
   return c::change(matcher, [&](parallax_matcher& changed) { changed.options.max_memory_bytes = bytes; });
 }
 
+parallax_code parallax_matcher_set_both_maps(parallax_matcher* matcher, int32_t both_maps) {
+  return c::change(matcher, [&](parallax_matcher& changed) {
+    check_range("both_maps", both_maps, 0, 1);
+    changed.options.both_maps = both_maps == 1;
+  });
+}
+
 parallax_code parallax_matcher_configure(parallax_matcher* matcher, const char* name, const char* value) {
   return c::change(matcher, [&](parallax_matcher& changed) {
     const std::string tunable = c::text(name, "name"), chosen = c::text(value, "value");
@@ -243,7 +250,7 @@ parallax_code parallax_matcher_estimate_memory(parallax_matcher* matcher, int32_
   return c::use(matcher, [&](parallax_matcher& used) {
     c::required(bytes, "bytes") =
         estimate_memory_bytes(c::parameters_of(used), c::device_of(used), c::format_of(width, height, type),
-                              used.options.configuration);
+                              used.options.configuration, used.options.both_maps);
   });
 }
 

@@ -326,6 +326,8 @@ TilePlan plan_tiles(const MatcherParameters& parameters, const Device& device, c
   const DefaultFloatingPoint environment;
   check_range("largest tile width", options.largest.width, 0, 1'000'000);
   check_range("largest tile height", options.largest.height, 0, 1'000'000);
+  if (limits.both_maps)
+    throw Error(ErrorCategory::argument, "tiles have no map of the right image: plan without both maps");
   if (options.row_offsets && !searches_rows(parameters))
     throw Error(ErrorCategory::argument,
                 "row_offsets is true: set row_tolerance, or leave row_offsets false");

@@ -76,6 +76,8 @@ void check_maps(const DisparityMap& map, Size size, bool row_offsets) {
   check_view("status map", map.status, size);
   if (!map.confidence.empty())
     throw Error(ErrorCategory::argument, "tiles do not report confidence: leave out that map");
+  if (!map.right.empty())
+    throw Error(ErrorCategory::argument, "tiles have no map of the right image: leave out that map");
   if (row_offsets)
     check_view("map of row offsets", map.row_offset, size);
   else if (!map.row_offset.empty())

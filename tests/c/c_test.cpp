@@ -316,6 +316,51 @@ TEST(CTest, AChangeDiscardsThePlan) {
   expect_ok(run());
 }
 
+TEST(CTest, BothMapsAreThoseOfCpp) {
+  const SynthPair pair = scene();
+  const StereoPair views{pair.left_view(), pair.right_view()};
+  MatcherParameters parameters = preset("census", "default");
+  parameters.disparities() = 16;
+  Matcher of_cpp(parameters, Device::parse("cpu"), views.left.format, {.both_maps = true});
+  parallax::Result expected = of_cpp.make_result(true);
+  of_cpp.run(views, expected.map());
+  Result left(size, 0xA5, true), right(size, 0x5A, true);
+  Arguments arguments(views, left), of_right(views, right);
+  arguments.map.right = &of_right.map;
+  Handle matcher("census");
+  expect_ok(parallax_matcher_set_int(matcher, "disparities", 16));
+  expect_ok(parallax_matcher_set_device(matcher, "cpu", 2));
+  plan(matcher);
+  const auto run = [&] { return parallax_matcher_run(matcher, &arguments.given, &arguments.map); };
+  expect_code(PARALLAX_ERROR_ARGUMENT, run(), "planned for the left map alone");
+  expect_code(PARALLAX_ERROR_ARGUMENT, parallax_matcher_set_both_maps(matcher, 2), "both_maps is 2");
+  expect_ok(parallax_matcher_set_both_maps(matcher, 1));
+  std::uint64_t estimated = 0, held = 0;
+  expect_ok(parallax_matcher_estimate_memory(matcher, size.width, size.height, PARALLAX_UINT8, &estimated));
+  plan(matcher);
+  expect_ok(parallax_matcher_memory(matcher, &held));
+  EXPECT_EQ(estimated, held);
+  EXPECT_EQ(held, of_cpp.memory_bytes());
+  expect_ok(run());
+  expect_same(expected, left, "left");
+  expect_same(*expected.right, right, "right");
+  of_right.map.right = &of_right.map;
+  expect_code(PARALLAX_ERROR_ARGUMENT, run(), "the right map has a right map, too");
+  of_right.map.right = nullptr;
+  expect_code(PARALLAX_ERROR_ARGUMENT,
+              parallax_matcher_run_in_tiles(matcher, &arguments.given, &arguments.map, 0, nullptr, nullptr),
+              "tiles have no map of the right image");
+  expect_ok(parallax_matcher_set_both_maps(matcher, 0));
+  arguments.map.confidence = nullptr;
+  expect_code(PARALLAX_ERROR_ARGUMENT,
+              parallax_matcher_run_in_tiles(matcher, &arguments.given, &arguments.map, 0, nullptr, nullptr),
+              "tiles have no map of the right image");
+  // A program that was compiled before the member came passes a smaller struct.
+  expect_ok(parallax_matcher_plan(matcher, size.width, size.height, PARALLAX_UINT8));
+  arguments.map.struct_size = offsetof(parallax_map, right);
+  expect_ok(run());
+}
+
 TEST(CTest, LimitsAndTunablesArePassedOn) {
   Handle matcher("census");
   expect_ok(parallax_matcher_set_memory_limit(matcher, 1000));

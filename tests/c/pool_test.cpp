@@ -40,7 +40,7 @@ struct CJob {
   parallax_code submit(parallax_pool* pool, parallax_matcher* matcher = nullptr) {
     // They need not outlive the call.
     const parallax_pair images{sizeof(parallax_pair), &left, &right, nullptr, nullptr, nullptr};
-    const parallax_map map{sizeof(parallax_map), &disparity, &status, nullptr, nullptr};
+    const parallax_map map{sizeof(parallax_map), &disparity, &status, nullptr, nullptr, nullptr};
     return parallax_pool_submit(pool, &images, &map, matcher, &number);
   }
 

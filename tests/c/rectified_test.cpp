@@ -183,7 +183,7 @@ TEST_F(CRectifiedTest, ImagesMayHave16Bits) {
   parallax_rectified_matcher* rectified = nullptr;
   expect_ok(parallax_rectified_matcher_create(matcher, handle, &parameters, PARALLAX_UINT16, &rectified));
   const parallax_output disparity = output_of(map.disparity), status = output_of(map.status);
-  const parallax_map maps{sizeof(maps), &disparity, &status, nullptr, nullptr};
+  const parallax_map maps{sizeof(maps), &disparity, &status, nullptr, nullptr, nullptr};
   expect_ok(parallax_rectified_matcher_run(rectified, &images[0], &images[1], &maps));
   expect_same(wanted, map, "16 bits");
   parallax_rectified_matcher_release(rectified);
@@ -195,7 +195,7 @@ TEST_F(CRectifiedTest, ThreadsMayShareAHandle) {
   expect_ok(parallax_rectified_matcher_create(matcher, handle, &parameters, PARALLAX_UINT8, &rectified));
   const auto match = [&](const parallax_image& image, Result& result) {
     const parallax_output disparity = output_of(result.disparity), status = output_of(result.status);
-    const parallax_map map{sizeof(map), &disparity, &status, nullptr, nullptr};
+    const parallax_map map{sizeof(map), &disparity, &status, nullptr, nullptr, nullptr};
     EXPECT_EQ(parallax_rectified_matcher_run(rectified, &image, &right_image, &map), PARALLAX_OK);
   };
   const Plane<std::uint8_t> other = texture(rig.left.size, 5);
@@ -226,7 +226,7 @@ TEST_F(CRectifiedTest, AMatcherGivesTheBytesOfCpp) {
   // The objects from which it was made are not needed any more.
   expect_ok(parallax_matcher_set_int(matcher, "disparities", 8));
   const parallax_output disparity = output_of(actual.disparity), status = output_of(actual.status);
-  const parallax_map map{sizeof(map), &disparity, &status, nullptr, nullptr};
+  const parallax_map map{sizeof(map), &disparity, &status, nullptr, nullptr, nullptr};
   expect_ok(parallax_rectified_matcher_run(rectified, &left_image, &right_image, &map));
   expect_same(expected, actual, "census");
   int32_t has = -1;

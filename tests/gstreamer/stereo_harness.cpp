@@ -103,7 +103,7 @@ Bytes expected_map(const Scene& scene, const std::string& method, const std::str
   const parallax_output disparity_output = output_of(disparity, scene, 1, PARALLAX_FLOAT32);
   const parallax_output status_output = output_of(status, scene, 1, PARALLAX_UINT8);
   const parallax_pair pair{sizeof(parallax_pair), &left, &right, nullptr, nullptr, nullptr};
-  const parallax_map map{sizeof(parallax_map), &disparity_output, &status_output, nullptr, nullptr};
+  const parallax_map map{sizeof(parallax_map), &disparity_output, &status_output, nullptr, nullptr, nullptr};
   expect_ok(parallax_matcher_run(matcher, &pair, &map));
   parallax_matcher_release(matcher);
 

@@ -24,18 +24,25 @@ struct BatchRequest {
 };
 
 struct BatchOutputs {
-  OutputPattern disparity, image, confidence, rows_off;
+  OutputPattern disparity, right_disparity, image, confidence, rows_off;
 
   explicit BatchOutputs(const Outputs& patterns)
       : disparity("--output", patterns.disparity, ".pfm"),
+        right_disparity("--right-output", patterns.right_disparity, ".pfm"),
         image("--image", patterns.image, ".png"),
         confidence("--confidence", patterns.confidence, ".pfm"),
         rows_off("--rows-off", patterns.rows_off, ".pfm") {}
 
   Outputs of(const ListedPair& pair) const {
-    return {disparity.of(pair), confidence.of(pair), rows_off.of(pair), image.of(pair), "", "", ""};
+    Outputs paths;
+    paths.disparity = disparity.of(pair);
+    paths.right_disparity = right_disparity.of(pair);
+    paths.confidence = confidence.of(pair);
+    paths.rows_off = rows_off.of(pair);
+    paths.image = image.of(pair);
+    return paths;
   }
-  std::vector<OutputPattern> all() const { return {disparity, image, confidence, rows_off}; }
+  std::vector<OutputPattern> all() const { return {disparity, right_disparity, image, confidence, rows_off}; }
 };
 
 // Matches all pairs and reports; returns the exit status. A signal ends it early, with done.

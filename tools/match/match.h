@@ -18,10 +18,10 @@ namespace parallax::tool {
 
 // Files of one pair, or their patterns; empty = not wanted.
 struct Outputs {
-  std::string disparity, confidence, rows_off, image, depth, cloud, mesh;
+  std::string disparity, right_disparity, confidence, rows_off, image, depth, cloud, mesh;
 
-  std::array<std::string, 7> all() const {
-    return {disparity, confidence, rows_off, image, depth, cloud, mesh};
+  std::array<std::string, 8> all() const {
+    return {disparity, right_disparity, confidence, rows_off, image, depth, cloud, mesh};
   }
 };
 
@@ -30,10 +30,10 @@ struct OutputKind {
   const char *option, *extension;  // option and extension of the files in a folder
 };
 inline constexpr OutputKind output_kinds[] = {
-    {&Outputs::disparity, "--output", ".pfm"},  {&Outputs::confidence, "--confidence", ".pfm"},
-    {&Outputs::rows_off, "--rows-off", ".pfm"}, {&Outputs::image, "--image", ".png"},
-    {&Outputs::depth, "--depth", ".png"},       {&Outputs::cloud, "--cloud", ".ply"},
-    {&Outputs::mesh, "--mesh", ".ply"}};
+    {&Outputs::disparity, "--output", ".pfm"},      {&Outputs::right_disparity, "--right-output", ".pfm"},
+    {&Outputs::confidence, "--confidence", ".pfm"}, {&Outputs::rows_off, "--rows-off", ".pfm"},
+    {&Outputs::image, "--image", ".png"},           {&Outputs::depth, "--depth", ".png"},
+    {&Outputs::cloud, "--cloud", ".ply"},           {&Outputs::mesh, "--mesh", ".ply"}};
 
 // What --repair found.
 struct RepairedPair {

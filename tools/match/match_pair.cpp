@@ -53,6 +53,10 @@ void PairMatch::report_json(const Stopwatch& stopwatch, const Result& result) co
   nlohmann::ordered_json json = describe(plan_, stopwatch, pixel_shares(result));
   if (report_.energy) json["energy"] = energy(plan_.parameters(), plan_.pair(pictures_), disparity);
   if (result.row_offset.width() > 0) json["rows_off"] = row_offsets_json(rows_of(result));
+  if (result.right) {
+    const PixelShares shares = pixel_shares(*result.right);
+    json["right"] = {{"valid", shares.valid}, {"status", to_json(shares)}};
+  }
   if (truth_) add_errors(*truth_, plan_.turned_back(result.disparity).view(), json);
   std::cout << json.dump(2) << "\n";
 }
@@ -83,6 +87,7 @@ std::size_t pair_bytes(const MatchRequest& request, bool has_truth, const ImageF
   add(!request.input.left_mask.empty(), 2);
   add(!request.input.right_mask.empty(), 2);
   add(!request.outputs.disparity.empty(), 8);
+  add(!request.outputs.right_disparity.empty(), 13);
   add(!request.outputs.confidence.empty(), 12);
   add(!request.outputs.rows_off.empty(), 12);
   add(!request.outputs.image.empty(), 12);
@@ -99,7 +104,8 @@ std::size_t whole_match_bytes(const MatchRequest& request, bool has_truth, const
   // Tuning must not decide whether a pair is matched in tiles.
   const ForcedTuning untuned(false);
   return program_bytes(device) + pair_bytes(request, has_truth, format) +
-         estimate_memory_bytes(search.parameters, device, format, search.configuration);
+         estimate_memory_bytes(search.parameters, device, format, search.configuration,
+                               !request.outputs.right_disparity.empty());
 }
 
 }  // namespace parallax::tool

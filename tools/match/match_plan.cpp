@@ -152,7 +152,9 @@ void MatchPlan::make(const ImageFormat& format) {
   settle(format);
   const CompilationNotice notice;
   matcher_.emplace(parameters(), device_, format,
-                   PlanOptions{request_.search.max_memory, request_.search.configuration});
+                   PlanOptions{.max_memory_bytes = request_.search.max_memory,
+                               .configuration = request_.search.configuration,
+                               .both_maps = !request_.outputs.right_disparity.empty()});
 }
 
 int MatchPlan::lowest_disparity() const {
@@ -164,7 +166,9 @@ int MatchPlan::disparities() const {
 }
 
 Result MatchPlan::make_result() const {
-  return Result(format_.size, !request_.outputs.confidence.empty(), searches_rows(parameters()));
+  Result result(format_.size, !request_.outputs.confidence.empty(), searches_rows(parameters()));
+  if (!request_.outputs.right_disparity.empty()) result.right = std::make_unique<Result>(format_.size);
+  return result;
 }
 
 void MatchPlan::run(const PicturePair& pictures, Result& result) {

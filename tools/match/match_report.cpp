@@ -109,6 +109,7 @@ std::vector<FileBytes> encode_outputs(const Outputs& paths, const MatchPlan& pla
     if (!path.empty()) files.emplace_back(path, encode_disparity(path, map));
   };
   add_map(paths.disparity, disparity);
+  if (result.right) add_map(paths.right_disparity, result.right->disparity.view());
   add_map(paths.confidence, result.confidence.view());
   add_map(paths.rows_off, result.row_offset.view());
   if (!paths.image.empty()) files.emplace_back(paths.image, encode_coloured(disparity));

@@ -35,6 +35,10 @@ void add_batch_options(Options& options, BatchRequest& request) {
   options.add("-o,--output PATTERN", request.outputs.disparity,
               "Disparity maps: a folder, or a pattern with {name} of the left picture, {folder} or {number}: "
               ".pfm, .png (16 bits: 256 times the disparity, 0 = none) or .tiff");
+  options.add(
+      "--right-output PATTERN", request.outputs.right_disparity,
+      "Disparity maps of the right pictures, like those of -o: right (x, y) shows the same point as left "
+      "(x + disparity, y)");
   options.add("--image PATTERN", request.outputs.image, "Coloured pictures of the disparities (.png)");
   options.add("--confidence PATTERN", request.outputs.confidence,
               "Confidence of each pixel, 0 to 1: .pfm or .tiff");
@@ -57,6 +61,7 @@ void add_batch_options(Options& options, BatchRequest& request) {
 
 void check_outputs(const BatchRequest& request, const BatchOutputs& outputs) {
   if (!outputs.disparity.empty()) check_disparity_path(outputs.disparity.text());
+  if (!outputs.right_disparity.empty()) check_disparity_path(outputs.right_disparity.text());
   check_image_path(outputs.image.text());
   check_map_path("--confidence", outputs.confidence.text());
   check_map_path("--rows-off", outputs.rows_off.text());

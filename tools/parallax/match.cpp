@@ -19,6 +19,10 @@ void add_output_options(Options& options, MatchOptions& request) {
   options.add("-o,--output FILE", outputs.disparity,
               "Disparity map: .pfm, .png (16 bits: 256 times the disparity, 0 = none) or .tiff; for a "
               "sequence: a pattern such as d_%04d.pfm, or a folder");
+  options.add(
+      "--right-output FILE", outputs.right_disparity,
+      "Disparity map of the right picture, like that of -o: right (x, y) shows the same point as left "
+      "(x + disparity, y)");
   options.add("--image FILE", outputs.image, "Coloured picture of the disparities (.png)");
   add_video_options(options, request.video);
   options.add("--confidence FILE", outputs.confidence, "Confidence of each pixel, 0 to 1: .pfm or .tiff");
@@ -117,6 +121,8 @@ void check_request(const Options& options, const MatchOptions& request) {
   check_views(request.match.input, "match");
   check_depth_options(options, request.match);
   if (!outputs.disparity.empty() && !names_folder(outputs.disparity)) check_disparity_path(outputs.disparity);
+  if (!outputs.right_disparity.empty() && !names_folder(outputs.right_disparity))
+    check_disparity_path(outputs.right_disparity);
   check_image_path(outputs.image);
   check_video(request.video);
   check_map_path("--confidence", outputs.confidence);
@@ -133,6 +139,7 @@ std::string obstacle_of(const MatchOptions& request) {
   const std::pair<bool, const char*> unsupported[] = {{request.match.input.side_by_side, "--side-by-side"},
                                                       {!request.match.input.rig.empty(), "--rig"},
                                                       {request.repair, "--repair"},
+                                                      {!outputs.right_disparity.empty(), "--right-output"},
                                                       {!outputs.confidence.empty(), "--confidence"},
                                                       {request.report.energy, "--energy"},
                                                       {!request.match.input.cost_file.empty(), "--cost-file"},

@@ -23,9 +23,9 @@ std::vector<Advice> advice_on_options_of_match() {
   add("cannot make a plan: leave out {}, and rectify the pictures with 'parallax rectify' first",
       {"--rig", "--alpha", "--zoom", "--repair"});
   add("cannot make a plan: leave out {}, which tiles do not support",
-      {"--side-by-side", "--confidence", "--energy", "--cost-file", "--repeat", "--depth", "--cloud",
-       "--mesh", "--max-depth", "--max-depth-uncertainty", "--disparity-uncertainty", "--mesh-step",
-       "--unit"});
+      {"--side-by-side", "--right-output", "--confidence", "--energy", "--cost-file", "--repeat", "--depth",
+       "--cloud", "--mesh", "--max-depth", "--max-depth-uncertainty", "--disparity-uncertainty",
+       "--mesh-step", "--unit"});
   return advice;
 }
 
