@@ -20,6 +20,10 @@
 
 #include <opencv2/core.hpp>
 #include <opencv2/core/cuda.hpp>
+#if __has_include(<opencv2/ximgproc/disparity_filter.hpp>)
+#include <opencv2/ximgproc/disparity_filter.hpp>
+#define PARALLAX_OPENCV_HAS_XIMGPROC
+#endif
 #if CV_VERSION_MAJOR >= 5
 #include <opencv2/stereo.hpp>
 #else
@@ -55,19 +59,9 @@ class StereoMatcher : public cv::StereoMatcher {
   /// \throws Error (argument) when the images cannot be used, or the disparities do not fit the type of the
   /// map, and whatever the constructor of Matcher throws.
   void compute(cv::InputArray left, cv::InputArray right, cv::OutputArray disparity) override {
-    const cv::Mat left_image = as_rgb(left, "left"), right_image = as_rgb(right, "right");
-    const bool floats = type_ == CV_32F || (disparity.fixedType() && disparity.type() == CV_32F);
-    Matcher& matcher = planned(format_of(left_image, "left"), floats);
-    found_.create(left_image.size(), CV_32F);
-    status_.create(left_image.size(), CV_8U);
-    matcher.run({view(left_image, "left"), view(right_image, "right")},
-                {writable<float>(found_), writable<std::uint8_t>(status_)});
-    disparity.create(left_image.size(), floats ? CV_32F : CV_16S);
-    cv::Mat result = disparity.getMat();
-    if (floats)
-      convert<float>(result, 1);
-    else
-      convert<short>(result, DISP_SCALE);
+    const bool floats = gives_floats(disparity);
+    match(as_rgb(left, "left"), as_rgb(right, "right"), floats);
+    write_found(disparity, floats);
   }
 
   /// Matches gray images in the memory of the GPU for which this matcher was made, and returns before the
@@ -77,8 +71,8 @@ class StereoMatcher : public cv::StereoMatcher {
   /// caller's memory.
   /// \throws Error (argument) as for images on the host, and for colour images; (device) when the matcher is
   /// not on a GPU.
-  void compute(const cv::cuda::GpuMat& left, const cv::cuda::GpuMat& right, cv::cuda::GpuMat& disparity,
-               void* stream = nullptr) {
+  virtual void compute(const cv::cuda::GpuMat& left, const cv::cuda::GpuMat& right,
+                       cv::cuda::GpuMat& disparity, void* stream = nullptr) {
     const bool floats = type_ == CV_32F;
     const StereoPair pair{view(left, "left"), view(right, "right")};
     if (left.channels() != 1 || right.channels() != 1)
@@ -138,6 +132,10 @@ class StereoMatcher : public cv::StereoMatcher {
   /// Where this matcher runs.
   const Device& device() const {
     return device_;
+  }
+  /// How it is planned.
+  const PlanOptions& options() const {
+    return options_;
   }
 
   /// In pixels; any sign.
@@ -223,6 +221,56 @@ class StereoMatcher : public cv::StereoMatcher {
     return "parallax_StereoMatcher";
   }
 
+ protected:
+  /// Applies a change to a copy of the parameters, and sets them.
+  template <class Change>
+  void change(const Change& apply) {
+    MatcherParameters changed = parameters_;
+    apply(changed);
+    setParameters(changed);
+  }
+
+  /// Whether compute() gives pixels, and not 16ths.
+  bool gives_floats(const cv::_OutputArray& disparity) const {
+    return type_ == CV_32F || (disparity.fixedType() && disparity.type() == CV_32F);
+  }
+
+  /// Matches images of one channel, or of R, G, B.
+  void match(const cv::Mat& left, const cv::Mat& right, bool floats) {
+    Matcher& matcher = planned(format_of(left, "left"), floats);
+    found_.create(left.size(), CV_32F);
+    status_.create(left.size(), CV_8U);
+    matcher.run({view(left, "left"), view(right, "right")},
+                {writable<float>(found_), writable<std::uint8_t>(status_)});
+  }
+
+  /// Writes found() as compute() does.
+  void write_found(const cv::_OutputArray& disparity, bool floats) const {
+    disparity.create(found_.size(), floats ? CV_32F : CV_16S);
+    cv::Mat result = disparity.getMat();
+    if (floats)
+      convert<float>(result, 1);
+    else
+      convert<short>(result, DISP_SCALE);
+  }
+
+  /// The disparities of the last match(), in pixels; +infinity = none.
+  cv::Mat& found() {
+    return found_;
+  }
+
+  /// Shares the pixels of a gray image. `which` is for messages: "left".
+  /// \throws Error (argument) for an image that cannot be used
+  static cv::Mat as_rgb(cv::InputArray image, const std::string& which) {
+    const cv::Mat given = image.getMat();
+    format_of(given, which);
+    if (given.channels() == 1) return given;
+    cv::Mat rgb(given.size(), given.type());
+    const int swapped[] = {0, 2, 1, 1, 2, 0};
+    cv::mixChannels(&given, 1, &rgb, 1, swapped, 3);
+    return rgb;
+  }
+
  private:
   [[noreturn]] static void refuse(const std::string& message) {
     throw Error(ErrorCategory::argument, message);
@@ -234,20 +282,13 @@ class StereoMatcher : public cv::StereoMatcher {
     return false;
   }
 
-  template <class Change>
-  void change(const Change& apply) {
-    MatcherParameters changed = parameters_;
-    apply(changed);
-    setParameters(changed);
-  }
-
   int none() const {
-    return parameters_.min_disparity() - 1;
+    return getMinDisparity() - 1;
   }
 
   // Plans if necessary.
   Matcher& planned(const ImageFormat& format, bool floats) {
-    const auto highest = static_cast<std::int64_t>(parameters_.min_disparity()) + parameters_.disparities();
+    const auto highest = static_cast<std::int64_t>(getMinDisparity()) + parameters_.disparities();
     if (!floats && (none() < -2048 || highest > 2047))
       refuse("disparities from " + std::to_string(none() + 1) + " to " + std::to_string(highest - 1) +
              " do not fit CV_16S in 16ths: call setDisparityType(CV_32F)");
@@ -284,17 +325,6 @@ class StereoMatcher : public cv::StereoMatcher {
   template <class T, class Image>
   static View<T> writable(Image& image) {
     return {reinterpret_cast<T*>(image.data), {image.cols, image.rows}, stride_of(image)};
-  }
-
-  // Shares the pixels of a gray image.
-  static cv::Mat as_rgb(cv::InputArray image, const std::string& which) {
-    const cv::Mat given = image.getMat();
-    format_of(given, which);
-    if (given.channels() == 1) return given;
-    cv::Mat rgb(given.size(), given.type());
-    const int swapped[] = {0, 2, 1, 1, 2, 0};
-    cv::mixChannels(&given, 1, &rgb, 1, swapped, 3);
-    return rgb;
   }
 
   template <class T>
@@ -343,5 +373,104 @@ inline cv::Ptr<StereoMatcher> create(const std::string& method, int minDisparity
   parameters.disparities() = numDisparities;
   return create(parameters, device);
 }
+
+/// The matcher of the right view: createRightMatcher() makes it. compute(right, left, disparity) gives the map
+/// of the right image as DisparityMap::right defines it, with OpenCV's sign: right (x, y) shows the same point
+/// as left (x − d, y), so d is negative where the left disparity is positive. Its range is minDisparity =
+/// 1 − (minDisparity + numDisparities) of the left one, and as many disparities. parameters() and the setters
+/// named after Parallax's parameters are those of the left matcher.
+class RightMatcher final : public StereoMatcher {
+ public:
+  using StereoMatcher::StereoMatcher;
+
+  /// For cv::Algorithm::load<parallax::opencv::RightMatcher>().
+  static cv::Ptr<RightMatcher> create() { return cv::makePtr<RightMatcher>(preset("bp", "default")); }
+
+  /// \throws Error as StereoMatcher::compute() does.
+  void compute(cv::InputArray right, cv::InputArray left, cv::OutputArray disparity) override {
+    const bool floats = gives_floats(disparity);
+    const cv::Mat right_image = as_rgb(right, "right"), left_image = as_rgb(left, "left");
+    if (left_image.size() != right_image.size() || left_image.depth() != right_image.depth())
+      throw Error(ErrorCategory::argument,
+                  "the left and the right image differ in size or depth: give two of one size and depth");
+    match(mirrored(right_image), mirrored(left_image), floats);
+    cv::flip(found(), right_, 1);
+    for (int y = 0; y < right_.rows; ++y) {
+      const float* from = right_.ptr<float>(y);
+      float* to = found().ptr<float>(y);
+      for (int x = 0; x < right_.cols; ++x) to[x] = from[x] < 1e30f ? -from[x] : from[x];
+    }
+    write_found(disparity, floats);
+  }
+
+  /// \throws Error (device): the images are mirrored in host memory.
+  void compute(const cv::cuda::GpuMat&, const cv::cuda::GpuMat&, cv::cuda::GpuMat&, void*) override {
+    throw Error(ErrorCategory::device,
+                "the matcher of the right view takes images in host memory: download them to cv::Mat");
+  }
+
+  /// In pixels; any sign.
+  int getMinDisparity() const override {
+    return 1 - (parameters().min_disparity() + parameters().disparities());
+  }
+  /// See getMinDisparity().
+  void setMinDisparity(int minDisparity) override { set_range(minDisparity, getNumDisparities()); }
+  /// Keeps minDisparity.
+  void setNumDisparities(int numDisparities) override { set_range(getMinDisparity(), numDisparities); }
+  /// The name that write() stores in files.
+  cv::String getDefaultName() const override { return "parallax_RightMatcher"; }
+
+ private:
+  static cv::Mat mirrored(const cv::Mat& image) {
+    cv::Mat mirror;
+    cv::flip(image, mirror, 1);
+    return mirror;
+  }
+  void set_range(int minimum, int count) {
+    change([&](MatcherParameters& p) {
+      p.min_disparity() = 1 - (minimum + count);
+      p.disparities() = count;
+    });
+  }
+
+  cv::Mat right_;
+};
+
+/// Makes the matcher of the right view, with the parameters, the device and the type of the disparities that
+/// the matcher of the left one has now. It stands for cv::ximgproc::createRightMatcher(), which takes only
+/// OpenCV's own matchers:
+///
+///     auto left_matcher = parallax::opencv::create("sgm", 0, 128);
+///     auto filter = createDisparityWLSFilter(left_matcher);
+///     auto right_matcher = createRightMatcher(left_matcher);
+///     left_matcher->compute(left, right, left_disparity);
+///     right_matcher->compute(right, left, right_disparity);
+///     filter->filter(left_disparity, left, filtered, right_disparity);
+inline cv::Ptr<RightMatcher> createRightMatcher(const cv::Ptr<StereoMatcher>& matcher_left) {
+  auto right =
+      cv::makePtr<RightMatcher>(matcher_left->parameters(), matcher_left->device(), matcher_left->options());
+  right->setDisparityType(matcher_left->getDisparityType());
+  return right;
+}
+
+#ifdef PARALLAX_OPENCV_HAS_XIMGPROC
+/// Makes OpenCV's filter of weighted least squares for this matcher and that of the right view, where OpenCV
+/// has ximgproc, with which the program then links. As cv::ximgproc::createDisparityWLSFilter() does for
+/// OpenCV's own matchers, it turns off all that rejects or fills disparities: the left-right check, the
+/// speckle filter, the fill, and the thresholds `uniqueness`, `texture_threshold` and `min_confidence`. The
+/// filter finds what is wrong by the right map. Call it before createRightMatcher().
+inline cv::Ptr<cv::ximgproc::DisparityWLSFilter> createDisparityWLSFilter(
+    const cv::Ptr<StereoMatcher>& matcher_left) {
+  matcher_left->setDisp12MaxDiff(-1);
+  matcher_left->setSpeckleWindowSize(0);
+  matcher_left->setParameter("fill", "none");
+  for (const ParameterInfo& info : list_parameters(method_name(matcher_left->parameters())))
+    if (info.name == "uniqueness" || info.name == "texture_threshold" || info.name == "min_confidence")
+      matcher_left->setParameter(info.name, "0");
+  auto filter = cv::ximgproc::createDisparityWLSFilterGeneric(true);
+  filter->setDepthDiscontinuityRadius((matcher_left->getBlockSize() + 1) / 2);
+  return filter;
+}
+#endif
 
 }  // namespace parallax::opencv

@@ -97,13 +97,17 @@ class Pair(_Sized):
 
 
 class Map(_Sized):
-    _fields_ = [
-        ("struct_size", ctypes.c_size_t),
-        ("disparity", _IMAGE),
-        ("status", _IMAGE),
-        ("confidence", _IMAGE),
-        ("row_offset", _IMAGE),
-    ]
+    pass
+
+
+Map._fields_ = [
+    ("struct_size", ctypes.c_size_t),
+    ("disparity", _IMAGE),
+    ("status", _IMAGE),
+    ("confidence", _IMAGE),
+    ("row_offset", _IMAGE),
+    ("right", ctypes.POINTER(Map)),
+]
 
 
 class MarginValues(_Sized):
@@ -285,6 +289,7 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
     "parallax_matcher_get_json": [_HANDLE, ctypes.POINTER(_TEXT)],
     "parallax_matcher_set_device": [_HANDLE, _TEXT, _INT],
     "parallax_matcher_set_memory_limit": [_HANDLE, ctypes.c_uint64],
+    "parallax_matcher_set_both_maps": [_HANDLE, _INT],
     "parallax_matcher_configure": [_HANDLE, _TEXT, _TEXT],
     "parallax_matcher_plan": [_HANDLE, _INT, _INT, ctypes.c_int],
     "parallax_matcher_estimate_memory": [_HANDLE, _INT, _INT, ctypes.c_int, _BYTES],

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import json
 import threading
 from pathlib import Path
@@ -75,6 +76,9 @@ class Result:
         #: float32 (height, width), by how many rows the match is lower in the right image; +inf where there is no
         #: disparity. None if the matcher searches no rows or was not asked to report it
         self.row_offset = row_offset
+        #: the result of the right image, or None if the matcher was not asked for both maps: right (x, y) shows the same
+        #: point as left (x + disparity, y + row_offset)
+        self.right: Optional[Result] = None
         self._left, self._right = left, right
         # Objects that work on a GPU needs, which may still be running.
         self._needed: Any = None
@@ -89,12 +93,13 @@ class Result:
         return _maps.depth(_on_host(self.disparity), calibration)
 
     def points(self, calibration: Calibration) -> Tuple[Array, Array]:
-        """Positions, float32 (n, 3), and colours, uint8 (n, 3), of the pixels that have a depth."""
-        return _maps.points(_on_host(self.disparity), self._picture(), calibration)
+        """Positions, float32 (n, 3), and colours, uint8 (n, 3), of the pixels that have a depth, relative to the camera
+        of this map."""
+        return _maps.points(_on_host(self.disparity), self._picture(), self._seen_from(calibration))
 
     def mesh(self, calibration: Calibration, greatest_step: float = 1.0) -> Tuple[Array, Array, Array]:
         """Positions and colours of vertices, and triangles, uint32 (n, 3): see mesh()."""
-        return _maps.mesh(_on_host(self.disparity), self._picture(), calibration, greatest_step)
+        return _maps.mesh(_on_host(self.disparity), self._picture(), self._seen_from(calibration), greatest_step)
 
     def save(self, path: PathLike, calibration: Optional[Calibration] = None) -> None:
         """Writes the disparities as .pfm, .npy or KITTI's 16-bit .png, or, with a calibration, the points as .ply or
@@ -104,7 +109,7 @@ class Result:
         elif calibration is None:
             raise ArgumentError(f"cannot write {path}: points need a calibration=")
         else:
-            _maps.write_points(path, _on_host(self.disparity), self._picture(), calibration)
+            _maps.write_points(path, _on_host(self.disparity), self._picture(), self._seen_from(calibration))
 
     def colour(self, low: Optional[float] = None, high: Optional[float] = None) -> Array:
         """The map as a picture, uint8 (height, width, 3): near is red, far is blue, none is black."""
@@ -132,6 +137,9 @@ class Result:
         left, right = self._picture(), self._picture("right")
         return _view.view(left, right, _on_host(self.disparity), calibration, browser)
 
+    def _seen_from(self, calibration: Calibration) -> Calibration:
+        return calibration
+
     def _picture(self, side: str = "left") -> Any:
         image = getattr(self, f"_{side}")
         if callable(image):
@@ -150,9 +158,26 @@ class Result:
         return f"<Result {width}×{height}, {100 * share:.1f} % with a disparity>"
 
 
-def _result(maps: Sequence[Any], left: Any, right: Any) -> Result:
+class _RightResult(Result):
+    """The result of the right image, whose picture is the "left" one of this map."""
+
+    def _seen_from(self, calibration: Calibration) -> Calibration:
+        return dataclasses.replace(calibration, centre_x=calibration.centre_x + calibration.doffs)
+
+    def view(self, calibration: Optional[Calibration] = None, browser: Optional[bool] = None) -> Viewer:
+        raise ArgumentError(
+            "the page shows maps of the left image: call view() of the result that has this one as right"
+        )
+
+
+def _result(maps: Sequence[Any], left: Any, right: Any, right_maps: Optional[Sequence[Any]] = None) -> Result:
+    """`right_maps`: those of the right image."""
     disparity, status, confidence, row_offset = maps
-    return Result(disparity, status, confidence, left, right, row_offset)
+    result = Result(disparity, status, confidence, left, right, row_offset)
+    if right_maps is not None:
+        disparity, status, confidence, row_offset = right_maps
+        result.right = _RightResult(disparity, status, confidence, right, left, row_offset)
+    return result
 
 
 def _on_host(array: Any) -> Any:
@@ -184,6 +209,7 @@ class Matcher:
     threads: number of CPU threads; 0 = one for each core.
     preset: one of presets(method); other keywords override its values.
     max_memory: largest number of bytes that the plan may take; 0 = the memory of the machine.
+    both_maps: whether results also have the map of the right image, `right`, which takes as long again.
     configure: tunables by name, which never change a result. Other keywords are the parameters of the
     method, which parameters(method) lists.
 
@@ -203,10 +229,11 @@ class Matcher:
         threads: int = 0,
         preset: str = "default",
         max_memory: int = 0,
+        both_maps: bool = False,
         configure: Optional[Mapping[str, Any]] = None,
         **parameters: Any,
     ) -> None:
-        settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
+        settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters, both_maps)
         self._plan(settings, size, dtype)
         self._gpu = _gpu_of(device)
 
@@ -265,7 +292,7 @@ class Matcher:
         confidence: also compute the confidence.
         row_offset: also give the row offsets, if the matcher searches rows.
         out: arrays to write into: (disparity, status), (disparity, status, confidence) or (disparity, status, confidence
-        or None, row_offset).
+        or None, row_offset). The map of the right image always gets new ones.
 
         Arrays may be on a GPU: those of torch, cupy, numba and jax, and any others with __dlpack__ or
         __cuda_array_interface__. Then nothing is copied: the work is enqueued on `stream`, by default the
@@ -280,9 +307,11 @@ class Matcher:
         if stream is not None:
             raise ArgumentError("stream is given, but the images are not on a GPU: leave it out")
         images = Images(left, right, left_mask, right_mask, costs, range=range)
-        maps = _new_maps(images.shape, (confidence, row_offset), out)
-        function("matcher_run")(self._settings.handle, images.pair, _map(maps))
-        return _result(maps, images.left, images.right)
+        wanted = (confidence, row_offset)
+        maps = _new_maps(images.shape, wanted, out)
+        right_maps = _new_maps(images.shape, wanted, None) if self._settings.both_maps else None
+        function("matcher_run")(self._settings.handle, images.pair, _map(maps, right_maps))
+        return _result(maps, images.left, images.right, right_maps)
 
     def _enqueue(
         self,
@@ -298,6 +327,7 @@ class Matcher:
         def start(images: List[Optional[Image]], maps: Map, number: int) -> None:
             function("matcher_enqueue")(self._settings.handle, pair_of(images), maps, number or None)
 
+        _refuse_both_maps(self._settings)
         images = {"left": left, "right": right, "left_mask": left_mask, "right_mask": right_mask, "costs": costs}
         return _enqueue(self, images, self._size, self._gpu, wanted, out, stream, start)
 
@@ -323,6 +353,7 @@ def match(
     preset: str = "default",
     threads: int = 0,
     max_memory: int = 0,
+    both_maps: bool = False,
     padding: int = 0,
     progress: Optional[Progress] = None,
     configure: Optional[Mapping[str, Any]] = None,
@@ -362,8 +393,13 @@ def match(
         raise ArgumentError(f"left has shape {shape}: give (height, width) or (height, width, 3)")
     size = (shape[1], shape[0])
     if max_memory > 0 and isinstance(left, np.ndarray):
-        settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
+        settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters, both_maps)
         if settings.estimated_memory(size, _image_type(dtype)) > max_memory:
+            if both_maps:
+                raise ArgumentError(
+                    f"both maps need more than the {max_memory} bytes of max_memory, and tiles have no map of the right "
+                    "image: raise the limit, or leave out both_maps"
+                )
             images = Images(left, right, left_mask, right_mask, costs, range=range)
             return _match_in_tiles(settings, images, (confidence, row_offset), out, padding, progress)
     matcher = Matcher(
@@ -374,6 +410,7 @@ def match(
         threads=threads,
         preset=preset,
         max_memory=max_memory,
+        both_maps=both_maps,
         configure=configure,
         **parameters,
     )
@@ -466,6 +503,14 @@ def _stages(kind: str, handle: ctypes.c_void_p, lock: threading.Lock) -> Dict[st
         return {text(stages[i].name): stages[i].milliseconds for i in range(count.value)}
 
 
+def _refuse_both_maps(settings: _Settings) -> None:
+    if settings.both_maps:
+        raise ArgumentError(
+            "the map of the right image is made in host memory, and the images are on a GPU: leave out both_maps, or give "
+            "NumPy arrays"
+        )
+
+
 def _gpu_of(device: str) -> int:
     return int(device.partition(":")[2] or 0) if device.startswith("cuda") else 0
 
@@ -517,8 +562,10 @@ class _Settings:
         max_memory: int,
         configure: Mapping[str, Any],
         parameters: Mapping[str, Any],
+        both_maps: bool = False,
     ) -> None:
         self._held = Handle("matcher")
+        self.both_maps = both_maps
         self.handle = self._held.pointer
         # Held until the library's results are copied, because threads may share a matcher.
         self.lock = threading.Lock()
@@ -533,6 +580,7 @@ class _Settings:
         function("matcher_set_json")(self.handle, written.encode())
         function("matcher_set_device")(self.handle, encoded(device, "device"), integer(threads, "threads"))
         function("matcher_set_memory_limit")(self.handle, integer(max_memory, "max_memory", 0, 2**63))
+        function("matcher_set_both_maps")(self.handle, int(both_maps))
         for name, value in configure.items():
             function("matcher_configure")(self.handle, encoded(name, "configure"), encoded(str(value), name))
 
@@ -596,8 +644,11 @@ def _new_maps(shape: Tuple[int, ...], wanted: Tuple[bool, bool], out: Optional[T
     ]
 
 
-def _map(maps: Sequence[Any]) -> Map:
-    return _map_of_views([None if array is None else view(array) for array in maps])
+def _map(maps: Sequence[Any], right_maps: Optional[Sequence[Any]] = None) -> Map:
+    made = _map_of_views([None if array is None else view(array) for array in maps])
+    if right_maps is not None:
+        made.right = ctypes.pointer(_map(right_maps))
+    return made
 
 
 def _map_of_views(views: Sequence[Optional[Image]]) -> Map:

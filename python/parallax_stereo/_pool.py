@@ -23,7 +23,7 @@ class _Pool(Handle):
 
     def __init__(self) -> None:
         super().__init__("pool")
-        self.pairs: Dict[int, Tuple[Images, List[Array]]] = {}
+        self.pairs: Dict[int, Tuple[Images, List[Array], Optional[List[Array]]]] = {}
 
 
 class MatcherPool:
@@ -84,25 +84,29 @@ class MatcherPool:
         costs: Any = None,
         confidence: bool = False,
         row_offset: bool = False,
+        both_maps: bool = False,
         out: Optional[Tuple[Any, ...]] = None,
         range: Optional[Tuple[int, int]] = None,
         **parameters: Any,
     ) -> int:
         """Queues a pair and returns its number, counted from 0. Blocks while too many pairs wait.
 
-        Give the arrays as to a Matcher, from NumPy; do not change them until the pair has been waited for. Other keywords
-        are parameters in which this pair differs from the pool.
+        Give the arrays as to a Matcher, from NumPy; do not change them until the pair has been waited for. With
+        both_maps, the result also has the map of the right image. Other keywords are parameters in which this pair
+        differs from the pool.
         """
         pool = self._open()
         images = Images(left, right, left_mask, right_mask, costs, range=range)
-        maps = _new_maps(images.shape, (confidence, row_offset), out)
+        wanted = (confidence, row_offset)
+        maps = _new_maps(images.shape, wanted, out)
+        right_maps = _new_maps(images.shape, wanted, None) if both_maps else None
         settings = self._settings(parameters)
         number = ctypes.c_uint64(_NO_NUMBER)
         try:
             function("pool_submit")(
                 pool.pointer,
                 images.pair,
-                _map(maps),
+                _map(maps, right_maps),
                 settings.handle if settings else None,
                 ctypes.byref(number),
             )
@@ -110,7 +114,7 @@ class MatcherPool:
             # Done even after Ctrl-C, because a pair that was taken needs its arrays.
             if number.value != _NO_NUMBER:
                 with self._submitted:
-                    pool.pairs[number.value] = (images, maps)
+                    pool.pairs[number.value] = (images, maps, right_maps)
                     self._submitted.notify_all()
         return number.value
 
@@ -198,8 +202,8 @@ class MatcherPool:
         with self._submitted:
             # It may have been matched before submit() has returned to another thread.
             self._submitted.wait_for(lambda: number in pool.pairs)
-            images, maps = pool.pairs.pop(number)
-        return _result(maps, images.left, images.right)
+            images, maps, right_maps = pool.pairs.pop(number)
+        return _result(maps, images.left, images.right, right_maps)
 
     def _settings(self, parameters: Mapping[str, Any]) -> Optional[_Settings]:
         if not parameters:

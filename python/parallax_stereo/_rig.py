@@ -317,6 +317,7 @@ class RectifiedMatcher:
         threads: int = 0,
         preset: str = "default",
         max_memory: int = 0,
+        both_maps: bool = False,
         configure: Optional[Mapping[str, Any]] = None,
         **parameters: Any,
     ) -> None:
@@ -327,7 +328,10 @@ class RectifiedMatcher:
         self.calibration = self.rectification.calibration()
         self._rig, self._gpu = rig, _matcher._gpu_of(device)
         self._options = (interpolation, same_centres, dtype)
-        settings = _matcher._Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
+        settings = _matcher._Settings(
+            method, preset, device, threads, max_memory, configure or {}, parameters, both_maps
+        )
+        self._settings = settings
         #: All parameters of the method with their values, and "method".
         self.parameters: Dict[str, Any] = settings.parameters()
         self._handle = Handle("rectified_matcher")
@@ -383,11 +387,15 @@ class RectifiedMatcher:
         else:
             pair = Images(left, right, range=range)
             images = [pair.left, pair.right]
-            maps = _matcher._new_maps((self.size[1], self.size[0]), (confidence, row_offset), out)
-            function("rectified_matcher_run")(self._handle.pointer, *map(view, images), _matcher._map(maps))
-            result = _matcher._result(maps, None, None)
+            shape, wanted = (self.size[1], self.size[0]), (confidence, row_offset)
+            maps = _matcher._new_maps(shape, wanted, out)
+            right_maps = _matcher._new_maps(shape, wanted, None) if self._settings.both_maps else None
+            function("rectified_matcher_run")(self._handle.pointer, *map(view, images), _matcher._map(maps, right_maps))
+            result = _matcher._result(maps, None, None, right_maps)
         result._left = lambda: self._rectified(left, right, range)[0]
         result._right = lambda: self._rectified(left, right, range)[1]
+        if result.right is not None:
+            result.right._left, result.right._right = result._right, result._left
         return result
 
     def _enqueue(
@@ -396,6 +404,7 @@ class RectifiedMatcher:
         def start(images: List[Optional[Image]], maps: Map, number: int) -> None:
             function("rectified_matcher_enqueue")(self._handle.pointer, *images, maps, number or None)
 
+        _matcher._refuse_both_maps(self._settings)
         return _matcher._enqueue(self, {"left": left, "right": right}, self.size, self._gpu, wanted, out, stream, start)
 
     def _rectified(self, left: Any, right: Any, values: Any) -> Sequence[Array]:

@@ -70,6 +70,7 @@ class _Job(NamedTuple):
     max_memory: int
     configure: Tuple[Tuple[str, Any], ...]
     parameters: Tuple[Tuple[str, Any], ...]
+    both_maps: bool = False
 
     def threads_here(self) -> int:
         """The threads of a match: tasks of a process take turns, so each gets all threads of the worker."""
@@ -79,7 +80,14 @@ class _Job(NamedTuple):
         """The same for the library."""
         configure, parameters = dict(self.configure), dict(self.parameters)
         return _Settings(
-            self.method, self.preset, self.device, self.threads_here(), self.max_memory, configure, parameters
+            self.method,
+            self.preset,
+            self.device,
+            self.threads_here(),
+            self.max_memory,
+            configure,
+            parameters,
+            self.both_maps,
         )
 
 
@@ -91,8 +99,9 @@ def _job(
     max_memory: int,
     configure: Optional[Mapping[str, Any]],
     parameters: Mapping[str, Any],
+    both_maps: bool = False,
 ) -> _Job:
-    job = _Job(method, preset, device, threads, max_memory, _items(configure or {}), _items(parameters))
+    job = _Job(method, preset, device, threads, max_memory, _items(configure or {}), _items(parameters), both_maps)
     job.settings()  # refuses settings here that no worker could use
     return job
 
@@ -165,6 +174,7 @@ def match_pairs(
     max_memory: int = 0,
     confidence: bool = False,
     row_offset: bool = False,
+    both_maps: bool = False,
     configure: Optional[Mapping[str, Any]] = None,
     **parameters: Any,
 ) -> Any:
@@ -184,7 +194,7 @@ def match_pairs(
     auto = disparities == "auto"
     if disparities is not None and not auto:
         parameters["disparities"] = disparities
-    job = _job(method, preset, device, threads, max_memory, configure, parameters)
+    job = _job(method, preset, device, threads, max_memory, configure, parameters, both_maps)
     run = functools.partial(_match_pair, job, auto, confidence, row_offset)
     if isinstance(pairs, db.Bag):
         parts = pairs.to_delayed()
@@ -213,6 +223,8 @@ def _match_pair(job: _Job, auto: bool, confidence: bool, row_offset: bool, name:
             if _is_name(images[side]):
                 # The name is sent, not the picture.
                 setattr(result, f"_{side}", functools.partial(read, images[side]))
+                if result.right is not None:
+                    setattr(result.right, "_right" if side == "left" else "_left", getattr(result, f"_{side}"))
         return result
 
 

@@ -28,6 +28,9 @@ class StereoMatcher:
     It plans when it is first used and when the parameters, or the size or type of the images, have changed.
     """
 
+    # The images of compute(), in their order.
+    _sides = ("left", "right")
+
     def __init__(self, method: str, values: Dict[str, Any], settings: Dict[str, Any]) -> None:
         self._method = method
         defaults = {"device": "auto", "threads": 0, "max_memory": 0, "configure": None, "preset": "default"}
@@ -41,17 +44,22 @@ class StereoMatcher:
         """Returns 16 times the disparity as int16, with (minDisparity - 1) * 16 where there is none. If
         `disparity` is float32, returns the disparity itself, with minDisparity - 1 where there is none.
         Writes into `disparity` if it is given."""
-        images = [_as_rgb(picture(image, name)) for image, name in ((left, "left"), (right, "right"))]
+        images = [_as_rgb(picture(image, name)) for image, name in zip((left, right), self._sides)]
         dtype = _checked_dtype(disparity, images[0].shape[:2])
         if dtype == np.int16:
             self._check_that_16_bits_suffice()
-        result: Array = self._matcher(images[0])(images[0], images[1]).disparity
+        result = self._match(images[0], images[1])
         result[~np.isfinite(result)] = self.getMinDisparity() - 1
         if dtype == np.int16:
             result = np.floor(result * DISP_SCALE + np.float32(0.5)).astype(np.int16)
         if disparity is None:
             return result
         disparity[...] = result
+        return disparity
+
+    def _match(self, left: Array, right: Array) -> Array:
+        """Disparities in pixels, in a new array; +inf = none."""
+        disparity: Array = self._matcher(left)(left, right).disparity
         return disparity
 
     @property
@@ -146,6 +154,74 @@ class StereoMatcher:
                 f"disparities from {lowest} to {highest - 1} do not fit int16 in 16ths: "
                 "give a float32 array as disparity"
             )
+
+
+class RightMatcher(StereoMatcher):
+    """The matcher of the right view, which createRightMatcher() makes.
+
+    compute(right, left) gives the map of the right image, as `Result.right`, with OpenCV's sign: right (x, y) shows the
+    same point as left (x - d, y), so d is negative where the left disparity is positive. Its range is minDisparity =
+    1 - (minDisparity + numDisparities) of the left one, and as many disparities. `parameters` are those of the left one.
+    """
+
+    _sides = ("right", "left")
+
+    def _match(self, left: Array, right: Array) -> Array:
+        if left.shape[:2] != right.shape[:2] or left.dtype != right.dtype:
+            raise ArgumentError("left and right differ in size or dtype: give two images of one size and dtype")
+        mirrored = super()._match(np.ascontiguousarray(left[:, ::-1]), np.ascontiguousarray(right[:, ::-1]))
+        disparity: Array = np.negative(mirrored[:, ::-1])
+        return disparity
+
+    def getMinDisparity(self) -> int:
+        """In pixels."""
+        return 1 - (super().getMinDisparity() + self.getNumDisparities())
+
+    def setMinDisparity(self, minDisparity: int) -> None:
+        """In pixels; any sign."""
+        self._set(min_disparity=1 - (integer(minDisparity, "minDisparity") + self.getNumDisparities()))
+
+    def setNumDisparities(self, numDisparities: int) -> None:
+        """In pixels; keeps minDisparity."""
+        count = integer(numDisparities, "numDisparities")
+        self._set(min_disparity=1 - (self.getMinDisparity() + count), disparities=count)
+
+    def getDefaultName(self) -> str:
+        """The name of the class, as C++ writes it into files."""
+        return "parallax_RightMatcher"
+
+
+def createRightMatcher(matcher_left: StereoMatcher) -> RightMatcher:
+    """The matcher of the right view, with the parameters and the device that the matcher of the left one has now. It
+    stands for cv2.ximgproc.createRightMatcher(), which takes only OpenCV's own matchers."""
+    settings = {**matcher_left._settings, "preset": matcher_left._preset}
+    return RightMatcher(matcher_left._method, matcher_left.parameters, settings)
+
+
+def createDisparityWLSFilter(matcher_left: StereoMatcher) -> Any:
+    """OpenCV's filter of weighted least squares for this matcher and that of the right view. It needs a cv2 with ximgproc,
+    as Debian's python3-opencv and opencv-contrib-python have.
+
+        matcher = px.opencv.create("sgm", numDisparities=128)
+        wls = px.opencv.createDisparityWLSFilter(matcher)
+        right_matcher = px.opencv.createRightMatcher(matcher)
+        disparity, right_disparity = matcher.compute(left, right), right_matcher.compute(right, left)
+        filtered = wls.filter(disparity, left, disparity_map_right=right_disparity)
+
+    As cv2.ximgproc.createDisparityWLSFilter() does for OpenCV's own matchers, it turns off all that rejects or fills
+    disparities: the left-right check, the speckle filter, the fill, and the thresholds uniqueness, texture_threshold and
+    min_confidence. The filter finds what is wrong by the right map. Call it before createRightMatcher().
+    """
+    try:
+        from cv2 import ximgproc
+    except ImportError as error:
+        raise ImportError(f"the filter needs a cv2 with ximgproc: install opencv-contrib-python ({error})") from error
+    off = {"left_right_check": False, "speckle_size": 0, "fill": "none"}
+    thresholds = ("uniqueness", "texture_threshold", "min_confidence")
+    matcher_left._set(**off, **{name: 0 for name in thresholds if name in matcher_left.parameters})
+    wls = ximgproc.createDisparityWLSFilterGeneric(True)
+    wls.setDepthDiscontinuityRadius((matcher_left.getBlockSize() + 1) // 2)
+    return wls
 
 
 def create(method: str = "bp", minDisparity: int = 0, numDisparities: int = 64, **keywords: Any) -> StereoMatcher:

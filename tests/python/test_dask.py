@@ -273,16 +273,18 @@ def test_pairs_of_all_kinds(client: Any, images: Tuple[Any, Any], tmp_path: Path
         {"left": left[:41], "right": right[:41]},
         {"left": left, "right": right, "left_mask": mask, "disparities": 9},
     ]
-    results = dask.compute(*px_dask.match_pairs(pairs, LABELS, "census", confidence=True))
-    expected = px.match(left, right, LABELS, "census", confidence=True)
+    results = dask.compute(*px_dask.match_pairs(pairs, LABELS, "census", confidence=True, both_maps=True))
+    expected = px.match(left, right, LABELS, "census", confidence=True, both_maps=True)
     for result in results[:4]:
         assert_same(result, expected)
+        assert_same(result.right, expected.right)
         assert result.confidence.tobytes() == expected.confidence.tobytes()
     assert_same(results[4], px.match(left[:41], right[:41], LABELS, "census"))
     assert_same(results[5], px.match(left, right, 9, "census", left_mask=mask))
     calibration = px.Calibration(focal=100, baseline=1)
     for result in results[:2]:  # they read the picture where it is needed
         assert np.array_equal(result.points(calibration)[1], expected.points(calibration)[1])
+        assert np.array_equal(result.right.points(calibration)[1], expected.right.points(calibration)[1])
 
 
 def test_a_bag_of_pairs(client: Any, images: Tuple[Any, Any]) -> None:

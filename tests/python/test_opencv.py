@@ -63,6 +63,50 @@ def test_writes_into_an_array():
     assert (floats == np.where(np.isfinite(found), found, 0)).all()
 
 
+@pytest.mark.parametrize("method", [method for method in px.methods() if method != "motion"])
+@pytest.mark.parametrize("minimum", [-3, 0, 2])
+def test_the_right_matcher_gives_the_right_map_with_the_sign_of_opencv(method, minimum):
+    left, right = pair()
+    matcher = px.opencv.create(method, minimum, 30, device="cpu", fill="none")
+    right_matcher = px.opencv.createRightMatcher(matcher)
+    assert right_matcher.getMinDisparity() == -(minimum + 30) + 1 and right_matcher.getNumDisparities() == 30
+    found = px.match(left, right, method=method, device="cpu", both_maps=True, **matcher.parameters).right.disparity
+    expect_same(right_matcher.compute(right, left), -found, right_matcher.getMinDisparity())
+    floats = np.empty(left.shape, np.float32)
+    assert right_matcher.compute(right, left, floats) is floats
+    assert (floats == np.where(np.isfinite(found), -found, right_matcher.getMinDisparity() - 1)).all()
+
+
+def test_the_range_of_the_right_matcher_may_be_set():
+    right_matcher = px.opencv.createRightMatcher(px.opencv.create("block", 0, 20))
+    right_matcher.setMinDisparity(-30)
+    assert right_matcher.getMinDisparity() == -30 and right_matcher.parameters["min_disparity"] == 11
+    right_matcher.setNumDisparities(31)
+    assert right_matcher.getMinDisparity() == -30 and right_matcher.parameters["min_disparity"] == 0
+    with pytest.raises(px.ArgumentError, match="differ in size"):
+        right_matcher.compute(np.zeros((9, 9), np.uint8), np.zeros((8, 9), np.uint8))
+
+
+def test_the_filter_of_ximgproc_takes_both_maps():
+    pytest.importorskip("cv2.ximgproc")
+    left, right, truth = px.synthesize((160, 96), 20)
+    matcher = px.opencv.create("census", numDisparities=20)
+    wls = px.opencv.createDisparityWLSFilter(matcher)
+    assert matcher.parameters["fill"] == "none" and not matcher.parameters["left_right_check"]
+    right_matcher = px.opencv.createRightMatcher(matcher)
+    disparity, right_disparity = matcher.compute(left, right), right_matcher.compute(right, left)
+    filtered = wls.filter(disparity, left, disparity_map_right=right_disparity)
+
+    def wrong(found):
+        return (np.abs(found / 16 - truth) > 1).mean()
+
+    assert filtered.shape == disparity.shape and wrong(filtered) < 0.9 * wrong(disparity)
+    # With maps of another sign, the filter trusts nothing.
+    assert np.count_nonzero(wls.getConfidenceMap()) > truth.size / 2
+    wls.filter(disparity, left, disparity_map_right=-right_disparity)
+    assert np.count_nonzero(wls.getConfidenceMap()) < truth.size / 10
+
+
 def test_setters_set_what_means_the_same():
     matcher = px.opencv.create("block")
     for name, value, parameter, stored in (
@@ -134,8 +178,11 @@ def test_imports_no_cv2():
 
 def test_the_example_of_the_documentation_runs():
     page = Path(__file__).parents[2] / "docs" / "howto" / "opencv.md"
-    before, after = re.findall("```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    before, after, both = re.findall("```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     assert "cv2.StereoSGBM_create" in before
     names = dict(zip(("left", "right"), pair()))
     exec(after, names)
     assert names["pixels"].dtype == np.float32
+    pytest.importorskip("cv2.ximgproc")
+    exec(both, names)
+    assert names["filtered"].shape == names["left"].shape

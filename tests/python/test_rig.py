@@ -76,6 +76,20 @@ def test_a_rectified_matcher_is_a_rectifier_and_a_matcher(rig: px.Rig, pair: Any
     assert matcher.parameters["disparities"] == 16 and "census, 100×70" in repr(matcher)
 
 
+def test_both_maps(rig: px.Rig, pair: Any) -> None:
+    left, right, _ = pair
+    flat = px.Rectifier(rig, alpha=0.7)(left, right)
+    masks = {"left_mask": flat[2], "right_mask": flat[3]}
+    expected = px.match(*flat[:2], 16, "census", **masks, device="cpu", both_maps=True).right
+    result = px.RectifiedMatcher(rig, "census", alpha=0.7, disparities=16, device="cpu", both_maps=True)(left, right)
+    assert expected is not None and result.right is not None
+    assert np.array_equal(result.right.disparity, expected.disparity)
+    assert np.array_equal(result.right.status, expected.status)
+    calibration = px.rectify(rig, alpha=0.7).calibration()
+    for actual, wanted in zip(result.right.points(calibration), expected.points(calibration)):
+        assert np.array_equal(actual, wanted)
+
+
 def test_confidence_and_outputs(rig: px.Rig, gray: Tuple[Any, Any]) -> None:
     matcher = px.RectifiedMatcher(rig, "bp", disparities=16, threads=1)
     assert matcher.has_confidence
