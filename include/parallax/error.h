@@ -11,11 +11,12 @@ namespace parallax {
 
 /// The kind of an error. It decides how the command line or a language binding reacts.
 enum class ErrorCategory {
-  argument,  ///< a parameter, size or image from the caller cannot be used
-  file,      ///< a file cannot be read, written or parsed
-  device,    ///< a device is missing, failed, or lacks a requested feature
-  memory,    ///< more memory is needed than is available or allowed
-  internal,  ///< a defect of Parallax itself
+  argument,   ///< a parameter, size or image from the caller cannot be used
+  file,       ///< a file cannot be read, written or parsed
+  device,     ///< a device is missing, failed, or lacks a requested feature
+  memory,     ///< more memory is needed than is available or allowed
+  internal,   ///< a defect of Parallax itself
+  cancelled,  ///< the call was cancelled, for example by Matcher::cancel()
 };
 
 /// Every function of the library that fails throws an Error, except that std::bad_alloc is thrown when memory

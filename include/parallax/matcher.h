@@ -67,8 +67,8 @@ struct FiniteMap {
 ///     parallax::Matcher matcher(parameters, parallax::Device::parse("cpu"), {{640, 480}});
 ///     matcher.run({left, right}, {disparity, status});
 ///
-/// One thread at a time calls a matcher; several matchers may run at once, even on one device. A moved-from
-/// matcher can only be destroyed or assigned to; any other use throws Error (argument).
+/// One thread at a time calls a matcher, but for cancel(); several matchers may run at once, even on one
+/// device. A moved-from matcher can only be destroyed or assigned to; any other use throws Error (argument).
 class Matcher {
  public:
   /// Checks everything, then allocates everything.
@@ -101,6 +101,13 @@ class Matcher {
   /// started. The maps of the others are complete.
   /// \throws Error (argument) for a negative number; (device) when a match failed.
   void wait(int most_running = 0);
+
+  /// Ends the call of this matcher that another thread has begun, with Error (cancelled): on reference and cpu
+  /// within milliseconds. The pixels that it was to write are undefined; the matcher can be used again, with
+  /// the same results as ever. Does nothing to a call that begins later: where the other thread may be about
+  /// to begin its call, repeat this until that call has ended. What a GPU has begun it completes; there, only
+  /// work that the host has yet to give it or to fetch is left out.
+  void cancel() noexcept;
 
   /// Matches one pair in the memory of the GPU for which this matcher is planned: every pointer of `pair` and
   /// `map` is an address there. Enqueues all work on `stream`, a CUstream or cudaStream_t of that GPU's

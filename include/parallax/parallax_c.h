@@ -18,7 +18,8 @@
  * caller was compiled. Later versions add members at the end; members that a caller does not know count as 0.
  * The macros PARALLAX_…_INIT set `struct_size`.
  *
- * Functions may be called from any thread. Calls on one matcher from several threads run one after the other.
+ * Functions may be called from any thread. Calls on one matcher from several threads run one after the other,
+ * but for parallax_matcher_cancel().
  */
 #ifndef PARALLAX_PARALLAX_C_H
 #define PARALLAX_PARALLAX_C_H
@@ -50,7 +51,7 @@ typedef enum parallax_code {
   PARALLAX_ERROR_DEVICE = 3,   /**< a device is missing, has failed, or lacks a requested feature */
   PARALLAX_ERROR_MEMORY = 4,   /**< more memory is needed than is available or allowed */
   PARALLAX_ERROR_INTERNAL = 5, /**< a bug in Parallax itself */
-  PARALLAX_ERROR_CANCELLED = 6 /**< a progress callback ended the call */
+  PARALLAX_ERROR_CANCELLED = 6 /**< another thread, an interrupt or a progress callback ended the call */
 } parallax_code;
 
 /** Returns the message of the last failed call in this thread: one line that says what failed and what to
@@ -62,6 +63,14 @@ typedef void (*parallax_log_function)(void* user, const char* message);
 /** Sets the function that is told about work that takes seconds, such as the compilation of kernels for a
     GPU; NULL = none. It applies to the whole process. Do not call it while a matcher is being planned. */
 PARALLAX_API parallax_code parallax_set_log(parallax_log_function log, void* user);
+
+/** Returns 0 to let the call that asks go on; any other value ends it with PARALLAX_ERROR_CANCELLED. May use
+    other matchers, but not the one that is at work. Must not throw. */
+typedef int32_t (*parallax_interrupt_function)(void* user);
+/** Sets the function that long calls of this thread ask some 20 times a second whether to go on; NULL = none.
+    Interpreters need it to see signals such as Ctrl-C while a call is at work. While a GPU or another thread
+    does the work, it is asked where the host waits for a pool, but not where it waits for a GPU. */
+PARALLAX_API parallax_code parallax_set_interrupt(parallax_interrupt_function interrupt, void* user);
 
 /** Receives how much of the work is done, and returns 0 to continue; any other value ends the call with
     PARALLAX_ERROR_CANCELLED. Must not throw. */
@@ -280,6 +289,13 @@ PARALLAX_API parallax_code parallax_matcher_has_row_offsets(parallax_matcher* ma
     not overlap the inputs. */
 PARALLAX_API parallax_code parallax_matcher_run(parallax_matcher* matcher, const parallax_pair* pair,
                                                 const parallax_map* map);
+/** Ends the calls on this matcher that have begun in other threads, and those that wait for them, with
+    PARALLAX_ERROR_CANCELLED: on reference and cpu within milliseconds. Does not wait for their end. The pixels
+    that they were to write are undefined; the matcher can be used again, with the same results as ever. Does
+    nothing to calls that begin later: where another thread may be about to begin its call, repeat this until
+    that call has ended. What a GPU has begun it completes. Calls that do no work, such as those that set or
+    get a parameter, are not ended. */
+PARALLAX_API parallax_code parallax_matcher_cancel(parallax_matcher* matcher);
 /** Matches a pair in the memory of the GPU for which the matcher is planned; all pointers are addresses
     there. Enqueues the work on a stream of the GPU's primary context (CUstream or cudaStream_t; NULL = its
     default stream) and does not wait. Until the work is done, keep the memory and the matcher, and run the
@@ -662,6 +678,8 @@ PARALLAX_API parallax_code parallax_rectified_matcher_run(parallax_rectified_mat
                                                           const parallax_image* left,
                                                           const parallax_image* right,
                                                           const parallax_map* map);
+/** As parallax_matcher_cancel(). */
+PARALLAX_API parallax_code parallax_rectified_matcher_cancel(parallax_rectified_matcher* rectified);
 /** The same in the memory of the GPU for which this is planned, as parallax_matcher_enqueue(). */
 PARALLAX_API parallax_code parallax_rectified_matcher_enqueue(parallax_rectified_matcher* rectified,
                                                               const parallax_image* left,

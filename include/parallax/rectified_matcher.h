@@ -55,6 +55,9 @@ class RectifiedMatcher {
   void wait(int most_running = 0);
   /// @}
 
+  /// As Matcher::cancel().
+  void cancel() noexcept;
+
   /// As Matcher::enqueue(), with images and map in the memory of the GPU for which this is planned.
   /// @{
   void enqueue(const ImageView& left, const ImageView& right, const DisparityMap& map, void* stream);

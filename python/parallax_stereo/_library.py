@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from pathlib import Path
-from typing import Any, Callable, Dict, Optional, Sequence, Type
+from typing import Any, Callable, Dict, Generator, List, Optional, Sequence, Type
 
 # PARALLAX_INTERFACE of the header that this file was written for.
 INTERFACE = 2
@@ -42,7 +43,7 @@ class InternalError(Error, RuntimeError):
 
 
 class CancelledError(Error):
-    """A progress callback ended the call."""
+    """cancel() ended the call."""
 
 
 _ERRORS: Dict[int, Type[Error]] = {
@@ -259,6 +260,7 @@ class ReportValues(ctypes.Structure):
     ]
 
 
+INTERRUPT = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 LOG = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 PROGRESS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
@@ -274,6 +276,7 @@ _RECTIFICATION = ctypes.POINTER(RectificationValues)
 
 # The arguments of each function that returns a parallax_code.
 _FUNCTIONS: Dict[str, Sequence[Any]] = {
+    "parallax_set_interrupt": [INTERRUPT, ctypes.c_void_p],
     "parallax_set_log": [LOG, ctypes.c_void_p],
     "parallax_list_methods": [ctypes.POINTER(ctypes.POINTER(_TEXT)), _COUNT],
     "parallax_list_presets": [_TEXT, ctypes.POINTER(ctypes.POINTER(_TEXT)), _COUNT],
@@ -297,6 +300,7 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
     "parallax_matcher_has_confidence": [_HANDLE, ctypes.POINTER(_INT)],
     "parallax_matcher_has_row_offsets": [_HANDLE, ctypes.POINTER(_INT)],
     "parallax_matcher_run": [_HANDLE, ctypes.POINTER(Pair), ctypes.POINTER(Map)],
+    "parallax_matcher_cancel": [_HANDLE],
     "parallax_matcher_enqueue": [_HANDLE, ctypes.POINTER(Pair), ctypes.POINTER(Map), ctypes.c_void_p],
     "parallax_matcher_run_in_tiles": [
         _HANDLE,
@@ -352,6 +356,7 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
     "parallax_rectifier_run": [_HANDLE, _IMAGE, _IMAGE, ctypes.POINTER(RectifiedPair)],
     "parallax_rectified_matcher_create": [_HANDLE, _HANDLE, _RECTIFY, ctypes.c_int, ctypes.POINTER(_HANDLE)],
     "parallax_rectified_matcher_run": [_HANDLE, _IMAGE, _IMAGE, ctypes.POINTER(Map)],
+    "parallax_rectified_matcher_cancel": [_HANDLE],
     "parallax_rectified_matcher_enqueue": [_HANDLE, _IMAGE, _IMAGE, ctypes.POINTER(Map), ctypes.c_void_p],
     "parallax_rectified_matcher_memory": [_HANDLE, _BYTES],
     "parallax_rectified_matcher_has_confidence": [_HANDLE, ctypes.POINTER(_INT)],
@@ -397,7 +402,51 @@ def _raise(code: int) -> None:
     raise _ERRORS.get(code, InternalError)(_library.parallax_error_message().decode("utf-8", "replace"))
 
 
+# Signals, such as that of Ctrl-C, reach Python's handlers only in the main thread, between Python's own instructions. So
+# long calls of the library in that thread ask from time to time, and end when a handler has raised an exception.
+
+_raised: List[BaseException] = []
+_check_signals = ctypes.pythonapi.PyErr_CheckSignals  # runs the handlers
+
+
+def _answer() -> Generator[int, None, None]:
+    """Answers the library, 1 = end the call. A function, unlike a generator that goes on within `try`, would let handlers
+    run before its first instruction, and the exception would pass into C, where it is lost."""
+    while True:
+        try:
+            yield 1 if _raised else 0
+            _check_signals()
+        except GeneratorExit:
+            return
+        except BaseException as exception:
+            _raised.append(exception)
+
+
+class _Interrupt:
+    """What the library asks in Python's main thread: set there before its first call."""
+
+    def __init__(self) -> None:
+        self._asked: Any = None
+        self.is_set = False
+
+    def set(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self.is_set = True
+        answers = _answer()
+        next(answers)
+        self._asked = INTERRUPT(answers.send)
+        function("set_interrupt")(self._asked, None)
+
+    def forget(self) -> None:
+        self.is_set = False
+
+
 def _checked(code: int, _function: Any, _arguments: Any) -> None:
+    if _raised and threading.current_thread() is threading.main_thread():
+        exception = _raised[0]
+        _raised.clear()
+        raise exception
     if code != 0:
         _raise(code)
 
@@ -409,8 +458,15 @@ for _name, _arguments in _FUNCTIONS.items():
     _function.errcheck = _checked
 
 
+_interrupt = _Interrupt()
+# The thread that forks becomes the main thread of its child.
+os.register_at_fork(after_in_child=_interrupt.forget)
+
+
 def function(name: str) -> Callable[..., None]:
     """A function of the C interface, without its prefix; a code other than 0 becomes an exception."""
+    if not _interrupt.is_set:
+        _interrupt.set()
     result: Callable[..., None] = getattr(_library, "parallax_" + name)
     return result
 
@@ -422,8 +478,13 @@ class Handle:
         self.pointer = ctypes.c_void_p()
         self._release: Callable[[ctypes.c_void_p], None] = getattr(_library, f"parallax_{kind}_release")
 
+    def release(self) -> None:
+        """Releases it now: an exception of a signal handler, which Python ignores in __del__, is then raised."""
+        pointer, self.pointer.value = ctypes.c_void_p(self.pointer.value), None
+        self._release(pointer)
+
     def __del__(self) -> None:
-        self._release(self.pointer)
+        self.release()
 
 
 free: Callable[[ctypes.c_void_p], None] = _library.parallax_free

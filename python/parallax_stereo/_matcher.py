@@ -25,6 +25,7 @@ from ._arrays import (
     pair_of,
     view,
 )
+from ._copies import Copied, remembered
 from ._library import (
     PROGRESS,
     ArgumentError,
@@ -82,6 +83,11 @@ class Result:
         self._left, self._right = left, right
         # Objects that work on a GPU needs, which may still be running.
         self._needed: Any = None
+
+    def __getstate__(self) -> Dict[str, Any]:
+        sides = {f"_{side}": getattr(self, f"_{side}") for side in ("left", "right")}
+        images = {name: image() if callable(image) else image for name, image in sides.items()}
+        return {**self.__dict__, **images, "_needed": None}
 
     @property
     def valid(self) -> Any:
@@ -199,7 +205,7 @@ def _as_text(value: Any) -> Any:
     return value
 
 
-class Matcher:
+class Matcher(Copied):
     """A method with its parameters, planned once for images of one size and type.
 
     method: one of methods().
@@ -216,9 +222,11 @@ class Matcher:
         matcher = px.Matcher("census", (640, 480), disparities=96)
         result = matcher(left, right)
 
-    Threads may share a matcher, which then runs their pairs one after the other.
+    Threads may share a matcher, which then runs their pairs one after the other. A matcher that is pickled or copied is
+    planned anew from its arguments, also in another process: the workers of torch's DataLoader may use it.
     """
 
+    @remembered
     def __init__(
         self,
         method: str = "bp",
@@ -312,6 +320,13 @@ class Matcher:
         right_maps = _new_maps(images.shape, wanted, None) if self._settings.both_maps else None
         function("matcher_run")(self._settings.handle, images.pair, _map(maps, right_maps))
         return _result(maps, images.left, images.right, right_maps)
+
+    def cancel(self) -> None:
+        """Ends the calls of this matcher that other threads have begun, with CancelledError: on reference and cpu within
+        milliseconds. What they were to write is incomplete; the matcher can be used again, with the same results as ever.
+        Does nothing to calls that begin later: where another thread may be about to begin its call, repeat this until
+        that call has ended. What a GPU has begun it completes."""
+        function("matcher_cancel")(self._settings.handle)
 
     def _enqueue(
         self,
@@ -414,18 +429,22 @@ def match(
         configure=configure,
         **parameters,
     )
-    return matcher(
-        left,
-        right,
-        left_mask=left_mask,
-        right_mask=right_mask,
-        costs=costs,
-        confidence=confidence,
-        row_offset=row_offset,
-        out=out,
-        stream=stream,
-        range=range,
-    )
+    try:
+        return matcher(
+            left,
+            right,
+            left_mask=left_mask,
+            right_mask=right_mask,
+            costs=costs,
+            confidence=confidence,
+            row_offset=row_offset,
+            out=out,
+            stream=stream,
+            range=range,
+        )
+    finally:
+        if isinstance(left, np.ndarray):
+            matcher._settings.release()
 
 
 def _range(
@@ -550,9 +569,10 @@ def _enqueue(
     return result
 
 
-class _Settings:
+class _Settings(Copied):
     """A parallax_matcher, released with this object."""
 
+    @remembered
     def __init__(
         self,
         method: str,
@@ -583,6 +603,16 @@ class _Settings:
         function("matcher_set_both_maps")(self.handle, int(both_maps))
         for name, value in configure.items():
             function("matcher_configure")(self.handle, encoded(name, "configure"), encoded(str(value), name))
+
+    def release(self) -> None:
+        self._held.release()
+
+    def use_for_tiles(self) -> None:
+        function("matcher_set_tiles")(self.handle, 1)
+        self._is_for_tiles = True
+
+    def __setstate__(self, _added: Any) -> None:
+        self.use_for_tiles()
 
     def parameters(self) -> Dict[str, Any]:
         written = ctypes.c_char_p()

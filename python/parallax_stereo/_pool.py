@@ -11,6 +11,7 @@ from typing import Any, Deque, Dict, Iterable, Iterator, List, Mapping, Optional
 import numpy as np
 
 from ._arrays import Array, Images, as_array, integer
+from ._copies import Copied, remembered
 from ._library import ArgumentError, Error, Handle, LostDevice, PoolLimits, encoded, function, text
 from ._matcher import Result, _checked_size, _image_type, _map, _new_maps, _result, _Settings
 
@@ -26,7 +27,7 @@ class _Pool(Handle):
         self.pairs: Dict[int, Tuple[Images, List[Array], Optional[List[Array]]]] = {}
 
 
-class MatcherPool:
+class MatcherPool(Copied):
     """Matches many pairs of any size on several devices, each on whichever is free, and several at once on a GPU.
 
     method: one of methods().
@@ -44,10 +45,11 @@ class MatcherPool:
                 ...
 
     The maps have the same bytes on all devices. A device that fails is no longer used: its pairs go to the others. Threads
-    may share a pool. close(), or the end of the `with` block, waits for the pairs that are being matched, and drops the
-    others.
+    may share a pool. close(), or the end of the `with` block, drops the pairs that have not been waited for. A pool that is
+    pickled or copied is made anew from its arguments, without its pairs.
     """
 
+    @remembered
     def __init__(
         self,
         method: str = "bp",
@@ -162,12 +164,13 @@ class MatcherPool:
                     yield self.wait(numbers.popleft())
             while numbers:
                 yield self.wait(numbers.popleft())
-        finally:
+        except (Exception, GeneratorExit):  # but not the exception of Ctrl-C, which does not wait
             for number in numbers:
                 try:
                     self.wait(number)
                 except Error:
                     pass
+            raise
 
     @property
     def lost_devices(self) -> Dict[str, str]:
@@ -183,8 +186,12 @@ class MatcherPool:
         return count.value
 
     def close(self) -> None:
-        """Waits for the pairs that are being matched, and drops those that wait."""
+        """Drops the pairs that have not been waited for; those that are being matched are cancelled."""
         self._held = None
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        self._open()
+        return super().__reduce__()
 
     def __enter__(self) -> MatcherPool:
         return self

@@ -14,6 +14,7 @@ import numpy as np
 
 from . import _matcher
 from ._arrays import Array, Images, integer, is_on_gpu, view
+from ._copies import Copied, remembered
 from ._library import (
     ArgumentError,
     CalibrationValues,
@@ -134,6 +135,11 @@ class Rig:
         self.rotation, self.translation = np.array(values["rotation"]), np.array(values["translation"])
         for array in (self.rotation, self.translation):
             array.flags.writeable = False
+        self._made = (*self.__dict__, "_made")
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        added = {name: value for name, value in self.__dict__.items() if name not in self._made}
+        return _rig_again, (type(self), self.to_json()), added or None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Rig) and self.to_json() == other.to_json()
@@ -143,6 +149,12 @@ class Rig:
 
     def __repr__(self) -> str:
         return f"<Rig {self.left.size[0]}×{self.left.size[1]}, baseline {np.linalg.norm(self.translation):.4g}>"
+
+
+def _rig_again(kind: Any, json_text: str) -> Rig:
+    rig: Rig = kind.__new__(kind)
+    rig._create(json_text, "rig")
+    return rig
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,15 +249,16 @@ def _numbers(value: Any, shape: Tuple[int, ...], name: str) -> Array:
     return array
 
 
-class Rectifier:
+class Rectifier(Copied):
     """Turns images of a rig's cameras into a rectified pair, planned once. Keywords as in rectify(); dtype, device and
     threads as in Matcher.
 
         left, right, left_mask, right_mask = px.Rectifier(rig)(raw_left, raw_right)
 
-    Threads may share a rectifier, which then runs their pairs one after the other.
+    Threads may share a rectifier, which then runs their pairs one after the other. It pickles and copies as a Matcher does.
     """
 
+    @remembered
     def __init__(
         self,
         rig: Rig,
@@ -291,7 +304,7 @@ class Rectifier:
         return results[0], results[1], masks[0] > 0, masks[1] > 0
 
 
-class RectifiedMatcher:
+class RectifiedMatcher(Copied):
     """A Rectifier and a Matcher, planned together for the images of a rig's cameras. Pixels of the left image that its
     camera did not see have the status "input_masked". The arguments are those of rectify() and of Matcher.
 
@@ -299,9 +312,10 @@ class RectifiedMatcher:
         result = matcher(raw_left, raw_right)
         depths = result.depth(matcher.calibration)
 
-    Threads may share a matcher, which then runs their pairs one after the other.
+    Threads may share a matcher, which then runs their pairs one after the other. It pickles and copies as a Matcher does.
     """
 
+    @remembered
     def __init__(
         self,
         rig: Rig,
@@ -397,6 +411,10 @@ class RectifiedMatcher:
         if result.right is not None:
             result.right._left, result.right._right = result._right, result._left
         return result
+
+    def cancel(self) -> None:
+        """As Matcher.cancel()."""
+        function("rectified_matcher_cancel")(self._handle.pointer)
 
     def _enqueue(
         self, left: Any, right: Any, wanted: Tuple[bool, bool], out: Optional[Tuple[Any, ...]], stream: Any

@@ -10,6 +10,7 @@ from typing import Any, Callable, List, Optional, Tuple
 import numpy as np
 
 from ._arrays import Array, integer, picture, view
+from ._copies import remembered
 from ._library import MarginValues, function
 from ._matcher import Matcher, _checked_size, _image_type, _map, _Settings
 
@@ -52,13 +53,14 @@ def margins_of(settings: _Settings, size: Tuple[int, int], dtype: Any, padding: 
 
 def for_tiles(settings: _Settings) -> _Settings:
     """Makes all later plans and estimates of these settings plans and estimates for tiles."""
-    function("matcher_set_tiles")(settings.handle, 1)
+    settings.use_for_tiles()
     return settings
 
 
 class PlannedMatcher(Matcher):
     """A matcher with these settings, which may be for tiles."""
 
+    @remembered
     def __init__(self, settings: _Settings, size: Tuple[int, int], dtype: Any) -> None:
         self._plan(settings, size, dtype)
 

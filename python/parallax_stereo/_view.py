@@ -31,6 +31,9 @@ class Viewer:
         self._process.terminate()
         self._process.wait()
 
+    def __reduce__(self) -> str:
+        raise TypeError("a Viewer is a running program, which cannot be copied or pickled: pickle the result instead")
+
     def _repr_html_(self) -> str:
         return f'<iframe src="{self.address}" width="100%" height="720" style="border: 1px solid #ccc"></iframe>'
 

@@ -40,6 +40,14 @@ class StereoMatcher:
         self._planned: Optional[Tuple[Any, Matcher]] = None
         self._set(**values)
 
+    def __getstate__(self) -> Dict[str, Any]:
+        return {
+            **self.__dict__,
+            "_settings": dict(self._settings),
+            "_values": dict(self._values),
+            "_planned": None,
+        }
+
     def compute(self, left: Any, right: Any, disparity: Optional[Array] = None) -> Array:
         """Returns 16 times the disparity as int16, with (minDisparity - 1) * 16 where there is none. If
         `disparity` is float32, returns the disparity itself, with minDisparity - 1 where there is none.

@@ -8,6 +8,7 @@
 #include "parallax/error.h"
 #include "parallax/version.h"
 
+#include "core/cancellation.h"
 #include "core/checks.h"
 
 namespace parallax::c {
@@ -37,6 +38,8 @@ parallax_code code_of(ErrorCategory category) {
       return PARALLAX_ERROR_DEVICE;
     case ErrorCategory::memory:
       return PARALLAX_ERROR_MEMORY;
+    case ErrorCategory::cancelled:
+      return PARALLAX_ERROR_CANCELLED;
     case ErrorCategory::internal:
       break;
   }
@@ -80,8 +83,6 @@ parallax_code failure() noexcept {
     return remember(code_of(error.category()), error.what());
   } catch (const std::bad_alloc&) {
     return remember(PARALLAX_ERROR_MEMORY, "out of memory: free some memory or match a smaller image");
-  } catch (const Cancelled&) {
-    return remember(PARALLAX_ERROR_CANCELLED, "cancelled by the progress callback");
   } catch (const std::length_error&) {
     return remember(PARALLAX_ERROR_MEMORY, "out of memory: free some memory or give fewer values");
   } catch (const std::exception& error) {
@@ -196,6 +197,10 @@ const char* parallax_version(void) {
 
 const char* parallax_error_message(void) {
   return parallax::c::shown;
+}
+
+parallax_code parallax_set_interrupt(parallax_interrupt_function interrupt, void* user) {
+  return parallax::c::call([&] { parallax::set_interrupt(interrupt, user); });
 }
 
 }  // extern "C"

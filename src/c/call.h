@@ -13,9 +13,6 @@
 
 namespace parallax::c {
 
-// Thrown when a progress callback asked for the end.
-struct Cancelled {};
-
 // Remembers the exception that is being handled as this thread's message, and returns its code.
 parallax_code failure() noexcept;
 

@@ -11,6 +11,7 @@
 #include "parallax/tiles.h"
 
 #include "c/call.h"
+#include "core/cancellation.h"
 #include "core/checks.h"
 #include "tiles/tiles.h"
 
@@ -21,8 +22,9 @@ struct parallax_matcher {
   explicit parallax_matcher(MatcherParameters initial) : parameters(std::move(initial)) {}
 
   std::atomic<int> references = 1;
-  std::mutex mutex;
+  std::timed_mutex mutex;
   std::atomic<std::thread::id> owner;  // the thread that holds the mutex
+  Cancellation cancellation;
   MatcherParameters parameters;
   std::string device = "auto";  // parsed when it is needed, because "auto" looks for GPUs
   int threads = 0;
@@ -45,15 +47,25 @@ class Lock {
       throw Error(
           ErrorCategory::argument,
           "a callback uses the matcher that called it: use the matcher after the call, or another one");
-    matcher.mutex.lock();
+    lock_ = lock_interruptibly(matcher.mutex);
     matcher.owner = std::this_thread::get_id();
   }
-  ~Lock() {
-    matcher_.owner = std::thread::id();
-    matcher_.mutex.unlock();
-  }
+  ~Lock() { matcher_.owner = std::thread::id(); }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
+
+ private:
+  parallax_matcher& matcher_;
+  std::unique_lock<std::timed_mutex> lock_;
+};
+
+// A callback may release the matcher that called it.
+class Reference {
+ public:
+  explicit Reference(parallax_matcher& matcher) : matcher_(matcher) { ++matcher.references; }
+  ~Reference() { parallax_matcher_release(&matcher_); }
+  Reference(const Reference&) = delete;
+  Reference& operator=(const Reference&) = delete;
 
  private:
   parallax_matcher& matcher_;
@@ -63,11 +75,21 @@ template <class Run>
 parallax_code use(parallax_matcher* matcher, const Run& run) noexcept {
   return call([&] {
     parallax_matcher& used = required(matcher, "matcher");
-    // A callback may release the matcher that called it.
-    ++used.references;
-    const std::unique_ptr<parallax_matcher, void (*)(parallax_matcher*)> kept(&used,
-                                                                              parallax_matcher_release);
+    const Reference kept(used);
     const Lock lock(used);
+    run(used);
+  });
+}
+
+// A use that parallax_matcher_cancel() ends, even while it waits for others.
+template <class Run>
+parallax_code work(parallax_matcher* matcher, const Run& run) noexcept {
+  return call([&] {
+    parallax_matcher& used = required(matcher, "matcher");
+    const Reference kept(used);
+    const CancellableCall cancellable(used.cancellation);
+    const Lock lock(used);
+    stop_if_cancelled();
     run(used);
   });
 }
@@ -118,8 +140,11 @@ std::string text_of(double value) {
 TileProgress reporter(parallax_progress_function progress, void* user) {
   if (progress == nullptr) return {};
   return [=](std::size_t done, std::size_t total) {
+    // An interpreter may not see a signal that comes while it begins to run a callback.
+    ask_next_time();
+    stop_if_cancelled();
     if (progress(user, static_cast<std::int64_t>(done), static_cast<std::int64_t>(total)) != 0)
-      throw Cancelled();
+      throw cancelled_error(" by the progress callback");
   };
 }
 
@@ -236,7 +261,7 @@ parallax_code parallax_matcher_configure(parallax_matcher* matcher, const char* 
 
 parallax_code parallax_matcher_plan(parallax_matcher* matcher, int32_t width, int32_t height,
                                     parallax_type type) {
-  return c::use(matcher, [&](parallax_matcher& used) {
+  return c::work(matcher, [&](parallax_matcher& used) {
     const ImageFormat format = c::format_of(width, height, type);
     if (used.planned && used.format == format) return;
     used.planned.reset();
@@ -274,15 +299,19 @@ parallax_code parallax_matcher_has_row_offsets(parallax_matcher* matcher, int32_
 
 parallax_code parallax_matcher_run(parallax_matcher* matcher, const parallax_pair* pair,
                                    const parallax_map* map) {
-  return c::use(matcher, [&](parallax_matcher& used) {
+  return c::work(matcher, [&](parallax_matcher& used) {
     const StereoPair images = c::pair_of(pair);
     c::planned(used).run(images, c::map_of(map));
   });
 }
 
+parallax_code parallax_matcher_cancel(parallax_matcher* matcher) {
+  return c::call([&] { c::required(matcher, "matcher").cancellation.cancel(); });
+}
+
 parallax_code parallax_matcher_enqueue(parallax_matcher* matcher, const parallax_pair* pair,
                                        const parallax_map* map, void* stream) {
-  return c::use(matcher, [&](parallax_matcher& used) {
+  return c::work(matcher, [&](parallax_matcher& used) {
     const StereoPair images = c::pair_of(pair);
     c::planned(used).enqueue(images, c::map_of(map), stream);
   });
@@ -291,7 +320,7 @@ parallax_code parallax_matcher_enqueue(parallax_matcher* matcher, const parallax
 parallax_code parallax_matcher_run_in_tiles(parallax_matcher* matcher, const parallax_pair* pair,
                                             const parallax_map* map, int32_t padding,
                                             parallax_progress_function progress, void* user) {
-  return c::use(matcher, [&](parallax_matcher& used) {
+  return c::work(matcher, [&](parallax_matcher& used) {
     const StereoPair images = c::pair_of(pair);
     const TilePlan plan = plan_tiles(used.parameters, c::device_of(used), images.left.format, used.options,
                                      c::tile_options(padding));
@@ -327,7 +356,7 @@ parallax_code parallax_matcher_set_tiles(parallax_matcher* matcher, int32_t tile
 
 parallax_code parallax_matcher_refine_strip(parallax_matcher* matcher, const parallax_image* left,
                                             const parallax_map* map) {
-  return c::use(matcher, [&](parallax_matcher& used) {
+  return c::work(matcher, [&](parallax_matcher& used) {
     const ImageView rows = c::image_view(left, "left image");
     refine_strip(used.parameters, rows, c::map_of(map), used.threads);
   });
@@ -355,7 +384,7 @@ parallax_code parallax_matcher_stages(parallax_matcher* matcher, const parallax_
 
 parallax_code parallax_matcher_energy(parallax_matcher* matcher, const parallax_pair* pair,
                                       const parallax_image* disparity, double* energy) {
-  return c::use(matcher, [&](parallax_matcher& used) {
+  return c::work(matcher, [&](parallax_matcher& used) {
     const StereoPair images = c::pair_of(pair);
     const View<const float> map = c::float_view(disparity, "disparity map");
     c::required(energy, "energy") = parallax::energy(used.parameters, images, map);

@@ -6,6 +6,7 @@
 #include "parallax/rectified_matcher.h"
 
 #include "c/call.h"
+#include "core/cancellation.h"
 
 using namespace parallax;
 
@@ -16,14 +17,15 @@ struct parallax_rig {
 };
 
 struct parallax_rectifier {
-  std::mutex mutex;
+  std::timed_mutex mutex;
   Rectifier rectifier;
 };
 
 struct parallax_rectified_matcher {
-  std::mutex mutex;
+  std::timed_mutex mutex;
   RectifiedMatcher matcher;
   std::vector<parallax_stage> stages = {};
+  Cancellation cancellation = {};
 };
 
 namespace parallax::c {
@@ -82,7 +84,7 @@ template <class Handle, class Run>
 parallax_code use(Handle* handle, std::string_view name, const Run& run) noexcept {
   return call([&] {
     Handle& used = required(handle, name);
-    const std::lock_guard lock(used.mutex);
+    const auto lock = lock_interruptibly(used.mutex);
     run(used);
   });
 }
@@ -90,6 +92,18 @@ parallax_code use(Handle* handle, std::string_view name, const Run& run) noexcep
 template <class Run>
 parallax_code use(parallax_rectified_matcher* rectified, const Run& run) noexcept {
   return use(rectified, "rectified matcher", run);
+}
+
+// A use that parallax_rectified_matcher_cancel() ends, even while it waits for others.
+template <class Run>
+parallax_code work(parallax_rectified_matcher* rectified, const Run& run) noexcept {
+  return call([&] {
+    parallax_rectified_matcher& used = required(rectified, "rectified matcher");
+    const CancellableCall cancellable(used.cancellation);
+    const auto lock = lock_interruptibly(used.mutex);
+    stop_if_cancelled();
+    run(used);
+  });
 }
 
 }  // namespace
@@ -177,17 +191,21 @@ void parallax_rectified_matcher_release(parallax_rectified_matcher* rectified) {
 parallax_code parallax_rectified_matcher_run(parallax_rectified_matcher* rectified,
                                              const parallax_image* left, const parallax_image* right,
                                              const parallax_map* map) {
-  return c::use(rectified, [&](parallax_rectified_matcher& used) {
+  return c::work(rectified, [&](parallax_rectified_matcher& used) {
     const ImageView left_view = c::image_view(left, "left image");
     const ImageView right_view = c::image_view(right, "right image");
     used.matcher.run(left_view, right_view, c::map_of(map));
   });
 }
 
+parallax_code parallax_rectified_matcher_cancel(parallax_rectified_matcher* rectified) {
+  return c::call([&] { c::required(rectified, "rectified matcher").cancellation.cancel(); });
+}
+
 parallax_code parallax_rectified_matcher_enqueue(parallax_rectified_matcher* rectified,
                                                  const parallax_image* left, const parallax_image* right,
                                                  const parallax_map* map, void* stream) {
-  return c::use(rectified, [&](parallax_rectified_matcher& used) {
+  return c::work(rectified, [&](parallax_rectified_matcher& used) {
     const ImageView left_view = c::image_view(left, "left image");
     const ImageView right_view = c::image_view(right, "right image");
     used.matcher.enqueue(left_view, right_view, c::map_of(map), stream);

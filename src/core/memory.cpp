@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -11,9 +12,18 @@
 
 #include "parallax/matcher.h"
 
+#include "core/cancellation.h"
 #include "core/checks.h"
 
 namespace parallax {
+
+void clear_memory(void* memory, std::size_t bytes) {
+  constexpr std::size_t part = std::size_t{1} << 24;
+  for (std::size_t done = 0; done < bytes; done += part) {
+    stop_if_cancelled();
+    std::memset(static_cast<char*>(memory) + done, 0, std::min(part, bytes - done));
+  }
+}
 
 std::string bytes_text(std::size_t bytes) {
   static constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};

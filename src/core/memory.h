@@ -8,6 +8,9 @@
 
 namespace parallax {
 
+// Sets memory to 0. Ends early if the call that this thread works on is cancelled.
+void clear_memory(void* memory, std::size_t bytes);
+
 // Text such as "1.5 GiB".
 std::string bytes_text(std::size_t bytes);
 

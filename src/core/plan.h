@@ -12,6 +12,8 @@
 #include "parallax/cost_curve.h"
 #include "parallax/matcher.h"
 
+#include "core/cancellation.h"
+
 namespace parallax::detail {
 
 class Plan {
@@ -57,6 +59,9 @@ class Plan {
   // be null.
   std::function<std::string()> remedy;
 
+  // Of the public object's calls.
+  Cancellation cancellation;
+
   // Reserved in advance, so that a run does not allocate.
   static constexpr std::size_t max_stages = 16;
   std::vector<StageTime> stage_times;
@@ -83,8 +88,9 @@ class StageClock {
  public:
   explicit StageClock(std::vector<StageTime>& times) : times_(times) { times_.clear(); }
 
-  // Ends the stage that began with the last call, or with the clock.
+  // Ends the stage that began with the last call, or with the clock. Cancelled work ends here at the latest.
   void finish(const char* stage) {
+    stop_if_cancelled();
     const auto now = std::chrono::steady_clock::now();
     times_.push_back({stage, milliseconds_between(start_, now)});
     start_ = now;

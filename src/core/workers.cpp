@@ -2,6 +2,7 @@
 #include "core/workers.h"
 
 #include <atomic>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <new>
@@ -15,6 +16,8 @@
 #include <pthread.h>
 
 #include "parallax/error.h"
+
+#include "core/cancellation.h"
 
 // This file is compiled without ThreadSanitizer, like the packaged oneTBB, because the sanitizer would see
 // only half of its synchronisation. Two lines declare the synchronisation instead.
@@ -80,6 +83,18 @@ IdleArenas& idle_arenas() {
   return arenas;
 }
 
+// Handles an exception of oneTBB, which throws std::runtime_error when it cannot start a thread.
+[[noreturn]] void refuse_threads() {
+  try {
+    throw;
+  } catch (const std::runtime_error& error) {
+    throw Error(ErrorCategory::memory,
+                std::string("the system refused a thread (") + error.what() +
+                    "): use fewer threads, or raise the limits of memory and threads",
+                true);
+  }
+}
+
 }  // namespace
 
 struct Workers::Implementation {
@@ -102,20 +117,30 @@ Workers::Workers(Workers&&) noexcept = default;
 
 void Workers::run(int count, Call call, void* context) const {
   if (!implementation_ || count <= 1) {
-    for (int index = 0; index < count; ++index) call(context, index, 0);
+    for (int index = 0; index < count; ++index) {
+      stop_if_cancelled();
+      call(context, index, 0);
+    }
     return;
   }
   struct Joined {
     ~Joined() { __tsan_acquire(this); }
   } joined;
-  std::atomic<bool> body_failed = false;
+  // The first failure, which ends the work of the other threads.
+  Cancellation others;
+  const CancellableCall all(others);
+  std::atomic<bool> has_failed = false;
+  std::exception_ptr failure;
   __tsan_release(context);
   const auto body = [&](int index) {
     __tsan_acquire(context);
     try {
+      const WorkOnCall work(&all);
+      stop_if_cancelled();
       call(context, index, oneapi::tbb::this_task_arena::current_thread_index());
     } catch (...) {
-      body_failed = true;
+      if (!has_failed.exchange(true)) failure = std::current_exception();
+      others.cancel();
       __tsan_release(&joined);
       throw;
     }
@@ -125,13 +150,9 @@ void Workers::run(int count, Call call, void* context) const {
   // default one.
   try {
     implementation_->arena->execute([&] { oneapi::tbb::parallel_for(0, count, body); });
-  } catch (const std::runtime_error& error) {
-    if (body_failed) throw;
-    // oneTBB throws this when it cannot start a thread.
-    throw Error(ErrorCategory::memory,
-                std::string("the system refused a thread (") + error.what() +
-                    "): use fewer threads, or raise the limits of memory and threads",
-                true);
+  } catch (...) {
+    if (has_failed) std::rethrow_exception(failure);
+    refuse_threads();
   }
 }
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <type_traits>
 
+#include "core/cancellation.h"
+
 namespace parallax {
 
 class Workers {
@@ -26,7 +28,8 @@ class Workers {
   int ranges_per_thread() const { return ranges_per_thread_; }
 
   // Calls body(index, slot) once for each index in [0, count), in any order. Calls that overlap in time have
-  // different slots in [0, slots()), so that each slot can own scratch memory. Rethrows exceptions of body.
+  // different slots in [0, slots()), so that each slot can own scratch memory. Rethrows the first exception of
+  // body. Ends early, by an exception, if the call that this thread works on is cancelled.
   template <class Body>
   void for_each(int count, Body&& body) const {
     run(
@@ -64,7 +67,10 @@ void for_row_ranges(const Workers& workers, int rows, Body&& body) {
 template <class Body>
 void for_rows(const Workers& workers, int rows, const Body& body) {
   for_row_ranges(workers, rows, [&](int first, int last, int slot) {
-    for (int y = first; y < last; ++y) body(y, slot);
+    for (int y = first; y < last; ++y) {
+      stop_if_cancelled();
+      body(y, slot);
+    }
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "parallax/image.h"
 
+#include "core/cancellation.h"
 #include "core/integers.h"
 
 namespace parallax::data_cost {
@@ -44,8 +45,10 @@ struct GridLevel {
 // Calls action(x, y) for all pixels, row by row.
 template <class Action>
 void for_each_pixel(Size size, const Action& action) {
-  for (int y = 0; y < size.height; ++y)
+  for (int y = 0; y < size.height; ++y) {
+    stop_if_cancelled();
     for (int x = 0; x < size.width; ++x) action(x, y);
+  }
 }
 
 }  // namespace parallax::data_cost

@@ -31,29 +31,38 @@ Matcher& Matcher::operator=(Matcher&& other) noexcept {
 
 void Matcher::run(const StereoPair& pair, const DisparityMap& map) {
   const DefaultFloatingPoint environment;
+  const CancellableCall call(plan().cancellation);
   detail::check_run(plan(), format_, pair, map);
   plan_->run(pair, map);
 }
 
 void Matcher::start(const StereoPair& pair, const DisparityMap& map) {
   const DefaultFloatingPoint environment;
+  const CancellableCall call(plan().cancellation);
   detail::check_run(plan(), format_, pair, map);
   plan_->start(pair, map);
 }
 
 void Matcher::wait(int most_running) {
   check_not_negative("most_running", most_running);
-  plan().wait(most_running);
+  const CancellableCall call(plan().cancellation);
+  plan_->wait(most_running);
+}
+
+void Matcher::cancel() noexcept {
+  if (plan_ != nullptr) plan_->cancellation.cancel();
 }
 
 void Matcher::enqueue(const StereoPair& pair, const DisparityMap& map, void* stream) {
   const DefaultFloatingPoint environment;
+  const CancellableCall call(plan().cancellation);
   detail::check_run(plan(), format_, pair, map);
   plan_->enqueue(pair, map, stream);
 }
 
 void Matcher::enqueue(const StereoPair& pair, const FiniteMap& map, void* stream) {
   const DefaultFloatingPoint environment;
+  const CancellableCall call(plan().cancellation);
   detail::check_run(plan(), format_, pair, map);
   plan_->enqueue_finite(pair, map, stream);
 }

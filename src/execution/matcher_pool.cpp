@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/cancellation.h"
 #include "core/checks.h"
 #include "core/floating_point.h"
 #include "core/workers.h"
@@ -132,6 +133,7 @@ class MatcherPool::State {
   std::uint64_t next_number_ = 0, next_order_ = 0, unclaimed_ = 0;
   std::vector<LostDevice> lost_;
   bool stopping_ = false;
+  Cancellation cancellation_;
 };
 
 MatcherPool::State::State(const MatcherParameters& parameters, const std::vector<Device>& devices,
@@ -162,6 +164,7 @@ MatcherPool::State::~State() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    cancellation_.cancel();
     for (const auto& lane : lanes_) lane->wake.notify_all();
   }
   for (const auto& lane : lanes_)
@@ -218,7 +221,7 @@ std::uint64_t MatcherPool::State::submit(const StereoPair& pair, const Disparity
                                          const SharedSettings& settings) {
   check_pair(pair, map);
   std::unique_lock lock(mutex_);
-  room_.wait(lock, [&] { return !is_alive() || has_room(pair.left.format); });
+  wait_interruptibly(room_, lock, [&] { return !is_alive() || has_room(pair.left.format); });
   const std::uint64_t number = next_number_++;
   Task task{number, pair, map, settings};
   tickets_[number];
@@ -244,13 +247,20 @@ MatchedPair MatcherPool::State::wait(std::uint64_t number) {
   if (ticket.is_done) done_.erase(ticket.order);
   // It may have been the last pair for which wait_any() waits.
   if (unclaimed_ == 0) finished_.notify_all();
-  finished_.wait(lock, [&] { return ticket.is_done; });
+  try {
+    wait_interruptibly(finished_, lock, [&] { return ticket.is_done; });
+  } catch (...) {
+    ticket.is_claimed = false;
+    ++unclaimed_;
+    if (ticket.is_done) done_.emplace(ticket.order, number);
+    throw;
+  }
   return take(number);
 }
 
 std::optional<MatchedPair> MatcherPool::State::wait_any() {
   std::unique_lock lock(mutex_);
-  finished_.wait(lock, [&] { return !done_.empty() || unclaimed_ == 0; });
+  wait_interruptibly(finished_, lock, [&] { return !done_.empty() || unclaimed_ == 0; });
   if (done_.empty()) return std::nullopt;
   const std::uint64_t number = done_.begin()->second;
   done_.erase(done_.begin());
@@ -279,6 +289,7 @@ int MatcherPool::State::matchers(const ImageFormat& format) const {
 
 void MatcherPool::State::work(Lane& lane) {
   const DefaultFloatingPoint environment;
+  const CancellableCall call(cancellation_);
   std::unique_lock lock(mutex_);
   for (;;) {
     lane.wake.wait(lock, [&] { return stopping_ || lane.lost || !lane.assigned.empty(); });

@@ -73,24 +73,32 @@ void RectifiedMatcher::check(const ImageView& left, const ImageView& right, cons
 
 void RectifiedMatcher::run(const ImageView& left, const ImageView& right, const DisparityMap& map) {
   const DefaultFloatingPoint environment;
+  const CancellableCall call(plan().cancellation);
   check(left, right, map);
   plan_->run({left, right}, map);
 }
 
 void RectifiedMatcher::start(const ImageView& left, const ImageView& right, const DisparityMap& map) {
   const DefaultFloatingPoint environment;
+  const CancellableCall call(plan().cancellation);
   check(left, right, map);
   plan_->start({left, right}, map);
 }
 
 void RectifiedMatcher::wait(int most_running) {
   check_not_negative("most_running", most_running);
-  plan().wait(most_running);
+  const CancellableCall call(plan().cancellation);
+  plan_->wait(most_running);
+}
+
+void RectifiedMatcher::cancel() noexcept {
+  if (plan_ != nullptr) plan_->cancellation.cancel();
 }
 
 void RectifiedMatcher::enqueue(const ImageView& left, const ImageView& right, const DisparityMap& map,
                                void* stream) {
   const DefaultFloatingPoint environment;
+  const CancellableCall call(plan().cancellation);
   check(left, right, map);
   plan_->enqueue({left, right}, map, stream);
 }
@@ -98,6 +106,7 @@ void RectifiedMatcher::enqueue(const ImageView& left, const ImageView& right, co
 void RectifiedMatcher::enqueue(const ImageView& left, const ImageView& right, const FiniteMap& map,
                                void* stream) {
   const DefaultFloatingPoint environment;
+  const CancellableCall call(plan().cancellation);
   check(left, right, map);
   plan_->enqueue_finite({left, right}, map, stream);
 }

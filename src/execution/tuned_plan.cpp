@@ -113,6 +113,7 @@ std::unique_ptr<Plan> make_with_remembered(const MatcherParameters& parameters, 
   try {
     return make(configuration);
   } catch (const Error& error) {
+    if (error.category() == ErrorCategory::cancelled) throw;
     reason = error.what();
   }
   std::unique_ptr<Plan> plan = make(given);

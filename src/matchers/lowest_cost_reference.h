@@ -61,7 +61,8 @@ class LowestCostReference : public Plan {
     for (int row = 0; row < own.votes.squares().height; ++row)
       for (int column = 0; column < own.votes.squares().width; ++column)
         std::fill_n(own.votes.own(column, row), own.votes.offsets(), 0);
-    for (int y = 0; y < own.size.height; ++y)
+    for (int y = 0; y < own.size.height; ++y) {
+      stop_if_cancelled();
       for (int x = 0; x < own.size.width; ++x) {
         bool in_all_rows = true;
         for (int v = -own.rows; v <= own.rows; ++v) {
@@ -71,6 +72,7 @@ class LowestCostReference : public Plan {
         for (int v = -own.rows; in_all_rows && v <= own.rows; ++v)
           own.votes.own(x / square, y / square)[v + own.rows] += own.at(x, y, v).cost;
       }
+    }
     own.votes.settle();
   }
 

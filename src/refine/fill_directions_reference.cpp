@@ -41,6 +41,7 @@ void fill_directions_reference(const DisparityMap& map, View<const std::uint8_t>
   const Size size = map.disparity.size;
   copy_map(map.disparity, scratch);
   for (int y = 0; y < size.height; ++y) {
+    stop_if_cancelled();
     for (int x = 0; x < size.width; ++x) {
       if (decision::has_value(scratch.at(x, y)) ||
           map.status.at(x, y) == decision::code(Status::input_masked))

@@ -44,6 +44,7 @@ void median_reference(View<float> disparity, int window, View<float> scratch) {
     return inside && decision::has_value(scratch.at(x, y)) ? scratch.at(x, y) : centre;
   };
   for (int y = 0; y < height; ++y) {
+    stop_if_cancelled();
     for (int x = 0; x < width; ++x) {
       const float centre = scratch.at(x, y);
       if (!decision::has_value(centre)) continue;
@@ -78,9 +79,11 @@ void weighted_median_reference(View<float> disparity, View<const std::uint8_t> g
     for (int sum = median->weight; 2 * sum < all; sum += median->weight) ++median;
     return median->value;
   };
-  for (int y = 0; y < disparity.size.height; ++y)
+  for (int y = 0; y < disparity.size.height; ++y) {
+    stop_if_cancelled();
     for (int x = 0; x < disparity.size.width; ++x)
       if (decision::has_value(disparity.at(x, y))) disparity.at(x, y) = median_at(x, y);
+  }
 }
 
 void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, int window, int range,
@@ -100,10 +103,12 @@ void bilateral_reference(View<float> disparity, View<const std::uint8_t> guide, 
     });
     return nearest_quotient(sum, all);
   };
-  for (int y = 0; y < disparity.size.height; ++y)
+  for (int y = 0; y < disparity.size.height; ++y) {
+    stop_if_cancelled();
     for (int x = 0; x < disparity.size.width; ++x)
       if (decision::has_value(disparity.at(x, y)))
         disparity.at(x, y) = before.at(x, y) + static_cast<float>(shift_at(x, y)) / shift_unit;
+  }
 }
 
 }  // namespace parallax::refine

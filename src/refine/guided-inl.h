@@ -81,6 +81,7 @@ HWY_INLINE void filter_rows(const GuidedWindow& filter, View<float> disparity, V
   const int radius = filter.window / 2, width = disparity.size.width;
   StripWeights weights;
   for (int y = first; y < last; ++y) {
+    stop_if_cancelled();
     const float* source = scratch.row(y + radius) + radius;
     float* result = disparity.row(y);
     for (int strip = 0; strip < width; strip += guided_strip) {

@@ -69,7 +69,8 @@ void refit_reference(View<float> disparity, const StereoPair& pair, int window, 
   const Side left(pair.left, pair.left_mask, memory.gray[0], memory.signatures[0]);
   const Side right(pair.right, pair.right_mask, memory.gray[1], memory.signatures[1]);
   const Size size = disparity.size;
-  for (int y = 0; y < size.height; ++y)
+  for (int y = 0; y < size.height; ++y) {
+    stop_if_cancelled();
     for (int x = 0; x < size.width; ++x) {
       float& value = disparity.at(x, y);
       if (!decision::has_value(value)) continue;
@@ -78,6 +79,7 @@ void refit_reference(View<float> disparity, const StereoPair& pair, int window, 
       if (std::abs(label) > static_cast<float>(size.width + window)) continue;
       value = refitted(value, label, costs_around(left, right, x, y, static_cast<int>(label), window / 2));
     }
+  }
 }
 
 }  // namespace parallax::refine

@@ -122,7 +122,8 @@ void fill_vectors_reference(const DisparityMap& map, const RightMap& scratch) {
   const Size size = map.disparity.size;
   copy_map(map.disparity, scratch.disparity);
   copy_map(map.row_offset, scratch.row_offset);
-  for (int y = 0; y < size.height; ++y)
+  for (int y = 0; y < size.height; ++y) {
+    stop_if_cancelled();
     for (int x = 0; x < size.width; ++x) {
       if (decision::has_value(scratch.disparity.at(x, y)) ||
           map.status.at(x, y) == decision::code(Status::input_masked))
@@ -134,6 +135,7 @@ void fill_vectors_reference(const DisparityMap& map, const RightMap& scratch) {
       map.row_offset.at(x, y) = vector.v;
       map.status.at(x, y) = decision::code(Status::filled);
     }
+  }
 }
 
 void refit_vectors_reference(const DisparityMap& map, const StereoPair& pair, int window,
@@ -146,12 +148,14 @@ void refit_vectors_reference(const DisparityMap& map, const StereoPair& pair, in
   Plane<float> disparity(size), row_offset(size);
   copy_map(map.disparity, disparity.view());
   copy_map(map.row_offset, row_offset.view());
-  for (int y = 0; y < size.height; ++y)
+  for (int y = 0; y < size.height; ++y) {
+    stop_if_cancelled();
     for (int x = 0; x < size.width; ++x) {
       if (!decision::has_value(disparity.at(x, y))) continue;
       const Refit::Shift own = refit.shift(x, y);
       refit_vector(refit.sums(x, y, window), window, own.x, own.y, disparity.at(x, y), row_offset.at(x, y));
     }
+  }
   copy_map(disparity.view(), map.disparity);
   copy_map(row_offset.view(), map.row_offset);
 }

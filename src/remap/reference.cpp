@@ -28,6 +28,7 @@ class Reference final : public Plan {
     const ImageOutput& to = images.to[side];
     const View<std::uint8_t>& mask = images.masks[side];
     for (int y = 0; y < map.size.height; ++y) {
+      stop_if_cancelled();
       T* out = reinterpret_cast<T*>(static_cast<std::byte*>(to.data) + y * to.stride_bytes);
       for (int x = 0; x < map.size.width; ++x) {
         const bool seen = map.x.at(x, y) != unseen;

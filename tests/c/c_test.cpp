@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <deque>
 #include <filesystem>
 #include <numeric>
 #include <span>
+#include <thread>
+#include <vector>
 
 #include "parallax/parallax_c.h"
 
@@ -582,6 +585,59 @@ TEST_F(CTilesTest, EndWhenACallbackAsksForIt) {
   expect_code(PARALLAX_ERROR_INTERNAL, run(thrower, nullptr), "from the callback");
   const auto odd_thrower = [](void*, int64_t, int64_t) -> int32_t { throw 7; };
   expect_code(PARALLAX_ERROR_INTERNAL, run(odd_thrower, nullptr), "unknown exception");
+}
+
+TEST(CTest, CancelEndsTheCallsThatHaveBegunAndTheMatcherRunsAgain) {
+  const SynthPair pair = synthesize({{160, 120}, 16});
+  const StereoPair images{pair.left_view(), pair.right_view()};
+  Handle matcher("bp");
+  expect_ok(parallax_matcher_set_device(matcher, "cpu", 2));
+  expect_ok(parallax_matcher_plan(matcher, 160, 120, PARALLAX_UINT8));
+  expect_ok(parallax_matcher_cancel(matcher));  // does nothing to calls that follow
+  Result expected(pair.size());
+  Arguments arguments(images, expected);
+  expect_ok(parallax_matcher_run(matcher, &arguments.given, &arguments.map));
+  std::atomic<int> running = 3;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] {
+      Result result(pair.size());
+      Arguments own(images, result);
+      parallax_code code = PARALLAX_OK;
+      while (code == PARALLAX_OK) code = parallax_matcher_run(matcher, &own.given, &own.map);
+      expect_code(PARALLAX_ERROR_CANCELLED, code, "cancelled: what it wrote is incomplete; run it again");
+      --running;
+    });
+  while (running > 0) expect_ok(parallax_matcher_cancel(matcher));
+  for (std::thread& thread : threads) thread.join();
+  Result again(pair.size());
+  Arguments last(images, again);
+  expect_ok(parallax_matcher_run(matcher, &last.given, &last.map));
+  expect_same(expected, again, "after parallax_matcher_cancel()");
+  expect_code(PARALLAX_ERROR_ARGUMENT, parallax_matcher_cancel(nullptr), "matcher is NULL");
+  expect_code(PARALLAX_ERROR_ARGUMENT, parallax_rectified_matcher_cancel(nullptr), "is NULL");
+}
+
+TEST(CTest, AnInterruptEndsLongCallsOfItsThread) {
+  const SynthPair pair = synthesize({{640, 480}, 64});
+  const StereoPair images{pair.left_view(), pair.right_view()};
+  Handle matcher("bp");
+  expect_ok(parallax_matcher_set_device(matcher, "cpu", 1));
+  expect_ok(parallax_matcher_plan(matcher, 640, 480, PARALLAX_UINT8));
+  Result result(pair.size());
+  Arguments arguments(images, result);
+  int asked = 0;
+  const auto ask = [](void* user) -> int32_t { return ++*static_cast<int*>(user) % 2 == 0; };
+  expect_ok(parallax_set_interrupt(ask, &asked));
+  parallax_code code = PARALLAX_OK;
+  while (code == PARALLAX_OK) code = parallax_matcher_run(matcher, &arguments.given, &arguments.map);
+  expect_code(PARALLAX_ERROR_CANCELLED, code, "cancelled");
+  EXPECT_EQ(asked, 2);
+  std::thread([&] { expect_ok(parallax_matcher_run(matcher, &arguments.given, &arguments.map)); }).join();
+  EXPECT_EQ(asked, 2) << "an interrupt is of one thread";
+  expect_ok(parallax_set_interrupt(nullptr, nullptr));
+  expect_ok(parallax_matcher_run(matcher, &arguments.given, &arguments.map));
+  EXPECT_EQ(asked, 2);
 }
 
 TEST_F(CTilesTest, ACallbackMayReleaseItsMatcher) {

@@ -120,6 +120,7 @@ void Plan::upload(const StereoPair& pair, const Pair& placed) {
   // The costs come last.
   const std::size_t end = static_cast<std::size_t>(placed.costs) + format_.size.pixels() * bytes_of_costs();
   if (shares_memory()) {
+    const WorkOnCall uncancelled(nullptr);  // while memory is mapped
     std::byte* mapped =
         map(queue_, memory(), CL_MAP_WRITE_INVALIDATE_REGION, pair_.offset, end - pair_.offset);
     for (int side = 0; side < 2; ++side) copy_image(pair, placed, side, mapped - pair_.offset);
@@ -179,6 +180,7 @@ void Plan::download_at_once(const DisparityMap& map, detail::StageClock& clock) 
   // The confidence comes last, if there is any.
   const bool leaves_some = tells_confidence_ && map.confidence.empty();
   const std::size_t end = leaves_some ? confidence_.buffer.offset : host_bytes_;
+  const WorkOnCall uncancelled(nullptr);  // while memory is mapped
   std::byte* mapped = opencl::map(queue_, memory(), CL_MAP_READ, start, end - start);
   finish_match(clock);
   copy_out(mapped - start, map, 0, format_.size.height);

@@ -58,6 +58,7 @@ class Plan : public detail::Plan {
       const Pair placed = place(shape);
       make(placed);
       clock.finish("upload");
+      stop_if_cancelled();
       match_and_download(placed, map, clock);
     } catch (...) {
       // Commands that are still running access the plan's memory.

@@ -158,6 +158,7 @@ class CandidateLevels {
         Sweep& finest = sweep(slot, 0);
         finest.begin(rows, {column, std::min(column + strip_columns_, tiles.width)});
         for (int row = rows.first; row < rows.last; ++row) {
+          stop_if_cancelled();
           finest.finish_through(row + 1);
           finest.decide(row, wanted, [&](int x, const TileDecision* found) { decide(x, row, found); });
         }

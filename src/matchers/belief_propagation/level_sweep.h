@@ -143,6 +143,7 @@ class LevelSweep {
       if (band.decides && band.owns(y)) decide(band, y, colour, iteration, wanted, take);
     };
     for (int row = top; row < bottom + iterations + 1; ++row) {
+      stop_if_cancelled();
       if (row < bottom) start_row(band, row);
       for (int iteration = 0; iteration < iterations; ++iteration) {
         const int y = row - 1 - iteration;

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "core/arena.h"
+#include "core/memory.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/cpu_kernels.h"
 
@@ -47,7 +47,7 @@ struct Level {
     return arena.reserve<std::byte>(planes * plane_bytes + margin);
   }
   void clear(std::byte* memory, std::size_t planes) const {
-    std::memset(memory, 0, planes * plane_bytes + margin);
+    clear_memory(memory, planes * plane_bytes + margin);
   }
   std::byte* plane(std::byte* memory, std::size_t index) const {
     return memory + margin + index * plane_bytes;

@@ -11,6 +11,7 @@
 
 #include "core/arena.h"
 #include "core/integers.h"
+#include "core/memory.h"
 #include "core/workers.h"
 #include "data_cost/features.h"
 #include "matchers/belief_propagation/belief_propagation.h"
@@ -50,7 +51,7 @@ class Strips {
       rows = arena.reserve<std::uint8_t>(to_size(row_pitch()) * tile_side * max_feature_planes);
   }
   void fill_memory() {
-    for (const Side& side : sides_) std::memset(side.memory, 0, side_bytes(side.columns));
+    for (const Side& side : sides_) clear_memory(side.memory, side_bytes(side.columns));
     for (int distance = 0; distance < 63; ++distance)
       table_[to_size(distance)] =
           static_cast<std::uint8_t>(model_.data_cost(distance * data_cost::per_level));

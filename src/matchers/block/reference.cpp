@@ -76,6 +76,7 @@ class Reference final : public host::LowestCostReference<std::int64_t, BlockPara
   void prepare(const ImageView& image, int side) {
     for (int y = 0; y < size_.height; ++y) gray_row(image, y, gray_[side].row(y));
     const int cap = parameters_.prefilter_cap;
+    stop_if_cancelled();
     for (int y = 0; y < size_.height; ++y)
       for (int x = 0; x < size_.width; ++x)
         filtered_[side].at(x, y) =

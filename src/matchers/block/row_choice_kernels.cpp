@@ -34,6 +34,7 @@ class RowChoice {
 
   void choose(int first, int last) const {
     for (int y = first; y < last; ++y) {
+      stop_if_cancelled();
       for (int x = 0; x < shape_.width; ++x) choose_left(x, y);
       for (int x = 0; s_.finds_right() && x < shape_.width; ++x) choose_right(x, y);
     }

@@ -2,6 +2,7 @@
 // A sweep over rows: window sums, candidates, winners and the right map, a block of pixels at a time.
 #include <algorithm>
 
+#include "core/cancellation.h"
 #include "core/integers.h"
 #include "matchers/block/cpu_kernels.h"
 #include "refine/refine.h"
@@ -42,7 +43,10 @@ class Sweeper {
   void run(int first, int last) {
     windows_.start(first);
     if constexpr (cost == BlockCost::zncc) correlation_.start(first);
-    for (int y = first; y < last; ++y) match_row(y);
+    for (int y = first; y < last; ++y) {
+      stop_if_cancelled();
+      match_row(y);
+    }
   }
 
  private:

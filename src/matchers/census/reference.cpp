@@ -132,7 +132,8 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
 
   void describe(int level, int side) {
     const View<std::uint16_t> image = gray(level, side);
-    for (int y = 0; y < image.size.height; ++y)
+    for (int y = 0; y < image.size.height; ++y) {
+      stop_if_cancelled();
       for (int x = 0; x < image.size.width; ++x) {
         const int value = reference_value(image, x, y);
         Signature signature;
@@ -142,6 +143,7 @@ class Reference final : public host::LowestCostReference<int, CensusParameters>,
         }
         signatures(level, side).at(x, y) = signature;
       }
+    }
   }
 
   int gray_of_8_bits(int level, int side, int x, int y) const {

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "core/integers.h"
+#include "core/memory.h"
 #include "matchers/motion/all_labels_kernels.h"
 #include "matchers/motion/halve_row.h"
 
@@ -93,7 +94,7 @@ void AllLabels::reserve(Arena& arena) {
 }
 
 void AllLabels::fill_memory() {
-  const auto clear = [](const LabelRows& rows) { std::memset(rows.memory, 0, rows.bytes()); };
+  const auto clear = [](const LabelRows& rows) { clear_memory(rows.memory, rows.bytes()); };
   for (std::size_t level = keeps_finest_ ? 0 : 1; level < levels_.size(); ++level) clear(levels_[level]);
   if (!keeps_finest_)
     for (const Scratch& scratch : scratch_) clear(scratch.finest);

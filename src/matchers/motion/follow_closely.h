@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/cancellation.h"
+
 namespace parallax::motion {
 
 // A range of rows, of columns, or of pixels of a parity.
@@ -23,6 +25,7 @@ void follow_closely(int count, const RangeOf& range, const Arrive& arrive, const
     last = std::max(last, range(k).last + k);
   }
   for (int step = first; step < last + 1; ++step) {
+    stop_if_cancelled();
     arrive(step + 1);
     for (int k = 0; k < count; ++k) {
       const int y = step - k;

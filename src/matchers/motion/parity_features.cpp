@@ -2,9 +2,9 @@
 #include "matchers/motion/parity_features.h"
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 
+#include "core/memory.h"
 #include "matchers/motion/motion.h"
 
 namespace parallax::motion {
@@ -59,7 +59,7 @@ void ParityFeatures::reserve(Arena& arena) {
 }
 
 void ParityFeatures::fill_memory() {
-  for (auto* features : features_) std::memset(features, 0, bytes());
+  for (auto* features : features_) clear_memory(features, bytes());
   census_.fill_memory();
 }
 

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "core/integers.h"
+#include "core/memory.h"
 #include "matchers/motion/follow_closely.h"
 
 namespace parallax::motion {
@@ -106,7 +107,7 @@ void Windows::reserve(Arena& arena) {
 
 // Messages from beyond the border, and elements beyond windows, stay 0.
 void Windows::fill_memory() const {
-  for (const Scratch& scratch : scratch_) std::memset(scratch.packs, 0, to_size(held_) * row_bytes());
+  for (const Scratch& scratch : scratch_) clear_memory(scratch.packs, to_size(held_) * row_bytes());
   for (const View<std::uint64_t>& signatures : signatures_)
     for (int y = 0; y < signatures.size.height; ++y)
       std::fill_n(signatures.row(y), signatures.size.width, no_signature);

@@ -205,12 +205,15 @@ struct Band {
 
 // Calls run(sweep, band, slot) for all bands of some sweeps. A thread takes the next band when it has
 // finished one, so the bands before a claimed band have been claimed too. A claimed band is always in
-// progress, so waits for it terminate.
+// progress, so waits for it terminate: cancelled work ends before a thread takes a band.
 template <class Run>
 void for_bands(const Workers& workers, int sweeps, int bands, const Run& run) {
   std::atomic<int> next = 0;
   workers.for_each(workers.slots(), [&](int, int slot) {
-    for (int i = next++; i < sweeps * bands; i = next++) {
+    for (;;) {
+      stop_if_cancelled();
+      const int i = next++;
+      if (i >= sweeps * bands) break;
       // Sweeps take turns; with one thread they follow each other, so that it stays with the memory of one.
       if (workers.slots() > 1)
         run(i % sweeps, i / sweeps, slot);

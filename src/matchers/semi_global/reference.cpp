@@ -58,10 +58,10 @@ class Reference final : public host::BeliefReference<Model> {
   // C: the data costs, summed over windows, and the costs of row offsets. The volume of sums is still unused,
   // so it holds the costs of single pixels.
   void find_costs() {
-    for (int y = 0; y < size_.height; ++y)
-      for (int x = 0; x < size_.width; ++x)
-        for (int label = 0; label < model_.labels; ++label)
-          sums_.at(x, y)[label] = std::max(0, static_cast<int>(costs_.at(x, y, label)));
+    for_each_pixel(size_, [&](int x, int y) {
+      for (int label = 0; label < model_.labels; ++label)
+        sums_.at(x, y)[label] = std::max(0, static_cast<int>(costs_.at(x, y, label)));
+    });
     sum_windows();
     if (prior_.exists()) add_row_prior();
   }
@@ -114,6 +114,7 @@ class Reference final : public host::BeliefReference<Model> {
     const Step way{step.x + beside.x, step.y + beside.y};
     const auto in_order = [](int i, int count, int way) { return way < 0 ? count - 1 - i : i; };
     const auto visit = [&](int i, int j) {
+      if (i == 0 || j == 0) stop_if_cancelled();
       find_path_costs(step, in_order(i, size_.width, way.x), in_order(j, size_.height, way.y));
     };
     if (way.y != 0) {

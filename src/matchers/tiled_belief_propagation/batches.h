@@ -76,11 +76,15 @@ void visit_all(const Batches& batches, bool reverse, int* done, const Workers& w
   const auto wait_for = [](int& flag) {
     constexpr int tries = 2000;
     const std::atomic_ref<int> set(flag);
-    for (int i = 0; set.load(std::memory_order_acquire) == 0; ++i)
-      if (i >= tries) std::this_thread::yield();
+    for (int i = 0; set.load(std::memory_order_acquire) == 0; ++i) {
+      if (i < tries) continue;
+      stop_if_cancelled();
+      std::this_thread::yield();
+    }
   };
   workers.for_each(workers.slots(), [&](int, int slot) {
     for (int taken = next++; taken < count; taken = next++) {
+      stop_if_cancelled();
       const int index = reverse ? count - 1 - taken : taken;
       const Batches::Needed needed = batches.needed(index, reverse);
       for (int other = needed.first; other < needed.last; ++other) wait_for(done[other]);

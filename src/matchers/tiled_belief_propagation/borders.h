@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/arena.h"
+#include "core/memory.h"
 #include "matchers/tiled_belief_propagation/tiling.h"
 
 namespace parallax::tiled_belief_propagation {
@@ -24,8 +25,8 @@ class Borders {
   }
   // No message has been sent yet.
   void clear() const {
-    std::memset(between_columns_, 0, between_columns_bytes());
-    std::memset(between_rows_, 0, between_rows_bytes());
+    clear_memory(between_columns_, between_columns_bytes());
+    clear_memory(between_rows_, between_rows_bytes());
   }
 
   // Copies a batch's messages from one side into steps, one for each block; returns whether there are any.

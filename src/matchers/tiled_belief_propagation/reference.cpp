@@ -92,10 +92,12 @@ class Reference final : public host::BeliefReference<Model> {
 
   void sweep(const Tile& tile, Direction direction) const {
     const bool forward = direction == right || direction == below;
-    for (int j = 0; j < tile.bottom - tile.top; ++j)
+    for (int j = 0; j < tile.bottom - tile.top; ++j) {
+      stop_if_cancelled();
       for (int i = 0; i < tile.right - tile.left; ++i)
         send(forward ? tile.left + i : tile.right - 1 - i, forward ? tile.top + j : tile.bottom - 1 - j,
              direction);
+    }
   }
 
   // The message that pixel (x, y) sends, by a forward and a backward pass over the labels.

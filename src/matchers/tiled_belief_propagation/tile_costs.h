@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "core/memory.h"
 #include "data_cost/cost_rows.h"
 #include "matchers/tiled_belief_propagation/tiling.h"
 
@@ -25,7 +26,7 @@ class TileCosts {
     rows_.reserve(arena);
     blocks_ = arena.reserve<std::byte>(bytes());
   }
-  void fill_memory() const { std::memset(blocks_, 0, bytes()); }
+  void fill_memory() const { clear_memory(blocks_, bytes()); }
 
   // Extracts the features of a pair; arguments as of DataCosts::prepare().
   void prepare(const StereoPair& pair, bool mirrored, const Workers& workers) {

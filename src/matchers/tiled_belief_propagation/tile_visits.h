@@ -184,7 +184,10 @@ class TileVisits {
   template <class Body>
   void for_each_block(int count, int slot, const Body& body) const {
     if (shares_blocks_) return workers_.for_each(count, body);
-    for (int block = 0; block < count; ++block) body(block, slot);
+    for (int block = 0; block < count; ++block) {
+      stop_if_cancelled();
+      body(block, slot);
+    }
   }
 
   const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
