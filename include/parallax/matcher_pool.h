@@ -78,7 +78,7 @@ class MatcherPool {
   /// device is missing or does not run this algorithm.
   MatcherPool(const MatcherParameters& parameters, const std::vector<Device>& devices,
               const PoolOptions& options = {});
-  /// Waits for the pairs that are being matched, and drops those that wait.
+  /// Drops the pairs that wait, and cancels those that are being matched, as Matcher::cancel() does.
   ~MatcherPool();
   MatcherPool(const MatcherPool&) = delete;             ///< a pool cannot be copied
   MatcherPool& operator=(const MatcherPool&) = delete;  ///< a pool cannot be copied

@@ -68,8 +68,8 @@ PARALLAX_API parallax_code parallax_set_log(parallax_log_function log, void* use
     other matchers, but not the one that is at work. Must not throw. */
 typedef int32_t (*parallax_interrupt_function)(void* user);
 /** Sets the function that long calls of this thread ask some 20 times a second whether to go on; NULL = none.
-    Interpreters need it to see signals such as Ctrl-C while a call is at work. While a GPU or another thread
-    does the work, it is asked where the host waits for a pool, but not where it waits for a GPU. */
+    Interpreters need it to see signals such as Ctrl-C while a call is at work. A call that waits for a pool, or
+    for a matcher that another thread uses, asks too; one that waits for a GPU does not. */
 PARALLAX_API parallax_code parallax_set_interrupt(parallax_interrupt_function interrupt, void* user);
 
 /** Receives how much of the work is done, and returns 0 to continue; any other value ends the call with
@@ -386,8 +386,8 @@ PARALLAX_API parallax_code parallax_pool_create(parallax_matcher* matcher, const
                                                 const parallax_pool_limits* limits, parallax_pool** pool);
 /** Adds a reference. */
 PARALLAX_API parallax_code parallax_pool_retain(parallax_pool* pool);
-/** Removes a reference; with the last one, the pool waits for the pairs that are being matched, drops those
-    that wait, and is destroyed. NULL is allowed. */
+/** Removes a reference; with the last one, the pool drops the pairs that wait, cancels those that are being
+    matched, and is destroyed. NULL is allowed. */
 PARALLAX_API void parallax_pool_release(parallax_pool* pool);
 
 /** Queues a pair, and gets its number, counted from 0. Blocks while too many pairs wait. What `pair` and
