@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import threading
@@ -438,6 +439,9 @@ class _Interrupt:
         self._asked = INTERRUPT(answers.send)
         function("set_interrupt")(self._asked, None)
 
+    def unset(self) -> None:
+        function("set_interrupt")(INTERRUPT(0), None)
+
     def forget(self) -> None:
         self.is_set = False
 
@@ -461,6 +465,8 @@ for _name, _arguments in _FUNCTIONS.items():
 _interrupt = _Interrupt()
 # The thread that forks becomes the main thread of its child.
 os.register_at_fork(after_in_child=_interrupt.forget)
+# A program may go on without its interpreter.
+atexit.register(_interrupt.unset)
 
 
 def function(name: str) -> Callable[..., None]:

@@ -102,6 +102,8 @@ Calibration parse_middlebury_calibration(std::string_view text, const std::strin
   calibration.width = count_of(text, "width", name);
   calibration.height = count_of(text, "height", name);
   calibration.disparities = count_of(text, "ndisp", name);
+  // Some data sets write the width, because the format wants a number.
+  if (calibration.width > 0 && calibration.disparities >= calibration.width) calibration.disparities = 0;
   calibration.metres_per_unit = metres_per_millimetre;
   return calibration;
 }

@@ -268,6 +268,36 @@ TEST_F(KittiTest, AverageOf2015IsOverPixels) {
   EXPECT_DOUBLE_EQ(mean.at("all d1-fg"), 0);
 }
 
+TEST_F(KittiTest, FiguresWhoseTruthIsMissingAreLeftOut) {
+  fs::create_directories(folder_ / "k/training/image_2");
+  for (const char* view : {"image_2", "image_3"})
+    write_gray(folder_ / "k/training" / view / "000000_10.png", size, noise);
+  write_kitti("k", "000000_10", flat(size, 4));
+  const std::string bench = "bench --suite kitti --data k --method block --disparities 4 --json r.json";
+  const auto names = [&](const char* region) {
+    const Outcome outcome = run(bench);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "no folder")) << outcome.err;
+    const auto pair = nlohmann::json::parse(contents(folder_ / "r.json"))["pairs"][0];
+    std::string found;
+    if (pair.contains(region))
+      for (const auto& [name, value] : pair[region].items()) found += name + " ";
+    return found;
+  };
+  EXPECT_EQ(names("noc"), "d1-all density ") << "without obj_map";
+  fs::remove_all(folder_ / "k/training/disp_noc_0");
+  EXPECT_EQ(names("noc"), "");
+  EXPECT_EQ(names("all"), "d1-all density ");
+  write_gray(folder_ / "k/training/obj_map/000000_10.png", size, [](int x, int) { return x > 5; });
+  EXPECT_EQ(names("all"), "d1-bg d1-fg d1-all density ");
+  // A folder with other pairs is incomplete.
+  fs::create_directories(folder_ / "k/training/disp_noc_0");
+  expect_refusal(bench, 1, {"disp_noc_0/000000_10.png", "unpack"});
+  fs::remove_all(folder_ / "k/training/disp_noc_0");
+  fs::remove_all(folder_ / "k/training/disp_occ_0");
+  expect_refusal(bench, 1, {"disp_occ_0", "unpack"});
+}
+
 TEST_F(KittiTest, OutliersOf2012AreCountedAtFourThresholds) {
   fs::create_directories(folder_ / "k/training/colored_0");
   write_gray(folder_ / "k/training/colored_0/000000_10.png", size, noise);
@@ -403,8 +433,31 @@ TEST_F(ScoreboardsTest, IncompleteDataAreRefusedByName) {
   expect_refusal("bench --suite eth3d --data e --split test", 2, {"--submission"});
   expect_refusal("bench --suite eth3d --data e --resolution H", 2, {"--resolution"});
   expect_refusal("bench --suite middlebury --data e --name a/b", 2, {"--name is 'a/b'"});
-  write(folder_ / "e/training/room/calib.txt", "cam0=[100 0 4; 0 100 4; 0 0 1]\nbaseline=10\n");
-  expect_refusal("bench --suite eth3d --data e", 1, {"room/calib.txt has no ndisp", "--disparities"});
+  write_pair("m/trainingQ/room", {40, 24}, 5, 8);
+  write_truth("m/trainingQ/room", flat({40, 24}, 5));
+  write(folder_ / "m/trainingQ/room/calib.txt", "cam0=[100 0 4; 0 100 4; 0 0 1]\nbaseline=10\n");
+  expect_refusal("bench --suite middlebury --data m", 1, {"room/calib.txt has no ndisp", "--disparities"});
+}
+
+// ETH3D's calib.txt says so.
+TEST_F(ScoreboardsTest, TheWidthIsNoRangeOfDisparities) {
+  for (const char* name : {"e/training/room", "e/training/hall"}) {
+    write_pair(name, {100, 24}, 5, name[11] == 'r' ? 100 : 20);
+    write_truth(name, flat({100, 24}, 5));
+  }
+  ASSERT_EQ(run("bench --suite eth3d --data e --method block --json r.json").status, 0);
+  const auto pairs = nlohmann::json::parse(contents(folder_ / "r.json"))["pairs"];
+  EXPECT_EQ(pairs[0]["disparities"], 20);
+  EXPECT_EQ(pairs[1]["disparities"], 64);
+  const std::string match = "match e/training/room/im0.png e/training/room/im1.png --json --calib ";
+  const auto searched = [&](const std::string& arguments) -> int {
+    return nlohmann::json::parse(run(arguments).out)["disparities"];
+  };
+  EXPECT_EQ(searched(match + "e/training/room/calib.txt"), 64);
+  EXPECT_EQ(searched(match + "e/training/hall/calib.txt"), 20);
+  EXPECT_EQ(searched(match + "e/training/room/calib.txt --disparities 30"), 30);
+  write(folder_ / "short.txt", "cam0=[100 0 4; 0 100 4; 0 0 1]\nbaseline=10\nndisp=100\n");
+  EXPECT_EQ(searched(match + "short.txt"), 64) << "the pictures have the width that the file does not say";
 }
 
 TEST_F(ScoreboardsTest, InputsAreNotWrittenOver) {

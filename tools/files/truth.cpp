@@ -1,17 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/files/truth.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "parallax/error.h"
 
 #include "tools/command/command.h"
 #include "tools/command/json.h"
 #include "tools/files/pictures.h"
+#include "tools/files/tiff.h"
 
 namespace parallax::tool {
+namespace {
 
-Truth::Truth(const std::string& path, double scale) : path_(path), disparity_(read_disparity(path, scale)) {}
+// NaN for "none".
+std::optional<double> unknown_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  if (text == "none") return std::numeric_limits<double>::quiet_NaN();
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (rest != end || error != std::errc{} || !std::isfinite(value))
+    throw UsageError("--truth-none is '" + text + "': give a number, or 'none' if no value means unknown");
+  return value;
+}
+
+bool holds_floats(const std::string& path) {
+  if (has_extension(path, {".pfm"})) return true;
+  const std::optional<TiffReader> tiff = TiffReader::open(path);
+  return tiff && tiff->format().bits == 32;
+}
+
+template <class Action>
+void for_each(View<float> map, const Action& action) {
+  for (int y = 0; y < map.size.height; ++y)
+    for (int x = 0; x < map.size.width; ++x) action(map.at(x, y));
+}
+
+void forget(View<float> map, float unknown) {
+  for_each(map, [&](float& value) {
+    if (value == unknown) value = std::numeric_limits<float>::infinity();
+  });
+}
+
+// Floats have infinity and NaN for unknown pixels. A file without these marks them by 0 or −1 if many pixels
+// have exactly this value, and no others one below it or less than a pixel above it, as a surface in the
+// distance would.
+struct Recognised {
+  float value;
+  double share;  // of the pixels
+  float lowest;  // of the others
+};
+
+std::optional<Recognised> recognise_unknown(View<float> map) {
+  constexpr double many = 0.005;
+  for (const float candidate : {-1.0f, 0.0f}) {
+    std::size_t marked = 0;
+    float lowest = std::numeric_limits<float>::infinity();
+    bool all_finite = true;
+    for_each(map, [&](float value) {
+      all_finite = all_finite && std::isfinite(value);
+      if (value == candidate)
+        ++marked;
+      else
+        lowest = std::min(lowest, value);
+    });
+    const double share = static_cast<double>(marked) / static_cast<double>(map.size.pixels());
+    if (all_finite && share >= many && lowest >= candidate + 1 && marked < map.size.pixels())
+      return Recognised{candidate, share, lowest};
+  }
+  return std::nullopt;
+}
+
+void say_recognised(const std::string& path, const Recognised& found) {
+  const std::string value = found.value < 0 ? "-1" : "0";
+  complain(path + " has the value " + value + " in " + with_decimals(100 * found.share, 1) +
+           " % of its pixels and nothing else below " + with_decimals(found.lowest, 1) +
+           ": it is taken for unknown; --truth-none " + value +
+           " says the same, --truth-none none that it is "
+           "a disparity");
+}
+
+}  // namespace
+
+void check_unknown(const std::string& unknown) {
+  unknown_of(unknown);
+}
+
+Truth::Truth(const TruthFile& file) : path_(file.path), disparity_(read_disparity(file.path, file.scale)) {
+  const std::optional<double> unknown = unknown_of(file.unknown);
+  const bool floats = holds_floats(file.path);
+  if (unknown) {
+    constexpr double steps_of_16_bits = 256;
+    const double values_per_pixel = floats ? 1 : file.scale > 0 ? file.scale : steps_of_16_bits;
+    return forget(disparity_.view(), static_cast<float>(*unknown / values_per_pixel));
+  }
+  if (!floats) return;
+  if (const std::optional<Recognised> found = recognise_unknown(disparity_.view())) {
+    say_recognised(path_, *found);
+    forget(disparity_.view(), found->value);
+  }
+}
 
 void Truth::check_size(const std::string& path, Size size) const {
   if (size == disparity_.size()) return;
@@ -51,7 +143,7 @@ ErrorMetrics Truth::compare(View<const float> disparity, View<const std::uint8_t
 
 std::optional<Truth> read_truth(const TruthFile& file, const std::string& left, Size size) {
   if (file.path.empty()) return std::nullopt;
-  Truth truth(file.path, file.scale);
+  Truth truth(file);
   truth.check_size(left, size);
   return truth;
 }

@@ -15,15 +15,21 @@
 namespace parallax::tool {
 
 struct TruthFile {
-  std::string path;  // empty = none
-  double scale = 0;  // gray levels per pixel of disparity in an 8-bit picture; 0 = not given
+  std::string path = {};  // empty = none
+  double scale = 0;       // gray levels per pixel of disparity in an 8-bit picture; 0 = not given
+  // The value, as the file has it, of pixels whose truth is unknown, besides those that the format has for
+  // this: a number, or "none"; empty = recognised by the other values.
+  std::string unknown = {};
 };
+
+// \throws UsageError for a text that is neither a number nor "none"
+void check_unknown(const std::string& unknown);
 
 class Truth {
  public:
-  // Reads the file by read_disparity().
+  // Reads the file by read_disparity(). A notice says so if the value of unknown pixels was recognised.
   // \throws Error (file)
-  Truth(const std::string& path, double scale);
+  explicit Truth(const TruthFile& file);
 
   // \throws Error (file) if the file at this path has another size
   void check_size(const std::string& path, Size size) const;

@@ -17,6 +17,7 @@ struct BatchRequest {
   PictureOptions pictures;
   Outputs outputs;         // patterns
   double truth_scale = 0;  // scale of the truth that the list names
+  std::string truth_none;  // TruthFile::unknown of it
   std::string results;     // the table
   bool resume = false;
   bool stop_on_error = false;

@@ -256,6 +256,7 @@ class Batch {
                       {"parameters", describe_parameters(search.parameters)},
                       {"range_given", search.range_given},
                       {"truth_scale", request_.truth_scale},
+                      {"truth_none", request_.truth_none},
                       {"pictures", tool::to_json(request_.pictures)}};
     if (!request_.input.rig.empty()) json["rig"] = describe_rig();
     for (const std::string& path : pair.files()) json["files"].push_back(path.empty() ? "" : file_hash(path));
@@ -299,7 +300,7 @@ class Batch {
     const Size size = work.plan->map_size();
     row["width"] = size.width;
     row["height"] = size.height;
-    work.truth = read_truth({truth, request_.truth_scale}, left, size);
+    work.truth = read_truth({truth, request_.truth_scale, request_.truth_none}, left, size);
     work.result = work.plan->make_result();
     row["read_ms"] = rounded(milliseconds_since(begin));
   }

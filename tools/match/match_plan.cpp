@@ -33,7 +33,8 @@ CostArray read_costs_of(const std::string& path, int labels, Size size) {
 void settle_range(const Input& input, const Calibration& calibration, Size size, Search& search) {
   MatcherParameters& parameters = search.parameters;
   if (!search.range_given) {
-    if (calibration.disparities > 0) parameters.disparities() = calibration.disparities;
+    if (calibration.disparities > 0 && calibration.disparities < size.width)
+      parameters.disparities() = calibration.disparities;
     const int reachable = size.width - parameters.min_disparity();
     const int fewest = static_cast<int>(describe_parameter(search.method, "disparities").least);
     parameters.disparities() = std::min(parameters.disparities(), std::max(reachable, fewest));

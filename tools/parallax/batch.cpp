@@ -30,6 +30,7 @@ void add_batch_options(Options& options, BatchRequest& request) {
       .add("--truth-scale X", request.truth_scale,
            "Gray levels per pixel of disparity in 8-bit truth pictures of the list")
       .range(1e-6, 1e6);
+  add_unknown_option(options, request.truth_none);
   add_value_options(options, request.pictures);
   options.group("Output");
   options.add("-o,--output PATTERN", request.outputs.disparity,
@@ -116,6 +117,7 @@ void make_folders(const BatchOutputs& outputs, const std::vector<ListedPair>& pa
 int match_listed(const BatchRequest& request) {
   const BatchOutputs outputs(request.outputs);
   check_outputs(request, outputs);
+  check_unknown(request.truth_none);
   const std::vector<ListedPair> pairs = list_pairs(request.list, request.right);
   check_files(request, outputs, pairs);
   OutputFolders folders;

@@ -8,6 +8,7 @@
 #include "tools/files/flow_files.h"
 #include "tools/files/pictures.h"
 #include "tools/files/truth.h"
+#include "tools/parallax/pair_options.h"
 
 namespace parallax::tool {
 namespace {
@@ -100,31 +101,34 @@ int evaluate_motions(const std::string& flow_path, const std::string& truth_path
 }  // namespace
 
 int eval_command(const Arguments& arguments) {
-  std::string disparity_path, truth_path, mask_path;
-  double scale = 0;
+  std::string disparity_path, mask_path;
+  TruthFile truth_file;
   bool json = false, motions = false;
   Options options("eval", "Compare a disparity map, or motions, with ground truth.");
   options
       .add("DISPARITY", disparity_path,
            "Disparity map: PFM, 16-bit PNG (KITTI) or 32-bit TIFF; motions: .flo or PNG (KITTI)")
       .required();
-  options.add("TRUTH", truth_path, "Ground truth: the same formats, or an 8-bit picture with --truth-scale")
+  options
+      .add("TRUTH", truth_file.path, "Ground truth: the same formats, or an 8-bit picture with --truth-scale")
       .required();
   options.add("--mask FILE", mask_path, "Gray picture: 255 = evaluate this pixel");
-  options.add("--truth-scale X", scale, "Gray levels per pixel of disparity in an 8-bit TRUTH")
+  options.add("--truth-scale X", truth_file.scale, "Gray levels per pixel of disparity in an 8-bit TRUTH")
       .range(1e-6, 1e6);
+  add_unknown_option(options, truth_file.unknown);
   options.add_flag("--flow", motions, "The files are motions, such as 'parallax flow' writes");
   options.add_flag("--json", json, "Report as JSON");
   options.read(arguments);
   CommandFiles files;
-  for (const std::string& path : {disparity_path, truth_path, mask_path}) files.reads(path);
+  for (const std::string& path : {disparity_path, truth_file.path, mask_path}) files.reads(path);
   if (motions) {
-    if (scale > 0) throw UsageError("--truth-scale is for disparities: leave it out with --flow");
-    return evaluate_motions(disparity_path, truth_path, mask_path, json);
+    options.refuse({"--truth-scale", "--truth-none"}, " is for disparities: leave it out with --flow");
+    return evaluate_motions(disparity_path, truth_file.path, mask_path, json);
   }
+  check_unknown(truth_file.unknown);
 
   const Plane<float> disparity = read_disparity(disparity_path);
-  Truth truth(truth_path, scale);
+  Truth truth(truth_file);
   truth.check_size(disparity_path, disparity.size());
   if (!mask_path.empty()) truth.evaluate_only(mask_path);
   const ErrorMetrics error = truth.compare(disparity.view());

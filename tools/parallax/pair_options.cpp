@@ -165,10 +165,19 @@ void add_truth_options(Options& options, TruthFile& truth, const std::string& he
   options.add("--truth FILE", truth.path, help);
   options.add("--truth-scale X", truth.scale, "Gray levels per pixel of disparity in an 8-bit --truth")
       .range(1e-6, 1e6);
+  add_unknown_option(options, truth.unknown);
+}
+
+void add_unknown_option(Options& options, std::string& unknown) {
+  options.add("--truth-none V", unknown,
+              "Value of pixels whose truth is unknown, as the file has it, besides infinity, NaN and, in "
+              "pictures, 0; 'none' = no other; default: 0 or -1 in floats, if the other values show it");
 }
 
 void check_truth(const TruthFile& truth) {
   if (truth.scale > 0 && truth.path.empty()) throw UsageError("--truth-scale needs --truth: give both");
+  if (!truth.unknown.empty() && truth.path.empty()) throw UsageError("--truth-none needs --truth: give both");
+  check_unknown(truth.unknown);
 }
 
 void add_unit_option(Options& options, double& unit) {

@@ -38,9 +38,11 @@ void add_rectification_options(Options& options, RectifyParameters& parameters, 
 // \throws UsageError for an option that needs --rig, or excludes it
 void check_rectify_options(const Options& options, const Input& input);
 
-// --truth and --truth-scale.
+// --truth-none
+void add_unknown_option(Options& options, std::string& unknown);
+// --truth, --truth-scale and --truth-none.
 void add_truth_options(Options& options, TruthFile& truth, const std::string& help);
-// \throws UsageError for --truth-scale without --truth
+// \throws UsageError for --truth-scale or --truth-none without --truth
 void check_truth(const TruthFile& truth);
 
 void add_unit_option(Options& options, double& unit);

@@ -18,7 +18,7 @@ std::vector<Advice> advice_on_options_of_match() {
     for (const char* name : names) advice.push_back({name, text});
   };
   add("{} needs a finished map: leave it out, and run 'parallax eval' after 'parallax merge'",
-      {"--image", "--truth", "--truth-scale"});
+      {"--image", "--truth", "--truth-scale", "--truth-none"});
   add("{} is for 'parallax match': leave it out", {"--video", "--fps", "--rows-off", "--json", "--resume"});
   add("cannot make a plan: leave out {}, and rectify the pictures with 'parallax rectify' first",
       {"--rig", "--alpha", "--zoom", "--repair"});

@@ -54,7 +54,7 @@ Scene::Scene(const SceneRequest& request) : plan_(request.match) {
     decode(*source, frame);
   } else {
     frame = only_frame(input);
-    if (!request.truth.path.empty()) truth_.emplace(request.truth.path, request.truth.scale);
+    if (!request.truth.path.empty()) truth_.emplace(request.truth);
   }
   first_ = view(std::move(frame));
   if (!request.map.empty()) read_map(request.map);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 
 #include "parallax/version.h"
 
@@ -12,6 +13,7 @@
 #include "tools/command/json.h"
 #include "tools/match/match_plan.h"
 #include "tools/match/match_report.h"
+#include "tools/parallax/pair_options.h"
 #include "tools/parallax/scoreboards/scoreboard.h"
 
 namespace parallax::tool {
@@ -52,6 +54,7 @@ void add_scoreboard_options(Options& options, ScoreboardRequest& request) {
   options.add_text("--only", "NAME", "", "", take, "Match only this pair; may be repeated").repeats();
   options.add_choice<bool>("--split", request.data.test, {{"training", false}, {"test", true}},
                            "Pairs: those with public truth, or, for --submission, those without");
+  add_unknown_option(options, request.data.truth_none);
   if (request.suite == "middlebury")
     options.add_choice<std::string>("--resolution", request.data.resolution,
                                     {{"F", "F"}, {"H", "H"}, {"Q", "Q"}}, "Full, half or quarter size");
@@ -78,6 +81,7 @@ ScoreboardRequest parse_scoreboard(const Arguments& arguments, const std::string
   options.read(arguments);
   settle_search(options, search);
   search.parameters.validate();
+  check_unknown(request.data.truth_none);
   if (request.data.test && request.submission.empty())
     throw UsageError("--split test has no public truth to compare with: give --submission");
   if (request.sparse && request.submission.empty())
@@ -106,7 +110,8 @@ std::vector<ScoreboardPair> selected(const Scoreboard& board, const std::vector<
 std::vector<std::string> inputs_of(const ScoreboardPair& pair) {
   std::vector<std::string> paths{pair.left, pair.right};
   if (!pair.calibration.empty()) paths.push_back(pair.calibration);
-  paths.insert(paths.end(), pair.truth.begin(), pair.truth.end());
+  std::copy_if(pair.truth.begin(), pair.truth.end(), std::back_inserter(paths),
+               [](const std::string& path) { return !path.empty(); });
   return paths;
 }
 

@@ -41,15 +41,18 @@ Figure d1_where(const char* name, const Truth& truth, const Plane<float>& map,
   return {name, truth.compare(map.view(), mask.view()).d1, static_cast<double>(pixels)};
 }
 
+// `objects`: empty where the data have none.
 Region region_2015(const std::string& name, const Truth& truth, const KittiResult& result,
                    const Plane<std::uint8_t>& objects) {
   const ErrorMetrics all = truth.compare(result.interpolated.view());
   const auto pixels = static_cast<double>(all.count);
-  return {name,
-          {d1_where("d1-bg", truth, result.interpolated, objects_mask(objects, false)),
-           d1_where("d1-fg", truth, result.interpolated, objects_mask(objects, true)),
-           {"d1-all", all.d1, pixels},
-           {"density", truth.compare(result.written.view()).coverage, pixels}}};
+  Region region{name, {}};
+  if (objects.width() > 0)
+    region.figures = {d1_where("d1-bg", truth, result.interpolated, objects_mask(objects, false)),
+                      d1_where("d1-fg", truth, result.interpolated, objects_mask(objects, true))};
+  region.figures.push_back({"d1-all", all.d1, pixels});
+  region.figures.push_back({"density", truth.compare(result.written.view()).coverage, pixels});
+  return region;
 }
 
 // The average over pairs counts every pair once.
@@ -79,6 +82,14 @@ class KittiScoreboard : public Scoreboard {
       throw Error(ErrorCategory::file, "no folder image_2 (KITTI 2015), colored_0 or image_0 (2012) in " +
                                            set_ +
                                            ": give --data the folder that has KITTI's training and testing");
+    if (data.test) return;
+    const std::string of_2015 = is_2015_ ? "_0" : "";
+    noc_ = folder_of_truth("disp_noc" + of_2015);
+    occ_ = folder_of_truth("disp_occ" + of_2015);
+    if (is_2015_) objects_ = folder_of_truth("obj_map");
+    if (noc_.empty() && occ_.empty())
+      throw Error(ErrorCategory::file, "no folder disp_occ" + of_2015 + " in " + set_ +
+                                           ": unpack the archive of the benchmark that has it");
   }
 
   std::vector<ScoreboardPair> pairs() const override {
@@ -89,13 +100,15 @@ class KittiScoreboard : public Scoreboard {
     for (const std::string& file : files) {
       pairs.push_back({file.substr(0, file.size() - 4), left_ + file, right_ + file, "", {}});
       if (data_.test) continue;
-      if (is_2015_)
-        pairs.back().truth = {set_ + "disp_noc_0/" + file, set_ + "disp_occ_0/" + file,
-                              set_ + "obj_map/" + file};
-      else
-        pairs.back().truth = {set_ + "disp_noc/" + file, set_ + "disp_occ/" + file};
+      const auto in = [&](const std::string& folder) { return folder.empty() ? "" : folder + file; };
+      pairs.back().truth = {in(noc_), in(occ_), in(objects_)};
     }
     return pairs;
+  }
+
+  std::string note() const override {
+    if (missing_.empty()) return "";
+    return "figures are left out because these data have no folder " + join(missing_);
   }
 
   // The files hold disparities below 256 pixels.
@@ -104,12 +117,18 @@ class KittiScoreboard : public Scoreboard {
   std::vector<Region> score(const ScoreboardPair& pair, const Calibration&,
                             View<const float> disparity) const override {
     const KittiResult result(disparity);
-    const Truth noc(pair.truth[0], 0), occ(pair.truth[1], 0);
-    for (const Truth* truth : {&noc, &occ}) truth->check_size(pair.left, disparity.size);
-    if (!is_2015_) return {region_2012("noc", noc, result), region_2012("all", occ, result)};
-    const Plane<std::uint8_t> objects = read_mask(pair.truth[2]);
-    noc.check_size(pair.truth[2], objects.size());
-    return {region_2015("noc", noc, result, objects), region_2015("all", occ, result, objects)};
+    Plane<std::uint8_t> objects;
+    if (!pair.truth[2].empty()) objects = read_mask(pair.truth[2]);
+    std::vector<Region> regions;
+    for (const auto& [name, path] : {std::pair{"noc", pair.truth[0]}, std::pair{"all", pair.truth[1]}}) {
+      if (path.empty()) continue;
+      const Truth truth({path, 0, data_.truth_none});
+      truth.check_size(pair.left, disparity.size);
+      if (objects.width() > 0) truth.check_size(pair.truth[2], objects.size());
+      regions.push_back(is_2015_ ? region_2015(name, truth, result, objects)
+                                 : region_2012(name, truth, result));
+    }
+    return regions;
   }
 
   std::vector<FileBytes> submission(const ScoreboardPair& pair,
@@ -119,8 +138,17 @@ class KittiScoreboard : public Scoreboard {
   }
 
  private:
+  // Empty where the data lack it.
+  std::string folder_of_truth(const std::string& name) {
+    if (std::filesystem::is_directory(set_ + name)) return set_ + name + "/";
+    missing_.push_back(name);
+    return "";
+  }
+
   ScoreboardData data_;
-  std::string set_, left_, right_;  // folders
+  std::string set_, left_, right_;    // folders
+  std::string noc_, occ_, objects_;   // folders of the truth; empty = missing
+  std::vector<std::string> missing_;  // names of those
   bool is_2015_ = false;
 };
 

@@ -112,7 +112,7 @@ class MiddleburyScoreboard : public Scoreboard {
     const double most = calibration.disparities > 0 ? static_cast<double>(shrink_) * calibration.disparities
                                                     : std::numeric_limits<double>::infinity();
     clip_and_round(map, {most, is_integer});
-    Truth truth(pair.truth[0], 0);
+    Truth truth({pair.truth[0], 0, data_.truth_none});
     if (!has_full_truth_) truth.multiply(shrink_);
     truth.check_size(pair.left + (shrink_ > 1 && has_full_truth_ ? ", enlarged," : ""), map.size());
     const double weight = middlebury_weight(pair.name);

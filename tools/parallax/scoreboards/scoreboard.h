@@ -33,8 +33,9 @@ struct ScoreboardPair {
   std::string name;
   std::string left, right;
   std::string calibration;  // empty = the benchmark has none
-  std::vector<std::string>
-      truth;  // truth and masks, as the benchmark's score() knows them; empty = test pairs
+  // Truth and masks, as the benchmark's score() knows them, "" for those that these data lack; empty = test
+  // pairs.
+  std::vector<std::string> truth;
 };
 
 // Where the data are, and which of them.
@@ -42,6 +43,7 @@ struct ScoreboardData {
   std::string folder;
   bool test = false;             // the test pairs, whose truth is not public
   std::string resolution = "Q";  // resolution of Middlebury: F, H or Q
+  std::string truth_none;        // see TruthFile::unknown
 };
 
 // A result, as a benchmark wants it.
