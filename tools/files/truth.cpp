@@ -96,7 +96,8 @@ Truth::Truth(const TruthFile& file) : path_(file.path), disparity_(read_disparit
   if (unknown) {
     constexpr double steps_of_16_bits = 256;
     const double values_per_pixel = floats ? 1 : file.scale > 0 ? file.scale : steps_of_16_bits;
-    return forget(disparity_.view(), static_cast<float>(*unknown / values_per_pixel));
+    forget(disparity_.view(), static_cast<float>(*unknown / values_per_pixel));
+    return;
   }
   if (!floats) return;
   if (const std::optional<Recognised> found = recognise_unknown(disparity_.view())) {
