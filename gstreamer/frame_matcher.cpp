@@ -36,32 +36,48 @@ int convert_row(const float* disparity, std::int32_t width, float scale, std::ui
 
 }  // namespace
 
+FrameMatcher::FrameMatcher(Matcher matcher, bool both_maps)
+    : matcher_(std::move(matcher)), maps_(both_maps ? 2 : 1) {
+  check(parallax_matcher_set_both_maps(matcher_.get(), both_maps ? 1 : 0));
+}
+
 void FrameMatcher::plan(const parallax_image& image) {
   check(parallax_matcher_plan(matcher_.get(), image.width, image.height, image.type));
   width_ = image.width;
   height_ = image.height;
-  disparity_.resize(static_cast<std::size_t>(width_) * height_);
-  status_.resize(disparity_.size());
+  for (Map& map : maps_) {
+    map.disparity.resize(static_cast<std::size_t>(width_) * height_);
+    map.status.resize(map.disparity.size());
+  }
 }
 
 std::size_t FrameMatcher::match(const parallax_image& left, const parallax_image& right, float scale,
                                 const Pixels16& output) {
-  const parallax_output disparity = output_of(disparity_, width_, height_, PARALLAX_FLOAT32);
-  const parallax_output status = output_of(status_, width_, height_, PARALLAX_UINT8);
   parallax_pair pair = PARALLAX_PAIR_INIT;
   pair.left = &left;
   pair.right = &right;
-  parallax_map map = PARALLAX_MAP_INIT;
-  map.disparity = &disparity;
-  map.status = &status;
-  check(parallax_matcher_run(matcher_.get(), &pair, &map));
+  parallax_output disparities[2], statuses[2];
+  parallax_map maps[2] = {PARALLAX_MAP_INIT, PARALLAX_MAP_INIT};
+  for (std::size_t i = 0; i < maps_.size(); ++i) {
+    disparities[i] = output_of(maps_[i].disparity, width_, height_, PARALLAX_FLOAT32);
+    statuses[i] = output_of(maps_[i].status, width_, height_, PARALLAX_UINT8);
+    maps[i].disparity = &disparities[i];
+    maps[i].status = &statuses[i];
+  }
+  if (maps_.size() > 1) maps[0].right = &maps[1];
+  check(parallax_matcher_run(matcher_.get(), &pair, &maps[0]));
 
   std::size_t limited = 0;
-  const std::ptrdiff_t used = 2 * static_cast<std::ptrdiff_t>(width_);
+  const auto width = static_cast<std::size_t>(width_);
+  const auto used = static_cast<std::ptrdiff_t>(2 * width * maps_.size());
   for (std::int32_t y = 0; y < height_; ++y) {
     std::uint8_t* row = output.data + y * output.stride_bytes;
-    limited += static_cast<std::size_t>(convert_row(&disparity_[static_cast<std::size_t>(y) * width_], width_,
-                                                    scale, reinterpret_cast<std::uint16_t*>(row)));
+    auto* pixels = reinterpret_cast<std::uint16_t*>(row);
+    for (const Map& map : maps_) {
+      limited += static_cast<std::size_t>(
+          convert_row(&map.disparity[static_cast<std::size_t>(y) * width], width_, scale, pixels));
+      pixels += width;
+    }
     std::memset(row + used, 0, static_cast<std::size_t>(output.stride_bytes - used));
   }
   return limited;

@@ -19,7 +19,14 @@ namespace parallax_gst {
 namespace {
 
 enum Layout { pads, side_by_side };
-enum OwnProperty : guint { property_layout = 1, property_scale, property_unpaired, first_setting };
+enum Maps { left_map, both_maps };
+enum OwnProperty : guint {
+  property_layout = 1,
+  property_maps,
+  property_scale,
+  property_unpaired,
+  first_setting
+};
 
 // A sink pad.
 struct View {
@@ -36,6 +43,7 @@ struct State {
   guint64 unpaired = 0;
 
   Layout layout = pads;
+  Maps maps = left_map;
   std::vector<View> views;  // left and right, or one with both halves
   std::optional<FrameMatcher> matcher;
   float used_scale = 256;
@@ -157,6 +165,21 @@ void set_layout(Stereo* self, Layout layout) {
   add_views(self);
 }
 
+void set_maps(Stereo* self, Maps maps) {
+  State& state = *self->state;
+  if (maps == state.maps) return;
+  if (GST_STATE(self) > GST_STATE_READY) {
+    GST_ELEMENT_ERROR(
+        self, LIBRARY, SETTINGS,
+        ("maps cannot change while the element runs, because the size of its output would: set it first"),
+        (nullptr));
+    return;
+  }
+  const ObjectLock lock(self);
+  state.maps = maps;
+  state.changed = true;
+}
+
 // Errors
 
 void post(Stereo* self, const LibraryError& error) {
@@ -195,7 +218,7 @@ void apply_settings(Stereo* self) {
   if (!(state.scale > 0 && state.scale <= 65535))
     throw LibraryError(PARALLAX_ERROR_ARGUMENT, "property 'scale': is " + std::to_string(state.scale) +
                                                     ": choose a number above 0, up to 65535");
-  state.matcher.emplace(state.settings.matcher());
+  state.matcher.emplace(state.settings.matcher(), state.maps == both_maps);
   state.used_scale = static_cast<float>(state.scale);
   state.warned_of_limits = false;
   state.changed = false;
@@ -208,9 +231,9 @@ std::string text_of(const parallax_image& image) {
 
 GstVideoInfo output_info(const State& state) {
   const GstVideoInfo& input = state.views[0].info;
-  const int views = state.layout == side_by_side ? 2 : 1;
+  const int views = state.layout == side_by_side ? 2 : 1, maps = state.maps == both_maps ? 2 : 1;
   GstVideoInfo info;
-  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY16_LE, GST_VIDEO_INFO_WIDTH(&input) / views,
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY16_LE, GST_VIDEO_INFO_WIDTH(&input) / views * maps,
                             GST_VIDEO_INFO_HEIGHT(&input));
   GST_VIDEO_INFO_FPS_N(&info) = GST_VIDEO_INFO_FPS_N(&input);
   GST_VIDEO_INFO_FPS_D(&info) = GST_VIDEO_INFO_FPS_D(&input);
@@ -478,6 +501,7 @@ gboolean propose_allocation(GstAggregator*, GstAggregatorPad*, GstQuery*, GstQue
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
   Stereo* self = stereo(object);
   if (id == property_layout) return set_layout(self, static_cast<Layout>(g_value_get_enum(value)));
+  if (id == property_maps) return set_maps(self, static_cast<Maps>(g_value_get_enum(value)));
   const ObjectLock lock(self);
   if (id == property_scale)
     self->state->scale = g_value_get_double(value);
@@ -492,6 +516,8 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
   const State& state = *self->state;
   if (id == property_layout)
     g_value_set_enum(value, state.layout);
+  else if (id == property_maps)
+    g_value_set_enum(value, state.maps);
   else if (id == property_scale)
     g_value_set_double(value, state.scale);
   else if (id == property_unpaired)
@@ -515,6 +541,14 @@ void install_properties(GObjectClass* object_class) {
                         "pads: the views come from sink_left and sink_right; side-by-side: both views are in "
                         "each frame of sink. Set it before you link the sink pads",
                         layouts, pads, writable));
+  const GType maps = make_enum("GstParallaxStereo-maps", {"left", "both"});
+  g_object_class_install_property(
+      object_class, property_maps,
+      g_param_spec_enum("maps", "maps",
+                        "left: the map of the left view; both: frames are twice as wide, with the map of the "
+                        "right view in their right half, where right (x, y) shows the same point as left "
+                        "(x + disparity, y). Set it before the element runs",
+                        maps, left_map, writable));
   g_object_class_install_property(
       object_class, property_scale,
       g_param_spec_double("scale", "scale",

@@ -94,6 +94,44 @@ TEST(Element, ThirtyFramesSideBySide) {
   EXPECT_TRUE(harness.messages().empty());
 }
 
+// Reverses the columns of rows without gaps.
+template <class Pixel>
+Bytes mirrored(const Bytes& bytes, int width) {
+  Bytes result(bytes.size());
+  const auto* from = reinterpret_cast<const Pixel*>(bytes.data());
+  auto* to = reinterpret_cast<Pixel*>(result.data());
+  for (std::size_t i = 0; i < bytes.size() / sizeof(Pixel); ++i) {
+    const std::size_t x = i % static_cast<std::size_t>(width);
+    to[i - x + static_cast<std::size_t>(width) - 1 - x] = from[i];
+  }
+  return result;
+}
+
+TEST(Element, BothMapsLieSideBySide) {
+  const Scene scene = make_scene(96, 41, GST_VIDEO_FORMAT_GRAY8);
+  Scene mirror = scene;
+  mirror.left = mirrored<std::uint8_t>(scene.right, 96);
+  mirror.right = mirrored<std::uint8_t>(scene.left, 96);
+  const Bytes left = expected_map(scene, "block", fast_json);
+  const Bytes right = mirrored<std::uint16_t>(expected_map(mirror, "block", fast_json), 96);
+  ASSERT_NE(left, right);
+  Bytes expected;
+  for (std::size_t row = 0; row < left.size(); row += 2 * 96)
+    for (const Bytes* half : {&left, &right})
+      expected.insert(expected.end(), half->begin() + static_cast<std::ptrdiff_t>(row),
+                      half->begin() + static_cast<std::ptrdiff_t>(row + 2 * 96));
+  for (const std::string layout : {"pads", "side-by-side"}) {
+    StereoHarness harness(std::string(fast) + " maps=both layout=" + layout);
+    harness.set_caps(scene);
+    expect_same(expected, harness.map_of(scene, 0), layout);
+    EXPECT_TRUE(harness.messages().empty());
+    gst_util_set_object_arg(G_OBJECT(harness.element()), "maps", "left");
+    const std::vector<Message> messages = harness.messages();
+    ASSERT_EQ(messages.size(), 1u);
+    EXPECT_NE(messages[0].text.find("maps cannot change while"), std::string::npos);
+  }
+}
+
 TEST(Element, OutputCaps) {
   const Scene scene = small();
   StereoHarness harness(std::string(fast) + " layout=side-by-side");
