@@ -40,7 +40,7 @@ const char* kind_text(InputKind kind) {
 
 InputKind common_kind(const Input& input) {
   const InputKind left = kind_of(input.left);
-  if (input.side_by_side) return left;
+  if (input.holds_both_in_left()) return left;
   const InputKind right = kind_of(input.right);
   if (left != right)
     throw Error(ErrorCategory::file, input.left + " is " + kind_text(left) + ", " + input.right + " is " +
@@ -62,11 +62,11 @@ void tell_if_turned(const Picture& picture, const std::string& path) {
 
 // The pictures of a frame of the input. The cameras of a rig may have pictures of different sizes.
 PicturePair read_pictures(const std::string& left, const std::string& right, const Input& input) {
-  PicturePair pair = input.side_by_side
-                         ? with_expected_values(split_side_by_side(read_picture(left, input.pictures), left))
-                         : read_any_pair(left, right, input.pictures);
+  const bool both = input.holds_both_in_left();
+  PicturePair pair = both ? with_expected_values(read_both(left, input.layout, input.pictures))
+                          : read_any_pair(left, right, input.pictures);
   tell_if_turned(pair.left, left);
-  if (!input.side_by_side) tell_if_turned(pair.right, right);
+  if (!both) tell_if_turned(pair.right, right);
   if (input.rig.empty()) check_formats(pair, left, right);
   return pair;
 }
@@ -156,7 +156,7 @@ void check_keys(const Side& left, const Side& right) {
 std::vector<Frame> listed_frames(const Input& input) {
   const Side left(input.left);
   std::optional<Side> right;
-  if (!input.side_by_side) check_keys(left, right.emplace(input.right));
+  if (!input.holds_both_in_left()) check_keys(left, right.emplace(input.right));
   std::vector<Frame> frames;
   for (std::size_t i = 0; i < left.files.size(); ++i) {
     const fs::path& path = left.files[i].path;
@@ -187,11 +187,12 @@ std::set<std::uint64_t> list_numbers(const std::string& text) {
 // All numbers found on either side: a number that one side lacks is a broken frame.
 std::vector<Frame> pattern_frames(const Input& input) {
   std::set<std::uint64_t> numbers = list_numbers(input.left);
-  if (!input.side_by_side) numbers.merge(list_numbers(input.right));
+  if (!input.holds_both_in_left()) numbers.merge(list_numbers(input.right));
   const NumberPattern left = *NumberPattern::parse(input.left);
   std::vector<Frame> frames;
   for (const std::uint64_t number : numbers) {
-    const std::string right = input.side_by_side ? "" : NumberPattern::parse(input.right)->name(number);
+    const std::string right =
+        input.holds_both_in_left() ? "" : NumberPattern::parse(input.right)->name(number);
     const fs::path path = left.name(number);
     frames.push_back({number, path, right, path.stem(), {}, {}});
   }
@@ -201,7 +202,10 @@ std::vector<Frame> pattern_frames(const Input& input) {
 class VideoFrames : public FrameSource {
  public:
   explicit VideoFrames(const Input& input) : input_(input), left_(input.left) {
-    if (!input.right.empty()) right_ = std::make_unique<VideoReader>(input.right);
+    if (!input.right.empty())
+      right_ = std::make_unique<VideoReader>(input.right);
+    else
+      layout_ = input.layout ? *input.layout : left_.layout().value_or(Layout::side_by_side);
   }
 
   bool next(Frame& frame) override {
@@ -221,7 +225,11 @@ class VideoFrames : public FrameSource {
   }
 
   void decode(Frame& frame) const override {
-    if (!right_) frame.pictures = split_side_by_side(frame.pictures.left, frame.left);
+    frame.pictures.left = as_asked(frame.pictures.left, frame.left, input_.pictures);
+    if (right_)
+      frame.pictures.right = as_asked(frame.pictures.right, frame.right, input_.pictures);
+    else
+      frame.pictures = split(frame.pictures.left, layout_, frame.left);
     frame.pictures = with_expected_values(frame.pictures);
     if (right_ && input_.rig.empty()) check_formats(frame.pictures, frame.left, frame.right);
   }
@@ -252,7 +260,8 @@ class VideoFrames : public FrameSource {
 
   Input input_;
   VideoReader left_;
-  std::unique_ptr<VideoReader> right_;  // null = LEFT holds both, side by side
+  std::unique_ptr<VideoReader> right_;  // null = LEFT holds both
+  Layout layout_ = Layout::side_by_side;
   std::uint64_t number_ = 0;
   bool ended_ = false;
 };
@@ -269,6 +278,12 @@ std::string format_error(const Frame& frame, const ImageFormat& earlier) {
 void complain_of(const Frame& frame) {
   show_progress("");
   complain("frame " + std::to_string(frame.number) + ": " + frame.error);
+}
+
+bool states_layout(const Input& input) {
+  const InputKind kind = kind_of(input.left);
+  if (kind == InputKind::picture) return !stated_views(input.left, {}).empty();
+  return kind != InputKind::video || VideoReader::stated_layout(input.left).has_value();
 }
 
 std::unique_ptr<FrameSource> open_sequence(const Input& input) {

@@ -12,6 +12,7 @@
 
 #include "tools/command/command_files.h"
 #include "tools/command/number_pattern.h"
+#include "tools/files/layout.h"
 #include "tools/files/pictures.h"
 #include "tools/files/rigs/rig_files.h"
 
@@ -19,8 +20,9 @@ namespace parallax::tool {
 
 // The pictures that a command matches, and the files that belong to them.
 struct Input {
-  std::string left, right;    // for a sequence: folders, patterns, videos
-  bool side_by_side = false;  // left contains both views
+  std::string left, right;       // for a sequence: folders, patterns, videos
+  std::optional<Layout> layout;  // of both views in `left`; without a layout and `right`, the files say it
+  bool side_by_side = false;     // the option that is short for a layout
   PictureOptions pictures;
   std::vector<std::string> calibration;  // of the rectified pair; two files for ROS
   std::string left_mask, right_mask;
@@ -29,6 +31,7 @@ struct Input {
   RigChoices choices;            // what the files of the rig, or of the calibration, do not say
   RectifyParameters rectify;
 
+  bool holds_both_in_left() const { return right.empty(); }
   // Whether depths are known.
   bool has_geometry() const { return !calibration.empty() || !rig.empty(); }
 };
@@ -75,6 +78,10 @@ bool try_frame(Frame& frame, const Body& body) {
 // The error of a frame whose format is not that of the earlier ones; empty if it is.
 std::string format_error(const Frame& frame, const ImageFormat& earlier);
 void complain_of(const Frame& frame);
+
+// Whether the files of an input without RIGHT may say how they hold both views; folders and patterns are believed to.
+// \throws Error (file)
+bool states_layout(const Input& input);
 
 // The frames of an input; null if it is a single pair.
 // \throws Error (file) when LEFT and RIGHT differ in kind or number of frames, or are empty; UsageError

@@ -165,7 +165,7 @@ void PictureRectifier::rectify_masks(const PicturePair& pictures, PicturePair& r
         if (value != white || seen.at(x, y) == 0) mask.at(x, y) = 0;
       }
   };
-  if (!rectification_.keep_columns) take(shown_rectified.left, masks_[0], rectified.left);
+  if (!rectification_->keep_columns) take(shown_rectified.left, masks_[0], rectified.left);
   take(shown_rectified.right, masks_[1], rectified.right);
 }
 

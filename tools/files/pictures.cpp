@@ -188,6 +188,11 @@ Picture with_colours(const Picture& mosaic, PictureOptions::Bayer bayer, const s
   return colours;
 }
 
+void settle_values(const std::string& path, const PictureOptions& options, Picture& picture) {
+  if (options.no_data) mask_no_data(picture, *options.no_data);
+  settle_range(path, options, picture);
+}
+
 Picture read_stored(const std::string& path, const PictureOptions& options) {
   if (std::optional<TiffReader> tiff = TiffReader::open(path)) {
     if (tiff->format().bits == 32 && !options.range) fail_floats(path, tiff->numbers());
@@ -205,8 +210,7 @@ Picture read_stored(const std::string& path, const PictureOptions& options) {
     }
     picture = decode_picture(bytes, path);
   }
-  if (options.no_data) mask_no_data(*picture, *options.no_data);
-  settle_range(path, options, *picture);
+  settle_values(path, options, *picture);
   return *picture;
 }
 
@@ -322,12 +326,24 @@ ImageFormat read_picture_format(const std::string& path) {
   return read_picture(path).view().format;
 }
 
-Picture read_picture(const std::string& path, const PictureOptions& options) {
-  Picture picture = read_stored(path, options);
+static Picture settled(Picture picture, const std::string& path, const PictureOptions& options) {
   if (options.bayer != PictureOptions::Bayer::none) picture = with_colours(picture, options.bayer, path);
   if (!options.ignore_orientation) return upright(picture, picture.notes.orientation);
   picture.notes.orientation = 1;
   return picture;
+}
+
+Picture read_picture(const std::string& path, const PictureOptions& options) {
+  return settled(read_stored(path, options), path, options);
+}
+
+Picture as_asked(Picture picture, const std::string& name, const PictureOptions& options) {
+  settle_values(name, options, picture);
+  return settled(std::move(picture), name, options);
+}
+
+Picture picture_in(Bytes file, const std::string& name, const PictureOptions& options) {
+  return as_asked(decode_picture(file, name), name, options);
 }
 
 namespace {
@@ -411,17 +427,9 @@ void check_formats(const ImageFormat& left_format, const ImageFormat& right_form
                                          describe(right_format) + ": give a pair of one size and depth");
 }
 
-PicturePair split_side_by_side(const Picture& both, const std::string& path) {
-  const auto [width, height] = both.size();
-  if (width % 2 != 0)
-    fail_picture(
-        path, "is " + std::to_string(width) + " pixels wide: two pictures side by side have an even width");
-  return {both.part({0, 0, {width / 2, height}}), both.part({width / 2, 0, {width / 2, height}})};
-}
-
 bool is_picture_name(const std::string& path) {
   return has_extension(path, {".png", ".pbm", ".pgm", ".ppm", ".pnm", ".jpg", ".jpeg", ".tif", ".tiff",
-                              ".webp", ".bmp", ".dib"});
+                              ".webp", ".bmp", ".dib", ".mpo", ".jps"});
 }
 
 bool begins_as_picture(Bytes bytes) {

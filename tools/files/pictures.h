@@ -22,6 +22,10 @@ Picture read_picture(const std::string& path, const PictureOptions& options = {}
 
 // Decodes a file in memory that is no TIFF, as it is stored; `name` appears in errors.
 Picture decode_picture(Bytes file, const std::string& name);
+// A decoded picture, as the options ask; `name` appears in errors.
+Picture as_asked(Picture picture, const std::string& name, const PictureOptions& options);
+// A file in memory, as the options ask.
+Picture picture_in(Bytes file, const std::string& name, const PictureOptions& options);
 
 // Stretches the values of a picture to those that matchers expect.
 // \throws Error (argument)
@@ -96,10 +100,6 @@ PicturePair read_any_pair(const std::string& left, const std::string& right,
 void check_formats(const PicturePair& pair, const std::string& left, const std::string& right);
 void check_formats(const ImageFormat& left_format, const ImageFormat& right_format, const std::string& left,
                    const std::string& right);
-
-// The left and right halves, which share the pixels of the picture.
-// \throws Error (file) for an odd width
-PicturePair split_side_by_side(const Picture& both, const std::string& path);
 
 // Extensions are given in lower case.
 bool has_extension(const std::string& path, std::initializer_list<const char*> extensions);

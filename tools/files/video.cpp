@@ -49,6 +49,41 @@ double number_in(const nlohmann::ordered_json& object, const char* key) {
   return std::isfinite(number) ? number : 0;
 }
 
+// Whether a pixel format of ffmpeg, "yuv420p10le" or "gray12le", has more than 8 bits per channel.
+bool has_deep_pixels(const std::string& format) {
+  for (const char* deep : {"p010", "p012", "p016", "p210", "p216", "p410", "p416", "y210", "y212", "xv30",
+                           "xv36", "x2rgb10", "x2bgr10", "f32", "f16", "v30x"})
+    if (format.find(deep) != std::string::npos) return true;
+  if (!format.ends_with("le") && !format.ends_with("be")) return false;
+  const std::string name = format.substr(0, format.size() - 2);
+  // 48 and 64 bits of a pixel are 16 of a channel; rgb565le and the like have fewer than 8.
+  for (const char* bits : {"9", "10", "12", "14", "16", "48", "64"})
+    if (name.ends_with(bits)) return true;
+  return false;
+}
+
+// The layout that Matroska's and MP4's metadata, which ffprobe tells alike, or a tag state.
+std::optional<Layout> layout_in(const nlohmann::ordered_json& stream) {
+  const auto layout_of = [](bool beside, bool right_first) {
+    return beside        ? right_first ? Layout::right_left : Layout::side_by_side
+           : right_first ? Layout::bottom_top
+                         : Layout::top_bottom;
+  };
+  for (const auto& data : stream.value("side_data_list", nlohmann::ordered_json::array())) {
+    const std::string type = data.value("type", "");
+    if (type.starts_with("side by side") || type == "top and bottom")
+      return layout_of(type != "top and bottom", data.value("inverted", 0) != 0);
+  }
+  const std::string mode = stream.value("tags", nlohmann::ordered_json::object()).value("stereo_mode", "");
+  for (const bool beside : {true, false})
+    for (const bool right_first : {false, true})
+      if (mode == std::string(beside        ? right_first ? "right_left" : "left_right"
+                              : right_first ? "bottom_top"
+                                            : "top_bottom"))
+        return layout_of(beside, right_first);
+  return std::nullopt;
+}
+
 // Parses the JSON of ffprobe.
 // \throws nlohmann::json::exception for anything else
 VideoDescription description_in(const nlohmann::ordered_json& json) {
@@ -60,13 +95,17 @@ VideoDescription description_in(const nlohmann::ordered_json& json) {
   const double nominal = ratio(stream.value("r_frame_rate", ""));
   description.is_steady = nominal > 0 && std::abs(nominal - description.frames_per_second) < 1e-3 * nominal;
   description.first_second = number_in(stream, "start_time") - number_in(format, "start_time");
+  description.is_deep = has_deep_pixels(stream.value("pix_fmt", ""));
+  description.layout = layout_in(stream);
   return description;
 }
 
 VideoDescription probe(const std::string& path) {
   std::vector<std::string> words = words_of(
       "ffprobe -v error -protocol_whitelist file -select_streams v:0 -show_entries "
-      "stream=nb_frames,avg_frame_rate,r_frame_rate,start_time:format=start_time -of json");
+      "stream=nb_frames,avg_frame_rate,r_frame_rate,start_time,pix_fmt:stream_side_data:stream_tags=stereo_"
+      "mode:"
+      "format=start_time -of json");
   words.push_back(as_file(path));
   ChildProcess ffprobe(words, {{1, false}}, installation);
   const std::string text = ffprobe.read_all(0);
@@ -95,6 +134,10 @@ VideoReader::VideoReader(const std::string& path) : path_(path) {
   start({"-protocol_whitelist", "file", "-i", as_file(path_)}, "give another video");
 }
 
+std::optional<Layout> VideoReader::stated_layout(const std::string& path) {
+  return probe(path).layout;
+}
+
 VideoReader::VideoReader(const std::string& name, const std::vector<std::string>& input) : path_(name) {
   start(input, "check that this camera is there and not in use");
 }
@@ -109,10 +152,11 @@ void VideoReader::start(const std::vector<std::string>& input, const std::string
   constexpr int times_of_child = 3;
   std::vector<std::string> words = words_of("ffmpeg -nostdin -v error");
   words.insert(words.end(), input.begin(), input.end());
-  const std::vector<std::string> outputs = words_of(
-      "-filter_complex [0:v:0]format=rgb24,split[a][b] -map [a] -fps_mode passthrough -f framecrc "
-      "-flush_packets 1 pipe:" +
-      std::to_string(times_of_child) + " -map [b] -fps_mode passthrough -f rawvideo pipe:1");
+  const std::vector<std::string> outputs =
+      words_of(std::string("-filter_complex [0:v:0]format=") + (description_.is_deep ? "rgb48le" : "rgb24") +
+               ",split[a][b] -map [a] -fps_mode passthrough -f framecrc "
+               "-flush_packets 1 pipe:" +
+               std::to_string(times_of_child) + " -map [b] -fps_mode passthrough -f rawvideo pipe:1");
   words.insert(words.end(), outputs.begin(), outputs.end());
   decoder_ = std::make_unique<ChildProcess>(
       words, std::vector<ChildProcess::Stream>{{times_of_child, false}, {1, false}}, installation);
@@ -166,7 +210,8 @@ bool VideoReader::read(Picture& picture) {
 }
 
 void VideoReader::decode(Picture& picture) {
-  picture = Picture({size_, BitDepth::bits8}, 3);
+  picture = Picture({size_, description_.is_deep ? BitDepth::bits16 : BitDepth::bits8}, 3);
+  if (description_.is_deep) picture.notes.range = {0, 65535};
   const std::span<std::byte> frame(picture.row(0), picture.pixel_bytes() * size_.pixels());
   if (decoder_->read(pixels, frame) == frame.size()) return;
   has_ended_ = true;

@@ -10,7 +10,7 @@
 
 #include "tools/command/child_process.h"
 #include "tools/command/output_files.h"
-#include "tools/files/pictures/picture.h"
+#include "tools/files/layout.h"
 
 namespace parallax::tool {
 
@@ -23,6 +23,8 @@ struct VideoDescription {
   double frames_per_second = 0;  // 0 = not known
   bool is_steady = false;        // constant frame rate
   double first_second = 0;       // first second of the video, in the time of the file
+  bool is_deep = false;          // more than 8 bits per channel
+  std::optional<Layout> layout;  // of both views in a frame
 };
 
 class VideoReader {
@@ -33,12 +35,17 @@ class VideoReader {
   // \throws Error (file) if there is no such camera, it is in use, or ffmpeg is not installed
   static std::unique_ptr<VideoReader> open_camera(const std::string& device);
 
-  // Reads the next frame, R, G, B of 8 bits; false at the end.
+  // What a video says about both views in its frames.
+  // \throws Error (file) as the constructor does
+  static std::optional<Layout> stated_layout(const std::string& path);
+
+  // Reads the next frame, R, G, B of 8 bits, or of 16 where the video has more than 8; false at the end.
   // \throws Error (file) when this frame is broken: the next call reads the one after it
   bool read(Picture& picture);
 
   double frames_per_second() const { return description_.frames_per_second; }
   std::size_t announced() const { return description_.frames; }
+  std::optional<Layout> layout() const { return description_.layout; }
 
  private:
   // With what ffmpeg needs to read the input.

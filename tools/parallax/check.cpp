@@ -63,8 +63,7 @@ CheckRequest parse_check(const Arguments& arguments) {
            "Left picture; for a sequence: a folder, a pattern such as left_%04d.png, or a video")
       .required();
   options.add("RIGHT", request.pair.right, "Right picture");
-  options.add_flag("--side-by-side", request.pair.side_by_side,
-                   "LEFT contains both views side by side; leave out RIGHT");
+  add_layout_options(options, request.pair);
   options.add("--image FILE", request.image,
               "Picture of how far rows are off, as dots over the left picture (.png)");
   options.add_flag("--json", request.json, "Report as JSON");
@@ -90,9 +89,8 @@ CheckRequest parse_check(const Arguments& arguments) {
   options.footer("Exit status: 0 = fit to be matched, 1 = not.");
   options.read(arguments);
   check_rectify_options(options, request.pair);
-  if (request.pair.side_by_side != request.pair.right.empty())
-    throw UsageError(request.pair.side_by_side ? "--side-by-side takes both views from LEFT: leave out RIGHT"
-                                               : "RIGHT is required; see 'parallax check --help'");
+  settle_layout(request.pair);
+  check_views(request.pair, "check");
   if (!request.image.empty() && !request.image.ends_with(".png"))
     throw UsageError("--image is " + request.image + ": name it .png");
   settle_dense_options(options, request.dense);

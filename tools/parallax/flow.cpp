@@ -269,8 +269,8 @@ int match_frames(const FlowRequest& request) {
   if (!request.video.path.empty())
     throw UsageError("--video is for a sequence: leave it out, or leave out FRAME2");
   FrameStraightener straightener(request);
-  const PicturePair frames =
-      straightener.straight(read_pair(request.first, request.second, request.pictures), request.first, request.second);
+  const PicturePair frames = straightener.straight(read_pair(request.first, request.second, request.pictures),
+                                                   request.first, request.second);
   FlowMatcher matcher(request, frames.left.view().format, straightener);
   Result result;
   Stopwatch stopwatch;
@@ -457,7 +457,6 @@ int flow_command(const Arguments& arguments) {
   if (!request.second.empty()) return match_frames(request);
   Input one_side;
   one_side.left = request.first;
-  one_side.side_by_side = true;
   const std::unique_ptr<FrameSource> source = open_sequence(one_side);
   if (source == nullptr)
     throw UsageError("FRAME2 is required, because " + request.first +

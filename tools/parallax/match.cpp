@@ -136,7 +136,7 @@ void check_request(const Options& options, const MatchOptions& request) {
 // What keeps a pair from being matched in tiles, as an advice; empty = nothing.
 std::string obstacle_of(const MatchOptions& request) {
   const Outputs& outputs = request.match.outputs;
-  const std::pair<bool, const char*> unsupported[] = {{request.match.input.side_by_side, "--side-by-side"},
+  const std::pair<bool, const char*> unsupported[] = {{request.match.input.holds_both_in_left(), "--layout"},
                                                       {!request.match.input.rig.empty(), "--rig"},
                                                       {request.repair, "--repair"},
                                                       {!outputs.right_disparity.empty(), "--right-output"},
@@ -179,8 +179,8 @@ bool needs_tiles(const MatchOptions& request, const ImageFormat& format) {
 // Whether the format of the pictures is needed before they are read.
 bool looks_first(const MatchOptions& request) {
   const Input& input = request.match.input;
-  return !input.side_by_side && (request.match.search.max_memory > 0 || asks_for_tiles(request) ||
-                                 open_picture_tiff(input.left).has_value());
+  return !input.holds_both_in_left() && (request.match.search.max_memory > 0 || asks_for_tiles(request) ||
+                                         open_picture_tiff(input.left).has_value());
 }
 
 int match_by_tiles(const MatchOptions& request) {
@@ -281,6 +281,7 @@ MatchOptions parse_match(const Arguments& given) {
   settle_search(options, search);
   settle_cost_file(options, input, search);
   check_automatic_range(options, search);
+  settle_layout(request.match.input);
   check_request(options, request);
   settle_devices(search);
   return request;

@@ -29,17 +29,35 @@ Option& add_picture_options(Options& options, Input& input) {
       "LEFT", input.left,
       "Left picture; for a sequence: a folder, a pattern such as left_%04d.png or '*/left.png', or a video");
   options.add("RIGHT", input.right, "Right picture, rectified with the left one unless --rig is given");
-  options.add_flag("--side-by-side", input.side_by_side,
-                   "LEFT contains both views side by side; leave out RIGHT");
+  add_layout_options(options, input);
   return left;
 }
 
+void add_layout_options(Options& options, Input& input) {
+  Choices<std::optional<Layout>> choices;
+  for (const Layout each : {Layout::side_by_side, Layout::right_left, Layout::top_bottom, Layout::bottom_top})
+    choices.emplace_back(name(each), each);
+  options.add_choice(
+      "--layout", input.layout, choices,
+      "LEFT contains both views; leave out RIGHT. By default as 3-D videos, MPO and JPS pictures say");
+  options.add_flag("--side-by-side", input.side_by_side, "Same as --layout side-by-side");
+}
+
+void settle_layout(Input& input) {
+  if (!input.side_by_side) return;
+  if (input.layout.value_or(Layout::side_by_side) != Layout::side_by_side)
+    throw UsageError("--side-by-side and --layout differ: give one of them");
+  input.layout = Layout::side_by_side;
+}
+
 void check_views(const Input& input, const std::string& command) {
-  const std::string is_required = " is required; see 'parallax " + command + " --help'";
-  if (input.left.empty()) throw UsageError("LEFT" + is_required);
-  if (input.side_by_side && !input.right.empty())
-    throw UsageError("--side-by-side takes both views from " + input.left + ": leave out " + input.right);
-  if (!input.side_by_side && input.right.empty()) throw UsageError("RIGHT" + is_required);
+  const std::string see = "; see 'parallax " + command + " --help'";
+  if (input.left.empty()) throw UsageError("LEFT is required" + see);
+  if (input.layout && !input.right.empty())
+    throw UsageError(std::string(input.side_by_side ? "--side-by-side" : "--layout") +
+                     " takes both views from " + input.left + ": leave out " + input.right);
+  if (!input.layout && input.right.empty() && !states_layout(input))
+    throw UsageError("RIGHT is required, or --layout if " + input.left + " contains both views" + see);
 }
 
 void add_value_options(Options& options, PictureOptions& pictures) {

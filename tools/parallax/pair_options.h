@@ -13,8 +13,12 @@
 
 namespace parallax::tool {
 
-// LEFT and RIGHT of a pair or a sequence, and --side-by-side. Returns LEFT.
+// LEFT and RIGHT of a pair or a sequence, and how LEFT may hold both. Returns LEFT.
 Option& add_picture_options(Options& options, Input& input);
+// --layout and --side-by-side.
+void add_layout_options(Options& options, Input& input);
+// \throws UsageError if both are given and differ
+void settle_layout(Input& input);
 // \throws UsageError for a missing LEFT or RIGHT, or a RIGHT too many
 void check_views(const Input& input, const std::string& command);
 

@@ -58,10 +58,12 @@ void add_options(Options& options, PlanRequest& request) {
 
 void check_request(const PlanRequest& request) {
   const auto& [input, search, output, tiles] = request.pair;
-  if (request.list.empty())
+  if (request.list.empty()) {
+    if (input.right.empty()) throw UsageError("RIGHT is required; see 'parallax plan --help'");
     check_views(input, "plan");
-  else if (!input.left.empty())
+  } else if (!input.left.empty()) {
     throw UsageError("--list names the pairs: leave out " + input.left);
+  }
   if (!output.empty() && !names_folder(output)) check_disparity_path(output);
   CommandFiles files;
   register_inputs(input, files);

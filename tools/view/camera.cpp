@@ -20,7 +20,8 @@ std::string device_of(const std::string& camera) {
 
 }  // namespace
 
-CameraPairs::CameraPairs(const std::vector<std::string>& cameras) : pictures_(cameras.size()) {
+CameraPairs::CameraPairs(const std::vector<std::string>& cameras, tool::Layout layout)
+    : layout_(layout), pictures_(cameras.size()) {
   for (const std::string& camera : cameras) {
     devices_.push_back(device_of(camera));
     readers_.push_back(tool::VideoReader::open_camera(devices_.back()));
@@ -72,7 +73,7 @@ tool::Frame CameraPairs::newest(std::size_t number) {
   frame.right = devices_.back();
   frame.stem = std::to_string(frame.number);
   if (pictures_.size() == 1) {
-    frame.pictures = tool::split_side_by_side(pictures_.front(), frame.left);
+    frame.pictures = tool::split(pictures_.front(), layout_, frame.left);
   } else {
     frame.pictures = {pictures_[0], pictures_[1]};
     tool::check_formats(frame.pictures, frame.left, frame.right);

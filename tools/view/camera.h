@@ -19,9 +19,9 @@ namespace parallax::view {
 // cameras are not synchronised: a pair has the newest picture of each.
 class CameraPairs {
  public:
-  // Numbers or paths of one or two cameras.
+  // Numbers or paths of one camera with both views, or of two cameras.
   // \throws UsageError, Error (file)
-  explicit CameraPairs(const std::vector<std::string>& cameras);
+  CameraPairs(const std::vector<std::string>& cameras, tool::Layout layout);
   CameraPairs(const CameraPairs&) = delete;
   CameraPairs& operator=(const CameraPairs&) = delete;
   ~CameraPairs();
@@ -34,6 +34,7 @@ class CameraPairs {
   void read(std::size_t camera, tool::VideoReader& reader);
 
   std::vector<std::string> devices_;
+  tool::Layout layout_;  // of the views of one camera
   std::vector<std::unique_ptr<tool::VideoReader>> readers_;
   std::mutex mutex_;
   std::condition_variable arrival_;

@@ -50,8 +50,9 @@ std::string text_of(double number) {
 std::vector<std::string> inputs(const Scene& scene) {
   const tool::Input& input = scene.request().input;
   const bool is_camera = scene.is_live();
-  if (input.side_by_side) return {is_camera ? "both.png" : input.left, "--side-by-side"};
+  if (input.layout) return {is_camera ? "both.png" : input.left, "--layout", tool::name(*input.layout)};
   if (is_camera) return {"left.png", "right.png"};
+  if (input.holds_both_in_left()) return {input.left};
   return {input.left, input.right};
 }
 
@@ -115,9 +116,16 @@ std::string python_read(const std::string& file) {
 std::string python_pictures(const Scene& scene) {
   const tool::Input& input = scene.request().input;
   if (scene.is_sequence()) return "# left, right: the pictures of one frame, as NumPy arrays\n";
-  if (input.side_by_side)
-    return "both = " + python_read(input.left) +
-           "\nleft, right = both[:, : both.shape[1] // 2], both[:, both.shape[1] // 2 :]\n";
+  if (input.layout) {
+    const bool beside =
+        *input.layout == tool::Layout::side_by_side || *input.layout == tool::Layout::right_left;
+    const bool left_first =
+        *input.layout == tool::Layout::side_by_side || *input.layout == tool::Layout::top_bottom;
+    return "both = " + python_read(input.left) + "\n" + (left_first ? "left, right" : "right, left") + " = " +
+           (beside ? "both[:, : both.shape[1] // 2], both[:, both.shape[1] // 2 :]\n"
+                   : "both[: both.shape[0] // 2], both[both.shape[0] // 2 :]\n");
+  }
+  if (input.holds_both_in_left()) return "# left, right: both views of " + input.left + ", as NumPy arrays\n";
   return "left, right = " + python_read(input.left) + ", " + python_read(input.right) + "\n";
 }
 

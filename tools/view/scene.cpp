@@ -41,7 +41,7 @@ Scene::Scene(const SceneRequest& request) : plan_(request.match) {
   const tool::Input& input = request.match.input;
   Frame frame;
   if (!request.cameras.empty()) {
-    cameras_.emplace(request.cameras);
+    cameras_.emplace(request.cameras, input.layout.value_or(tool::Layout::side_by_side));
     is_sequence_ = true;
     frame_count_ = 0;
     frame = cameras_->newest(0);

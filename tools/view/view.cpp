@@ -42,9 +42,9 @@ void check_cameras(const SceneRequest& scene) {
   const tool::Input& input = scene.match.input;
   if (!input.left.empty())
     throw tool::UsageError("--camera takes both views from cameras: leave out " + input.left);
-  if (scene.cameras.size() != (input.side_by_side ? 1 : 2))
+  if (scene.cameras.size() != (input.layout ? 1 : 2))
     throw tool::UsageError("--camera has " + std::to_string(scene.cameras.size()) +
-                           " names: give two cameras, or one that has both views, with --side-by-side");
+                           " names: give two cameras, or one that has both views, with --layout");
 }
 
 }  // namespace
@@ -64,6 +64,7 @@ ViewRequest parse_view(const tool::Arguments& given) {
   tool::settle_cost_file(options, input, search);
   tool::check_automatic_range(options, search);
   tool::check_rectify_options(options, input);
+  tool::settle_layout(input);
   if (request.scene.cameras.empty())
     tool::check_views(input, "view");
   else
