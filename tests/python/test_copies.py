@@ -75,6 +75,12 @@ def test_limits_and_tunables_are_copied(copied: Any) -> None:
     assert copied(matcher)._given[2] == matcher._given[2]
 
 
+def test_both_maps_are_copied(pair: Any, copied: Any) -> None:
+    matcher = px.Matcher("block", (120, 80), device="cpu", disparities=16, both_maps=True)
+    result, expected = copied(copied(matcher)(*pair[:2])), matcher(*pair[:2])
+    assert same(result, expected) and same(result.right, expected.right)
+
+
 class Named(px.Matcher):
     """A class of the user's, with an own signature."""
 

@@ -97,8 +97,14 @@ TEST_F(TruthNoneTest, ZerosThatAreDisparitiesStay) {
   truth = read_pfm((folder_ / "pair/disp0GT.pfm").string());
   truth.at(5, 5) = 0;
   write_truth("one.pfm", truth);
-  for (const char* name : {"far.pfm", "marked.pfm", "signs.pfm", "one.pfm"})
-    EXPECT_GE(nlohmann::json::parse(errors(name))["count"], 96 * 64 - 1) << name;
+  for (const char* name : {"far.pfm", "marked.pfm", "signs.pfm"}) {
+    const Outcome outcome = eval(name);
+    EXPECT_GE(nlohmann::json::parse(outcome.out)["count"], 96 * 64 - 1) << name;
+    for (const char* word : {name, "count as disparities", "--truth-none 0 "})
+      EXPECT_TRUE(contains(outcome.err, word)) << outcome.err;
+    EXPECT_EQ(errors(std::string(name) + " --truth-none none"), outcome.out);
+  }
+  EXPECT_EQ(nlohmann::json::parse(errors("one.pfm"))["count"], 96 * 64);
 }
 
 TEST_F(TruthNoneTest, MatchTilesAndBatchTakeIt) {

@@ -46,42 +46,54 @@ void forget(View<float> map, float unknown) {
   });
 }
 
+// How often a value occurs that may mark unknown pixels, and what the others are.
+struct Occurrence {
+  float value;
+  double share = 0;                                       // of the pixels
+  float lowest = std::numeric_limits<float>::infinity();  // of the other values
+  bool others_are_finite = true;
+};
+
+Occurrence occurrence_of(float value, View<float> map) {
+  Occurrence found{value};
+  std::size_t pixels = 0;
+  for_each(map, [&](float other) {
+    if (other == value) return static_cast<void>(++pixels);
+    found.lowest = std::min(found.lowest, other);
+    found.others_are_finite = found.others_are_finite && std::isfinite(other);
+  });
+  found.share = static_cast<double>(pixels) / static_cast<double>(map.size.pixels());
+  return found;
+}
+
 // Floats have infinity and NaN for unknown pixels. A file without these marks them by 0 or −1 if many pixels
 // have exactly this value, and no others one below it or less than a pixel above it, as a surface in the
 // distance would.
-struct Recognised {
-  float value;
-  double share;  // of the pixels
-  float lowest;  // of the others
-};
-
-std::optional<Recognised> recognise_unknown(View<float> map) {
+bool means_unknown(const Occurrence& found) {
   constexpr double many = 0.005;
-  for (const float candidate : {-1.0f, 0.0f}) {
-    std::size_t marked = 0;
-    float lowest = std::numeric_limits<float>::infinity();
-    bool all_finite = true;
-    for_each(map, [&](float value) {
-      all_finite = all_finite && std::isfinite(value);
-      if (value == candidate)
-        ++marked;
-      else
-        lowest = std::min(lowest, value);
-    });
-    const double share = static_cast<double>(marked) / static_cast<double>(map.size.pixels());
-    if (all_finite && share >= many && lowest >= candidate + 1 && marked < map.size.pixels())
-      return Recognised{candidate, share, lowest};
-  }
-  return std::nullopt;
+  return found.share >= many && found.share < 1 && found.others_are_finite && found.lowest >= found.value + 1;
 }
 
-void say_recognised(const std::string& path, const Recognised& found) {
+// Says what is taken for unknown, or that so many pixels could be.
+void say(const std::string& path, const Occurrence& found, bool is_unknown) {
   const std::string value = found.value < 0 ? "-1" : "0";
-  complain(path + " has the value " + value + " in " + with_decimals(100 * found.share, 1) +
-           " % of its pixels and nothing else below " + with_decimals(found.lowest, 1) +
-           ": it is taken for unknown; --truth-none " + value +
-           " says the same, --truth-none none that it is "
-           "a disparity");
+  const std::string begin =
+      path + " has the value " + value + " in " + with_decimals(100 * found.share, 1) + " % of its pixels";
+  complain(is_unknown ? begin + " and nothing else below " + with_decimals(found.lowest, 1) +
+                            ": it is taken for unknown; give --truth-none none if it is a disparity"
+                      : begin + ", which count as disparities; give --truth-none " + value +
+                            " if it means unknown, or --truth-none none");
+}
+
+// Forgets 0 or −1 where it means unknown.
+void forget_marks(const std::string& path, View<float> map) {
+  constexpr double suspicious = 0.05;
+  for (const float value : {-1.0f, 0.0f}) {
+    const Occurrence found = occurrence_of(value, map);
+    const bool is_unknown = means_unknown(found);
+    if (is_unknown || found.share >= suspicious) say(path, found, is_unknown);
+    if (is_unknown) return forget(map, value);
+  }
 }
 
 }  // namespace
@@ -99,11 +111,7 @@ Truth::Truth(const TruthFile& file) : path_(file.path), disparity_(read_disparit
     forget(disparity_.view(), static_cast<float>(*unknown / values_per_pixel));
     return;
   }
-  if (!floats) return;
-  if (const std::optional<Recognised> found = recognise_unknown(disparity_.view())) {
-    say_recognised(path_, *found);
-    forget(disparity_.view(), found->value);
-  }
+  if (floats) forget_marks(path_, disparity_.view());
 }
 
 void Truth::check_size(const std::string& path, Size size) const {
