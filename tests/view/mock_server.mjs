@@ -115,11 +115,14 @@ const found = (settings, x, y, frame) => {
 };
 // From one row above on the left to one row below on the right.
 const rowAt = (x) => (2 * x) / (width - 1) - 1;
+const rightAt = (x) => 10 + (30 * x) / (width - 1);
 const rowCoding = { lowest: -1, steps };
 const mapPlanes = (settings, area, frame) => ({
   disparity: plane(area, Uint16Array, 1, (x, y) => code(found(settings, x, y, frame))),
   status: plane(area, Uint8Array, 1, (x, y) => (Number.isFinite(found(settings, x, y, frame)) ? (x < 40 ? 1 : 0) : 4)),
   confidence: plane(area, Uint8Array, 1, (x, y) => 255 * hash(x >> 3, y >> 3)),
+  // A ramp over the columns of the right picture.
+  ...(settings.both_maps && { right_disparity: plane(area, Uint16Array, 1, (x) => code(rightAt(x))) }),
   ...(settings.values.row_tolerance > 0 && {
     row_offset: plane(area, Uint16Array, 1, (x, y) => (Number.isFinite(found(settings, x, y, frame)) ? code(rowAt(x) + 1) : 0)),
   }),
@@ -167,7 +170,7 @@ class Page {
     const text = `parallax match left.png right.png --method ${settings.method} --disparities ${disparities} -o disparity.pfm`;
     this.send(message({
       kind: "map", slot, request: settings.request, frame: this.frame, size: { width, height }, scale, lowest: 0, steps,
-      row_offset: rowCoding, range: { lowest: min_disparity, disparities }, milliseconds: time, stages: [["search", 0.7 * time], ["fill", 0.3 * time]],
+      row_offset: rowCoding, right_disparity: { lowest: 0, steps }, range: { lowest: min_disparity, disparities }, milliseconds: time, stages: [["search", 0.7 * time], ["fill", 0.3 * time]],
       device: "cpu", memory_bytes: 12e6, shares: { matched: 0.9, filled: 0.1, valid: 1 }, quantiles: [9, 10, 18, 40, 44],
       errors: { count: width * height, bad1: 0.031, bad2: 0.012, avgerr: 0.21, rms: 0.4 },
       commands: { command_line: text, python: "import parallax_stereo as px", cpp: "parallax::Matcher matcher;" },
@@ -219,12 +222,12 @@ const server = createServer((request, response) => {
   const settings = page.settings[slot];
   if (what === "value") {
     const disparity = found(settings, x, y, page.frame);
-    return json({ disparity: Number.isFinite(disparity) ? disparity : null, depth: (width * 0.1) / disparity, truth: truthAt(x, y, page.frame), ...(settings.values.row_tolerance > 0 && { row_offset: rowAt(x) }) });
+    return json({ disparity: Number.isFinite(disparity) ? disparity : null, depth: (width * 0.1) / disparity, truth: truthAt(x, y, page.frame), ...(settings.values.row_tolerance > 0 && { row_offset: rowAt(x) }), ...(settings.both_maps && { right_disparity: rightAt(x) }) });
   }
   if (what === "region") {
     const area = { x, y, scale: 1, width: Number(url.searchParams.get("width")), height: Number(url.searchParams.get("height")) };
     const planes = { ...pictures(area, page.frame, allPictures), ...mapPlanes(settings, area, page.frame) };
-    return response.end(message({ kind: "region", x, y, lowest: 0, steps, truth: { lowest: 0, steps }, row_offset: rowCoding }, planes));
+    return response.end(message({ kind: "region", x, y, lowest: 0, steps, truth: { lowest: 0, steps }, row_offset: rowCoding, right_disparity: { lowest: 0, steps } }, planes));
   }
   if (what === "export") return response.end("exported");
   if (what === "check") return json({

@@ -110,6 +110,29 @@ test("shows by how many rows matches are off, where rows are searched", async ()
   quiet();
 });
 
+test("shows the map of the right picture, which is made only where somebody looks at it", async () => {
+  await visit();
+  assert.equal(await page.evaluate(() => window.parallax.state.results.A.map.rightDisparity), null);
+  await pointAt(page, 100, 200);
+  assert.doesNotMatch(await readout(), /Right map/);
+  const before = await page.evaluate(() => window.parallax.state.results.A.map.request);
+  await page.selectOption("#second-layer", "rightDisparity-A");
+  await page.waitForFunction(() => window.parallax.state.results.A.map.rightDisparity !== null);
+  const made = await page.evaluate(() => window.parallax.state.results.A.map.request);
+  assert.ok(made > before);
+  await page.keyboard.press("1");
+  // Blue where disparities are low, at the left, red at the right.
+  await page.waitForFunction(() => /Right map in px/.test(document.querySelector("#legends").textContent));
+  const [left, right] = [await colourAt(page, 0.3, 0.9), await colourAt(page, 0.7, 0.9)];
+  assert.ok(right[0] - right[2] > left[0] - left[2] + 60, `left ${left}, right ${right}`);
+  await pointAt(page, 100, 200);
+  await page.waitForFunction(() => /Right map\s*1\d\.\d+ px/.test(document.querySelector("#readout").textContent));
+  // Another layer does not match again.
+  await page.selectOption("#second-layer", "disparity-A");
+  assert.equal(await page.evaluate(() => window.parallax.state.results.A.map.request), made);
+  quiet();
+});
+
 test("a slider sends its newest value, and the map changes", async () => {
   await visit();
   const first = await disparities(page);

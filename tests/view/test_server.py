@@ -81,8 +81,8 @@ class Page:
                 return message, planes
         raise AssertionError(f"no message '{kind}'")
 
-    def set(self, request, slot="A", **changes):
-        start = dict(self.server.state["start"], slot=slot, request=request)
+    def set(self, request, slot="A", both_maps=False, **changes):
+        start = dict(self.server.state["start"], slot=slot, request=request, both_maps=both_maps)
         start["values"] = {**start["values"], **changes}
         return self.server.json("POST", self.path + "/settings", start)
 
@@ -315,6 +315,43 @@ def test_a_region_is_a_part_of_the_map(page):
     page.get("value", status=400, slot="A", x=160, y=0)
     page.get("value", status=400, slot="A", x="zero", y=0)
     page.server.json("POST", page.path + "/play", {"frame": "first"}, status=400)
+
+
+def test_the_map_of_the_right_picture_comes_where_it_is_wanted(serve, folder):
+    texture = np.random.default_rng(2).integers(0, 255, (90, 180)).astype(np.uint8)
+    left, right = texture[:, :160], texture[:, 6:166]
+    for name, image in (("left_of.png", left), ("right_of.png", right)):
+        write_gray(folder / name, image)
+    # Their mirror images, exchanged.
+    write_gray(folder / "mirror_left.png", np.ascontiguousarray(right[:, ::-1]))
+    write_gray(folder / "mirror_right.png", np.ascontiguousarray(left[:, ::-1]))
+    page = Page(serve("left_of.png", "right_of.png", "--method", "block", "--device", "cpu", "--disparities", "16"))
+    message, planes = page.match(1)
+    assert "right_disparity" not in planes and "--right-output" not in message["commands"]["command_line"]
+    assert "right_disparity" not in page.get("value", slot="A", x=80, y=60)
+    message, planes = page.match(2, both_maps=True, fill="none")
+    mirrored = [COMMAND, "match", "mirror_left.png", "mirror_right.png", "--method", "block", "--disparities", "16"]
+    subprocess.run([*mirrored, "--fill", "none", "-o", "mirror.pfm"], cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    exact = read_pfm((folder / "mirror.pfm").read_bytes())[:, ::-1]
+    shown = disparities(message["right_disparity"], planes["right_disparity"])
+    valid = np.isfinite(exact)
+    assert np.array_equal(np.isfinite(shown), valid) and 0.5 < valid.mean() < 1
+    assert np.abs(shown[valid] - exact[valid]).max() <= 0.5 / message["right_disparity"]["steps"]
+    assert np.median(exact[valid]) == pytest.approx(6, abs=0.1)
+    for y, x in np.argwhere(valid)[0], np.argwhere(~valid)[0]:
+        expected = float(exact[y, x]) if valid[y, x] else None
+        assert page.get("value", slot="A", x=x, y=y)["right_disparity"] == expected
+    # The commands make the same map.
+    commands = message["commands"]
+    words = commands["command_line"].replace("parallax", COMMAND, 1)
+    subprocess.run(words, shell=True, cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    assert np.array_equal(read_pfm((folder / "right.pfm").read_bytes()), exact)
+    assert "both_maps=True" in commands["python"] and ".both_maps = true" in commands["cpp"]
+    status, content = page.server.ask("GET", f"{page.path}/region?slot=A&x=30&y=20&width=50&height=40")
+    assert status == 200, content
+    region, parts = parse(content[4:])
+    assert np.array_equal(disparities(region["right_disparity"], parts["right_disparity"]), shown[20:60, 30:80])
+    page.close()
 
 
 def test_row_offsets_come_where_rows_are_searched(serve, folder):

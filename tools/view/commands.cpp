@@ -97,7 +97,9 @@ std::string command_line(const Scene& scene, const Settings& settings, const Nea
     for (const std::string& word :
          tool::option_words(describe_parameter(method_name(*settings.parameters), name), value))
       words.push_back(word);
-  add("-o", scene.is_sequence() && !scene.is_live() ? "disparity_%04d.pfm" : "disparity.pfm");
+  const bool is_numbered = scene.is_sequence() && !scene.is_live();
+  add("-o", is_numbered ? "disparity_%04d.pfm" : "disparity.pfm");
+  if (settings.both_maps) add("--right-output", is_numbered ? "right_%04d.pfm" : "right.pfm");
   for (std::string& word : words) word = tool::quoted_for_shell(word);
   return tool::join(words, " ");
 }
@@ -153,6 +155,7 @@ std::string python(const Scene& scene, const Settings& settings, const Nearest& 
   add("preset", quoted(nearest.preset));
   add("device", quoted(settings.device.text()));
   if (settings.device.threads > 0) add("threads", std::to_string(settings.device.threads));
+  if (settings.both_maps) add("both_maps", "True");
   const auto add_mask = [&](const char* name, const std::string& file) {
     if (!input.rig.empty())
       add(name, name);
@@ -166,8 +169,8 @@ std::string python(const Scene& scene, const Settings& settings, const Nearest& 
   return text + ")\n";
 }
 
-// Uses what the program has: the views left, right, disparity, status, and masks or a rig where the match has
-// them.
+// Uses what the program has: the views left, right, disparity, status, and masks, a rig or a right map where
+// the match has them.
 std::string cpp(const tool::Input& input, const Settings& settings, const Nearest& nearest) {
   std::string text = "parallax::MatcherParameters parameters = parallax::preset(" +
                      quoted(method_name(*settings.parameters)) + ", " + quoted(nearest.preset) + ");\n";
@@ -176,16 +179,21 @@ std::string cpp(const tool::Input& input, const Settings& settings, const Neares
   text += "parallax::Device device = parallax::Device::parse(" + quoted(settings.device.text()) + ");\n";
   if (settings.device.threads > 0)
     text += "device.threads = " + std::to_string(settings.device.threads) + ";\n";
+  const std::string planned = settings.both_maps ? ", {.both_maps = true}" : "";
+  const std::string outputs = settings.both_maps
+                                  ? "{.disparity = disparity, .status = status, .right = right_map}"
+                                  : "{disparity, status}";
   if (!input.rig.empty())
     return text + "const parallax::RectifyParameters rectify{.alpha = " + text_of(input.rectify.alpha) +
            ", .zoom = " + text_of(input.rectify.zoom) +
-           "};\nparallax::RectifiedMatcher matcher(parameters, device, rig, rectify, left.format.depth);\n"
-           "matcher.run(left, right, {disparity, status});\n";
-  text += "parallax::Matcher matcher(parameters, device, left.format);\nmatcher.run({left, right";
+           "};\nparallax::RectifiedMatcher matcher(parameters, device, rig, rectify, left.format.depth" +
+           planned + ");\nmatcher.run(left, right, " + outputs + ");\n";
+  text +=
+      "parallax::Matcher matcher(parameters, device, left.format" + planned + ");\nmatcher.run({left, right";
   if (!input.left_mask.empty() || !input.right_mask.empty())
     text += input.left_mask.empty() ? ", {}" : ", left_mask";
   if (!input.right_mask.empty()) text += ", right_mask";
-  return text + "}, {disparity, status});\n";
+  return text + "}, " + outputs + ");\n";
 }
 
 }  // namespace

@@ -103,6 +103,7 @@ std::string map_message(const Scene& scene, int slot, const ViewedMap& map) {
   if (map.result.confidence.width() > 0)
     message.add("confidence", sample_shares(map.result.confidence.view(), whole, scale), scaled(size, scale));
   add_row_offsets(map, whole, scale, message);
+  add_right_map(map, whole, scale, message);
   message.set("errors", errors.get());
   return message.bytes();
 }
@@ -110,17 +111,32 @@ std::string map_message(const Scene& scene, int slot, const ViewedMap& map) {
 // Whether a matcher planned for one also does for the other.
 bool plans_alike(const Settings& one, const Settings& other) {
   return one.parameters && other.parameters && to_json(*one.parameters) == to_json(*other.parameters) &&
-         one.device.text() == other.device.text() && one.device.threads == other.device.threads;
+         one.both_maps == other.both_maps && one.device.text() == other.device.text() &&
+         one.device.threads == other.device.threads;
+}
+
+}  // namespace
+
+namespace {
+
+// A plane, and the member of its name that says how it is coded.
+void add_coded(const std::string& name, View<const float> values, const Rectangle& region, int scale,
+               Message& message) {
+  const DisparityCode code = code_for(values);
+  message.add(name, sample_disparities(values, code, region, scale), scaled(region.size, scale));
+  message.set(name, {{"lowest", code.lowest}, {"steps", code.steps}});
 }
 
 }  // namespace
 
 void add_row_offsets(const ViewedMap& map, const Rectangle& region, int scale, Message& message) {
-  const View<const float> row_offset = map.result.row_offset.view();
-  if (row_offset.size.width == 0) return;
-  const DisparityCode code = code_for(row_offset);
-  message.add("row_offset", sample_disparities(row_offset, code, region, scale), scaled(region.size, scale));
-  message.set("row_offset", {{"lowest", code.lowest}, {"steps", code.steps}});
+  if (map.result.row_offset.width() > 0)
+    add_coded("row_offset", map.result.row_offset.view(), region, scale, message);
+}
+
+void add_right_map(const ViewedMap& map, const Rectangle& region, int scale, Message& message) {
+  if (map.result.right)
+    add_coded("right_disparity", map.result.right->disparity.view(), region, scale, message);
 }
 
 Page::Page(Scene& scene)
@@ -324,6 +340,7 @@ std::shared_ptr<const ViewedMap> Page::match(Slot& slot, const Settings& setting
   map->frame = frame;
   Result& result = map->result;
   result = Result(size, slot.matcher->has_confidence(), slot.matcher->has_row_offsets());
+  if (settings.both_maps) result.right = std::make_unique<Result>(size);
   slot.matcher->run(scene_.pair(*frame), result.map());
   map->stages = slot.matcher->stage_times();
   map->memory_bytes = slot.matcher->memory_bytes();
@@ -352,8 +369,9 @@ std::shared_ptr<const ViewedMap> Page::copy_stored_map(
 void Page::plan(Slot& slot, const Settings& settings, const ImageFormat& format) {
   if (slot.matcher && slot.format == format && plans_alike(slot.planned, settings)) return;
   slot.matcher.reset();
-  slot.matcher.emplace(*settings.parameters, settings.device, format,
-                       PlanOptions{scene_.request().search.max_memory, {}});
+  slot.matcher.emplace(
+      *settings.parameters, settings.device, format,
+      PlanOptions{.max_memory_bytes = scene_.request().search.max_memory, .both_maps = settings.both_maps});
   slot.planned = settings;
   slot.format = format;
 }

@@ -30,6 +30,8 @@ struct ViewedMap {
 
 // Adds the plane of row offsets, where the matcher searched rows.
 void add_row_offsets(const ViewedMap& map, const Rectangle& region, int scale, Message& message);
+// The same for the map of the right picture.
+void add_right_map(const ViewedMap& map, const Rectangle& region, int scale, Message& message);
 
 // Matches in a thread of its own. Only the newest settings of a slot and the newest message of a kind wait:
 // whatever they replace is dropped. All members may be called by several threads at once.

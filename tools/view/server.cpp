@@ -156,6 +156,7 @@ Json describe_pixel(const Scene& scene, const ViewedMap& map, int x, int y) {
             {"status", name(static_cast<Status>(map.result.status.at(x, y)))}};
   if (map.result.confidence.width() > 0) json["confidence"] = map.result.confidence.at(x, y);
   if (map.result.row_offset.width() > 0) json["row_offset"] = number_or_null(map.result.row_offset.at(x, y));
+  if (map.result.right) json["right_disparity"] = number_or_null(map.result.right->disparity.at(x, y));
   if (const auto calibration = scene.calibration()) {
     const double z = depth(*calibration, disparity);
     json["depth"] = z > 0 ? Json(z) : Json(nullptr);
@@ -209,6 +210,7 @@ std::string region_message(const Scene& scene, const ViewedMap& map, const Recta
   if (map.result.confidence.width() > 0)
     message.add("confidence", sample_shares(map.result.confidence.view(), region, 1), region.size);
   add_row_offsets(map, region, 1, message);
+  add_right_map(map, region, 1, message);
   if (scene.truth())
     message.add("truth", sample_disparities(scene.truth()->disparity(), truth_code, region, 1), region.size);
   return message.bytes();

@@ -140,6 +140,7 @@ Settings parse_settings(const Json& json) {
   parameters["method"] = text_at(json, "method", "");
   settings.parameters = parameters_from_json(parameters.dump());
   settings.parameters->validate();
+  settings.both_maps = json.value("both_maps", false);
   settings.device = Device::parse(text_at(json, "device", "auto"));
   settings.device.threads = static_cast<int>(std::min<std::uint64_t>(number_at(json, "threads"), 1024));
   return settings;

@@ -24,6 +24,7 @@ struct Settings {
   std::uint64_t request = 0;                    // the page's count
   std::optional<MatcherParameters> parameters;  // none = the slot is empty, or shows the stored map
   bool stored_map = false;
+  bool both_maps = false;  // the map of the right picture, too
   Device device;
 };
 

@@ -44,6 +44,9 @@ export function valuesOf(layer: Layer): { count: number; at: (i: number) => numb
   const codes = map.disparity.data;
   if (layer.kind === "disparity") return of(map.disparity, (i) => decode(codes[i]!));
   if (layer.kind === "confidence") return of(map.confidence, (i) => map.confidence!.data[i]! / 255);
+  const right = map.rightDisparity;
+  const decodeRight = decoder(right ?? map);
+  if (layer.kind === "rightDisparity") return of(right?.plane, (i) => decodeRight(right!.plane.data[i]!));
   const rows = map.rowOffset;
   const decodeRows = decoder(rows ?? map);
   if (layer.kind === "rowOffset") return of(rows?.plane, (i) => decodeRows(rows!.plane.data[i]!));

@@ -11,6 +11,7 @@ export type Kind =
   | "disparity"
   | "status"
   | "confidence"
+  | "rightDisparity"
   | "rowOffset"
   | "error"
   | "warped"
@@ -31,6 +32,7 @@ const ofResults: [Kind, string, string?][] = [
   ["disparity", "Disparity"],
   ["confidence", "Confidence"],
   ["status", "Status"],
+  ["rightDisparity", "Right map", "The disparities of the right picture; both maps take twice the time"],
   ["rowOffset", "Rows off", "By how many rows the match is lower in the right picture"],
   ["error", "Error", "Distance from the ground truth"],
   ["warped", "Warped right", "The right picture, warped by the map; of a large pair not at full resolution"],
@@ -42,6 +44,8 @@ export const comparing = (): boolean => state.results.B.settings !== null;
 function available(kind: Kind, slot: Slot): boolean {
   if (kind === "error" || kind === "truth") return state.pictures?.truth != null || state.server?.truth === true;
   if (kind === "rowOffset") return state.results[slot].map?.rowOffset != null;
+  // A map that was made elsewhere is of the left picture.
+  if (kind === "rightDisparity") return state.results[slot].settings?.method !== "";
   if (kind === "confidence") return state.results[slot].map?.confidence !== null;
   return true;
 }
@@ -80,6 +84,11 @@ export function shownLayers(): Layer[] {
   return [...new Set(ids)].map(layer);
 }
 
+// Whether the map of the right picture is wanted: making it doubles the time of a match.
+export function wantsBothMaps(slot: Slot): boolean {
+  return shownLayers().some((shown) => shown.kind === "rightDisparity" && shown.slot === slot);
+}
+
 export interface Scale {
   low: number;
   high: number;
@@ -109,6 +118,7 @@ function longestRowOffset(): number {
 export function scaleOf(shown: Layer): Scale | null {
   switch (shown.kind) {
     case "disparity":
+    case "rightDisparity":
     case "truth":
       // Both results have the colours of A, so that they can be compared.
       return { ...disparityScale("A"), table: state.view.colours, unit: "px" };

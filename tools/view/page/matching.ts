@@ -2,7 +2,8 @@
 // Sends settings: at most once per picture of the screen and one request at a time, always the newest.
 import { oncePerFrame } from "./dom";
 import type { Method, Server, Settings, Slot, Values } from "./protocol";
-import { slots, state, tell } from "./state";
+import { wantsBothMaps } from "./layers";
+import { on, slots, state, tell } from "./state";
 
 // The map that was made elsewhere, as a method without parameters.
 const stored: Method = { name: "", help: "", devices: [], presets: [{ name: "", values: {} }], parameters: [] };
@@ -43,7 +44,15 @@ export class Matching {
   });
   private sentInFrame = false;
 
-  constructor(private readonly server: Server) {}
+  private readonly bothMaps = { A: false, B: false };
+
+  constructor(private readonly server: Server) {
+    // A map that has what is shown is not made again when less is shown.
+    on("view", () => {
+      for (const slot of slots)
+        if (wantsBothMaps(slot) && !this.bothMaps[slot] && state.results[slot].settings !== null) this.change(slot);
+    });
+  }
 
   change(slot: Slot): void {
     this.waiting.add(slot);
@@ -65,8 +74,9 @@ export class Matching {
     this.soon();
     const { settings } = state.results[slot];
     ++this.request;
+    this.bothMaps[slot] = wantsBothMaps(slot);
     try {
-      await this.server.settings(slot, this.request, settings);
+      await this.server.settings(slot, this.request, settings, this.bothMaps[slot]);
     } catch (error) {
       state.results[slot].error = error instanceof Error ? error.message : String(error);
       tell("problem");

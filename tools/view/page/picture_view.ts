@@ -243,11 +243,14 @@ export class PictureView {
     planes.bind(program, lod > 0.5);
     const { A, B, truth } = planes.codings;
     const { A: rowsA, B: rowsB } = planes.rowCodings;
+    const { A: rightA, B: rightB } = planes.rightCodings;
     gl.uniform2f(program.at("codingA"), A.lowest, A.steps);
     gl.uniform2f(program.at("codingB"), B.lowest, B.steps);
     gl.uniform2f(program.at("codingTruth"), truth.lowest, truth.steps);
     gl.uniform2f(program.at("codingRowsA"), rowsA.lowest, rowsA.steps);
     gl.uniform2f(program.at("codingRowsB"), rowsB.lowest, rowsB.steps);
+    gl.uniform2f(program.at("codingRightA"), rightA.lowest, rightA.steps);
+    gl.uniform2f(program.at("codingRightB"), rightB.lowest, rightB.steps);
     gl.uniform4fv(program.at("region"), region);
     gl.uniform1f(program.at("planeScale"), scale);
     gl.uniform1f(program.at("lod"), lod);

@@ -85,10 +85,12 @@ const textureNames = [
   "statusA",
   "confidenceA",
   "rowOffsetA",
+  "rightDisparityA",
   "disparityB",
   "statusB",
   "confidenceB",
   "rowOffsetB",
+  "rightDisparityB",
   "truthMap",
 ] as const;
 
@@ -96,13 +98,14 @@ export type TextureName = (typeof textureNames)[number];
 
 function kindOf(name: TextureName): "picture" | "u16" | "u8" {
   if (name.endsWith("Picture")) return "picture";
-  return /^(disparity|rowOffset|truthMap)/.test(name) ? "u16" : "u8";
+  return /^(disparity|rowOffset|rightDisparity|truthMap)/.test(name) ? "u16" : "u8";
 }
 
 // All planes of one part of the picture.
 export class PlaneSet {
   readonly codings = { A: noCoding(), B: noCoding(), truth: noCoding() };
   readonly rowCodings = { A: noCoding(), B: noCoding() };
+  readonly rightCodings = { A: noCoding(), B: noCoding() };
   private truthGiven = false;
   private readonly textures: Record<TextureName, PlaneTexture>;
 
@@ -125,6 +128,8 @@ export class PlaneSet {
     this.textures[`confidence${slot}`].set(map?.confidence ?? null);
     this.textures[`rowOffset${slot}`].set(map?.rowOffset?.plane ?? null);
     if (map?.rowOffset) this.rowCodings[slot] = map.rowOffset;
+    this.textures[`rightDisparity${slot}`].set(map?.rightDisparity?.plane ?? null);
+    if (map?.rightDisparity) this.rightCodings[slot] = map.rightDisparity;
     if (map) this.codings[slot] = { lowest: map.lowest, steps: map.steps };
   }
 

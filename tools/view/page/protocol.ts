@@ -88,6 +88,8 @@ export interface MapPlanes extends Coding {
   confidence: Plane | null;
   // Only of matchers that search rows; with the longest one.
   rowOffset: (CodedPlane & { longest: number }) | null;
+  // Only where both maps are wanted: belongs to the pixels of the right picture.
+  rightDisparity: CodedPlane | null;
 }
 
 function longestOf({ plane, lowest, steps }: CodedPlane): number {
@@ -99,6 +101,7 @@ function longestOf({ plane, lowest, steps }: CodedPlane): number {
 export function mapPlanes(message: Message): MapPlanes {
   const plane = (name: string) => message.planes.get(name) ?? null;
   const ofRows = plane("row_offset");
+  const ofRight = plane("right_disparity");
   const rows = ofRows && message.row_offset ? { plane: ofRows, ...message.row_offset } : null;
   return {
     lowest: message.lowest ?? 0,
@@ -107,6 +110,7 @@ export function mapPlanes(message: Message): MapPlanes {
     status: plane("status")!,
     confidence: plane("confidence"),
     rowOffset: rows && { ...rows, longest: longestOf(rows) },
+    rightDisparity: ofRight && message.right_disparity ? { plane: ofRight, ...message.right_disparity } : null,
   };
 }
 
@@ -126,6 +130,7 @@ export interface Message {
   steps?: number;
   truth?: Coding | null;
   row_offset?: Coding;
+  right_disparity?: Coding;
   range?: { lowest: number; disparities: number };
   milliseconds?: number;
   stages?: [string, number][];
@@ -148,6 +153,7 @@ export interface PixelValue {
   status?: string | null;
   confidence?: number | null;
   row_offset?: number | null;
+  right_disparity?: number | null;
   truth?: number | null;
   error?: number | null;
   left?: number[];
@@ -289,8 +295,10 @@ export class Server {
     }
   }
 
-  settings(slot: Slot, request: number, settings: Settings | null): Promise<void> {
-    const wanted = settings === null ? { method: null } : settings.method === "" ? { stored_map: true } : settings;
+  // `bothMaps`: the map of the right picture, too.
+  settings(slot: Slot, request: number, settings: Settings | null, bothMaps: boolean): Promise<void> {
+    const wanted =
+      settings === null ? { method: null } : settings.method === "" ? { stored_map: true } : { ...settings, both_maps: bothMaps };
     return this.send("settings", { slot, request, ...wanted });
   }
 

@@ -26,6 +26,7 @@ export function approximate(map: DisparityMap, x: number, y: number): PixelValue
     depth: depthOf(disparity),
     status: server?.statuses[valueIn(map.status, map.scale, x, y)] ?? null,
     confidence: map.confidence ? valueIn(map.confidence, map.scale, x, y) / 255 : null,
+    right_disparity: map.rightDisparity && decode(valueIn(map.rightDisparity.plane, map.scale, x, y), map.rightDisparity),
     row_offset: map.rowOffset && decode(valueIn(map.rowOffset.plane, map.scale, x, y), map.rowOffset),
     truth,
   };
@@ -102,6 +103,8 @@ export class Readout {
     if (many) fields.unshift(make("span", { class: `slot slot-${slot}` }, slot));
     const rows = value.row_offset ?? null;
     if (state.results[slot].map?.rowOffset) fields.push(field("Row offset", rows === null ? "none" : `${fixed(rows, 2)} px`));
+    const right = value.right_disparity ?? null;
+    if (state.results[slot].map?.rightDisparity) fields.push(field("Right map", right === null ? "none" : `${fixed(right, 2)} px`));
     if (state.server?.calibration) fields.push(field("Depth", depth === null ? "–" : `${fixed(depth, 3)} m`));
     if (status !== null) fields.push(field("Status", words(status).toLowerCase(), "status"));
     if (confidence !== null) fields.push(field("Confidence", fixed(confidence, 2), "narrow"));

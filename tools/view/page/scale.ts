@@ -124,7 +124,7 @@ class Bar {
   }
 
   private label(scale: Scale, width: number): void {
-    const metres = this.shown.kind === "disparity" || this.shown.kind === "truth";
+    const metres = ["disparity", "rightDisparity", "truth"].includes(this.shown.kind);
     const marks = ticks(scale.low, scale.high, width / 70).map((value) => {
       const depth = metres ? depthOf(value) : null;
       const text = make("span", {}, short(value), depth !== null && make("small", {}, `${short(depth)} m`));
@@ -171,7 +171,7 @@ export class Scales {
   private build(shown: Layer[]): void {
     this.bars = [];
     // Disparities and truth have one scale.
-    const scaleKind = ({ kind }: Layer) => (kind === "truth" ? "disparity" : kind);
+    const scaleKind = ({ kind }: Layer) => (kind === "truth" || kind === "rightDisparity" ? "disparity" : kind);
     const kinds = [...new Set(shown.map(scaleKind))];
     const groups = kinds.map((kind) => shown.filter((one) => scaleKind(one) === kind));
     const parts = groups.flatMap((group): (HTMLElement | null)[] => {

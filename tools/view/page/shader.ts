@@ -14,8 +14,9 @@ precision highp int;
 precision highp usampler2D;
 
 uniform sampler2D leftPicture, rightPicture, tables;
-uniform usampler2D disparityA, statusA, confidenceA, rowOffsetA, disparityB, statusB, confidenceB, rowOffsetB, truthMap;
-uniform vec2 codingA, codingB, codingTruth, codingRowsA, codingRowsB;  // lowest value, steps for a pixel
+uniform usampler2D disparityA, statusA, confidenceA, rowOffsetA, rightDisparityA;
+uniform usampler2D disparityB, statusB, confidenceB, rowOffsetB, rightDisparityB, truthMap;
+uniform vec2 codingA, codingB, codingTruth, codingRowsA, codingRowsB, codingRightA, codingRightB;  // lowest value, steps for a pixel
 
 uniform vec2 corner;      // of the pane, in pixels of the canvas from its top
 uniform float canvasHeight;
@@ -84,6 +85,7 @@ const layers: Record<Kind, (slot: string, i: number, smooth: boolean) => string>
   truth: (_, i) => `return scaled(${truth}, ${i});`,
   status: (slot, i) => `return texelFetch(tables, ivec2(int(texelFetch(status${slot}, at, 0).r), row[${i}]), 0);`,
   confidence: (slot, i) => `return scaled(float(texelFetch(confidence${slot}, at, 0).r) / 255.0, ${i});`,
+  rightDisparity: (slot, i) => `return scaled(decode(texelFetch(rightDisparity${slot}, at, 0).r, codingRight${slot}), ${i});`,
   rowOffset: (slot, i) => `return scaled(${rowOffset(slot)}, ${i});`,
   error: (slot, i) => `
   float d = ${disparity(slot)}, t = ${truth};
