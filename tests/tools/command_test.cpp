@@ -296,9 +296,10 @@ TEST_F(CommandTest, ReadsOpenCvCalibrations) {
 
 TEST_F(CommandTest, CountsOfACalibrationDoNotWrapAround) {
   const auto json = [](const std::string& rows) {
-    const std::string matrix =
-        "{\"rows\": " + rows + R"(, "cols": 4, "data": [9, 0, 4, -9, 0, 9, 3, 0, 0, 0, 1, 0]})";
-    return "{\"P1\": " + matrix + ", \"P2\": " + matrix + "}";
+    const auto matrix = [&](const std::string& shift) {
+      return "{\"rows\": " + rows + R"(, "cols": 4, "data": [9, 0, 4, )" + shift + ", 0, 9, 3, 0, 0, 0, 1, 0]}";
+    };
+    return "{\"P1\": " + matrix("0") + ", \"P2\": " + matrix("-9") + "}";
   };
   EXPECT_EQ(tool::parse_calibration(json("3"), "c.json").focal, 9);
   for (const char* rows : {"4294967299", "1e300", "-3"})

@@ -72,9 +72,19 @@ Rig read_rig_for(const std::vector<std::string>& files, const RigChoices& given,
   choices.picture_sizes = {pictures.left.size(), right.empty() ? Size{} : pictures.right.size()};
   choices.picture_names = {left, right};
   std::string notice;
-  const Rig rig = fitted(read_rig(files, choices), choices, join(files, " and "), notice);
-  if (!notice.empty()) write_notice(notice);
-  return rig;
+  const Rig rig = read_rig(files, choices);
+  try {
+    const Rig for_pictures = fitted(rig, choices, join(files, " and "), notice);
+    if (!notice.empty()) write_notice(notice);
+    return for_pictures;
+  } catch (const Error& error) {
+    const bool is_turned = pictures.left.notes.orientation >= 5 || pictures.right.notes.orientation >= 5;
+    if (!is_turned) throw;
+    throw Error(error.category(),
+                std::string(error.what()) +
+                    "; the picture was turned as its EXIF data say: --ignore-orientation takes "
+                    "it as it is stored");
+  }
 }
 
 Rectification rectify_as_asked(const Rig& rig, const RectifyParameters& parameters) {

@@ -277,7 +277,7 @@ MatchOptions parse_match(const Arguments& given) {
       "and tiles go to whichever is free, and a single pair that is not cut into tiles to the first. "
       "'parallax match --plan PLAN --help' lists the options for the tiles of a plan. " +
       footer_of("match", search.method));
-  options.read(arguments);
+  options.read(with_both_calibrations(arguments));
   settle_search(options, search);
   settle_cost_file(options, input, search);
   check_automatic_range(options, search);

@@ -107,12 +107,32 @@ void add_value_options(Options& options, PictureOptions& pictures) {
 }
 
 void add_calibration_options(Options& options, Input& input) {
-  options.add_files(
-      "--calib", input.calibration,
-      "Calibration of the rectified pair: Middlebury's or KITTI's calib.txt, OpenCV's .yml, two "
-      "files of ROS, …; its ndisp is the default of --disparities");
+  options
+      .add_text(
+          "--calib", "FILE", "", "a file",
+          [&input](const std::string& text) {
+            input.calibration.push_back(text);
+            return true;
+          },
+          "Calibration of the rectified pair: Middlebury's or KITTI's calib.txt, OpenCV's .yml, two files of "
+          "ROS, and others; its ndisp is the default of --disparities")
+      .repeats();
   options.add("--left-mask FILE", input.left_mask, "Gray picture: 0 = this pixel of LEFT is not valid");
   options.add("--right-mask FILE", input.right_mask, "Gray picture: 0 = this pixel of RIGHT is not valid");
+}
+
+Arguments with_both_calibrations(const Arguments& arguments) {
+  const auto is_yaml = [](const std::string& word) { return has_extension(word, {".yaml", ".yml"}); };
+  Arguments result;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    result.push_back(arguments[i]);
+    const bool apart = arguments[i] == "--calib";
+    if (!apart && !arguments[i].starts_with("--calib=")) continue;
+    if (apart && i + 1 < arguments.size()) result.push_back(arguments[++i]);
+    if (is_yaml(arguments[i]) && i + 1 < arguments.size() && is_yaml(arguments[i + 1]))
+      result.insert(result.end(), {"--calib", arguments[++i]});
+  }
+  return result;
 }
 
 void add_cost_file_option(Options& options, Input& input) {

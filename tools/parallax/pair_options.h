@@ -27,6 +27,9 @@ void add_value_options(Options& options, PictureOptions& pictures);
 
 // --calib, --left-mask and --right-mask.
 void add_calibration_options(Options& options, Input& input);
+// The arguments with --calib before each of two files, as --calib left.yaml right.yaml may be written: no picture
+// is YAML.
+Arguments with_both_calibrations(const Arguments& arguments);
 
 void add_cost_file_option(Options& options, Input& input);
 // Costs from a file replace the matcher's own and determine the number of labels.

@@ -87,7 +87,7 @@ PlanRequest parse_plan(const Arguments& given) {
   Options options("plan",
                   "Plan the match of many pairs, or of one larger than memory, as tiles for any scheduler.");
   add_options(options, request);
-  options.read(arguments);
+  options.read(with_both_calibrations(arguments));
   settle_search(options, search);
   check_request(request);
   return request;

@@ -59,7 +59,7 @@ ViewRequest parse_view(const tool::Arguments& given) {
   tool::Options options(
       "view", "Show a stereo pair and its disparity map in a browser, and match again as parameters change.");
   add_options(options, request);
-  options.read(arguments);
+  options.read(tool::with_both_calibrations(arguments));
   tool::settle_search(options, search);
   tool::settle_cost_file(options, input, search);
   tool::check_automatic_range(options, search);
