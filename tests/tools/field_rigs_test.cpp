@@ -512,11 +512,12 @@ const std::string search_of_field = " --method block --disparities 16 --device c
 TEST_F(FieldRigsCommandTest, TurnedCamerasGiveTheSameMap) {
   store("level.json", level());
   Outcome outcome =
-      run("match pair/left.png pair/right.png --rig level.json -o level.pfm --depth level.tiff" +
+      run("match pair/left.png pair/right.png --rig level.json -o level.pfm --right-output lr.pfm --depth "
+          "level.tiff" +
           search_of_field);
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_FALSE(contains(outcome.err, "turned")) << outcome.err;
-  const Plane<float> expected = map("level.pfm"), depth = map("level.tiff");
+  const Plane<float> expected = map("level.pfm"), depth = map("level.tiff"), right = map("lr.pfm");
 
   Rig upside_down = level();
   upside_down.rotation = {-1, 0, 0, 0, -1, 0, 0, 0, 1};
@@ -543,13 +544,15 @@ TEST_F(FieldRigsCommandTest, TurnedCamerasGiveTheSameMap) {
     store("vertical.json", vertical);
     store_turned("pair/left.png", "one.png", turns);
     store_turned("pair/right.png", "two.png", turns);
-    outcome = run("match one.png two.png --rig vertical.json -o d.pfm --depth d.tiff --cloud d.ply --json" +
-                  search_of_field);
+    outcome =
+        run("match one.png two.png --rig vertical.json -o d.pfm --right-output r.pfm --depth d.tiff --json" +
+            search_of_field);
     ASSERT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_TRUE(
         contains(outcome.err, "the pictures are turned by 90° to be matched, and the map is turned back"));
     EXPECT_TRUE(contains(outcome.out, "\"width\": 64")) << outcome.out;
     expect_same(map("d.pfm"), tool::turned(expected, turns));
+    expect_same(map("r.pfm"), tool::turned(right, turns));
     expect_same(map("d.tiff"), tool::turned(depth, turns));
     // A batch, a sequence and a rectified calibration.
     write(folder_ / "list.txt", "one.png two.png\n");
@@ -621,6 +624,32 @@ TEST_F(FieldRigsCommandTest, PicturesMayBeScaled) {
   expect_same(map("d.tiff"), depth);
   write(folder_ / "calib3.txt", calib("width=192\nheight=120\n"));
   expect_refusal(match + "-o d.pfm --calib calib3.txt", 1, {"calib3.txt is for images of 192×120", "96×64"});
+}
+
+// --calib stands anywhere, and takes both files of ROS.
+TEST_F(FieldRigsCommandTest, CalibrationsMayBeTwoFiles) {
+  for (const char* side : {"left", "right"}) {
+    const bool is_left = side == std::string("left");
+    write(folder_ / (std::string(side) + ".yaml"),
+          "image_width: 96\nimage_height: 64\ncamera_name: x\n"
+          "camera_matrix: {rows: 3, cols: 3, data: [96, 0, 47.5, 0, 96, 31.5, 0, 0, 1]}\n"
+          "distortion_model: plumb_bob\ndistortion_coefficients: {rows: 1, cols: 0, data: []}\n"
+          "rectification_matrix: {rows: 3, cols: 3, data: [1, 0, 0, 0, 1, 0, 0, 0, 1]}\n"
+          "projection_matrix: {rows: 3, cols: 4, data: [96, 0, 47.5, " +
+              std::string(is_left ? "0" : "-9.6") + ", 0, 96, 31.5, 0, 0, 0, 1, 0]}\n");
+  }
+  write(folder_ / "calib.txt", "cam0=[96 0 47.5; 0 96 31.5; 0 0 1]\nbaseline=100\n");
+  ASSERT_EQ(
+      run("match --calib calib.txt pair/left.png pair/right.png --depth a.tiff" + search_of_field).status, 0);
+  for (const char* words : {"pair/left.png pair/right.png --calib left.yaml right.yaml",
+                            "--calib left.yaml right.yaml pair/left.png pair/right.png",
+                            "--calib=left.yaml pair/left.png --calib=right.yaml pair/right.png"}) {
+    const Outcome outcome = run("match " + std::string(words) + " --depth b.tiff" + search_of_field);
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    expect_same(map("a.tiff"), map("b.tiff"));
+  }
+  expect_refusal("match pair/left.png pair/right.png --calib left.yaml -o d.pfm" + search_of_field, 1,
+                 {"left.yaml is the camera_info of one camera"});
 }
 
 // Every command with --rig has the options of all of them.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 
 #include "parallax/image.h"
 
@@ -52,6 +53,7 @@ inline Result turned(const Result& map, int quarter_turns) {
   result.status = turned(map.status, quarter_turns);
   result.confidence = turned(map.confidence, quarter_turns);
   result.row_offset = turned(map.row_offset, quarter_turns);
+  if (map.right) result.right = std::make_unique<Result>(turned(*map.right, quarter_turns));
   return result;
 }
 
