@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any, Dict, List, Tuple
 
 import numpy as np
@@ -137,6 +139,38 @@ def test_pools_have_both_maps(pair: Any) -> None:
         assert_same(result, expected)
         assert result.right is not None
         assert_same(result.right, expected.right)
+
+
+def test_copies_keep_both_maps(gray: Any) -> None:
+    matcher = px.Matcher("census", (120, 80), disparities=16, both_maps=True)
+    result = matcher(*gray)
+    for one in (pickle.loads(pickle.dumps(matcher)), copy.copy(matcher)):
+        assert_same(one(*gray).right, result.right)
+    calibration = px.Calibration(focal=100, baseline=1, doffs=2)
+    stored = pickle.loads(pickle.dumps(result)).right
+    assert np.array_equal(stored.points(calibration)[0], result.right.points(calibration)[0])
+
+
+def test_rows_may_run_backwards(gray: Any) -> None:
+    """Rows from the bottom up, and arrays with gaps, are mirrored as any others."""
+    left, right = gray
+    options: Dict[str, Any] = {"disparities": 16, "method": "block", "both_maps": True}
+    expected = px.match(np.ascontiguousarray(left[::-1]), np.ascontiguousarray(right[::-1]), **options).right
+    assert expected is not None
+    for one, other in ((left[::-1], right[::-1]), (np.repeat(left[::-1], 2, 1)[:, ::2], right[::-1])):
+        found = px.match(one, other, **options).right
+        assert found is not None
+        assert_same(found, expected)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 40), (40, 1), (3, 17), (5, 33, 3)])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_small_images_have_both_maps(shape: Tuple[int, ...], dtype: Any) -> None:
+    random = np.random.default_rng(5)
+    left, right = (random.integers(0, 200, shape).astype(dtype) for _ in range(2))
+    options: Dict[str, Any] = {"disparities": 1, "method": "census", "device": "cpu"}
+    both = px.match(left, right, both_maps=True, **options)
+    assert_right(both.right, px.match(mirrored(right), mirrored(left), **options))
 
 
 def test_what_has_no_right_map_is_named(pair: Any) -> None:
