@@ -43,7 +43,7 @@ struct ScoreboardData {
   std::string folder;
   bool test = false;             // the test pairs, whose truth is not public
   std::string resolution = "Q";  // resolution of Middlebury: F, H or Q
-  std::string truth_none;        // see TruthFile::unknown
+  std::string truth_none = {};   // see TruthFile::unknown
 };
 
 // A result, as a benchmark wants it.
