@@ -36,8 +36,8 @@ int convert_row(const float* disparity, std::int32_t width, float scale, std::ui
 
 }  // namespace
 
-FrameMatcher::FrameMatcher(Matcher matcher, bool both_maps)
-    : matcher_(std::move(matcher)), maps_(both_maps ? 2 : 1) {
+FrameMatcher::FrameMatcher(Matcher matcher, bool both_maps, std::optional<ValueRange> range)
+    : matcher_(std::move(matcher)), range_(range), maps_(both_maps ? 2 : 1) {
   check(parallax_matcher_set_both_maps(matcher_.get(), both_maps ? 1 : 0));
 }
 
@@ -51,11 +51,31 @@ void FrameMatcher::plan(const parallax_image& image) {
   }
 }
 
+parallax_image FrameMatcher::stretched(const parallax_image& image, std::int32_t low, std::int32_t high,
+                                       std::vector<std::uint16_t>& values) const {
+  values.resize(static_cast<std::size_t>(width_) * height_);
+  const parallax_output output = output_of(values, width_, height_, PARALLAX_UINT16);
+  check(parallax_stretch(&image, low, high, &output));
+  parallax_image result = image;
+  result.data = values.data();
+  result.stride_bytes = output.stride_bytes;
+  return result;
+}
+
 std::size_t FrameMatcher::match(const parallax_image& left, const parallax_image& right, float scale,
                                 const Pixels16& output) {
   parallax_pair pair = PARALLAX_PAIR_INIT;
   pair.left = &left;
   pair.right = &right;
+  parallax_image images[2];
+  if (left.type == PARALLAX_UINT16) {
+    auto [low, high] = range_.value_or(ValueRange());
+    if (!range_) check(parallax_find_value_range(&pair, &low, &high));
+    images[0] = stretched(left, low, high, values_[0]);
+    images[1] = stretched(right, low, high, values_[1]);
+    pair.left = &images[0];
+    pair.right = &images[1];
+  }
   parallax_output disparities[2], statuses[2];
   parallax_map maps[2] = {PARALLAX_MAP_INIT, PARALLAX_MAP_INIT};
   for (std::size_t i = 0; i < maps_.size(); ++i) {

@@ -2,6 +2,7 @@
 // Matches frames with one matcher, which is planned again when their size or depth changes.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "settings.h"
@@ -14,10 +15,16 @@ struct Pixels16 {
   std::ptrdiff_t stride_bytes;
 };
 
+// The values of black and of white.
+struct ValueRange {
+  std::int32_t low = 0, high = 65535;
+};
+
 class FrameMatcher {
  public:
-  // `both_maps`: the map of the right image, too.
-  FrameMatcher(Matcher matcher, bool both_maps);
+  // `both_maps`: the map of the right image, too. `range`: the values of black and of white in images of 16 bits;
+  // empty = those of both images.
+  FrameMatcher(Matcher matcher, bool both_maps, std::optional<ValueRange> range);
 
   // Plans for images of this size and depth, unless the matcher is planned for them. Throws LibraryError.
   void plan(const parallax_image& image);
@@ -35,7 +42,12 @@ class FrameMatcher {
     std::vector<std::uint8_t> status;
   };
 
+  parallax_image stretched(const parallax_image& image, std::int32_t low, std::int32_t high,
+                           std::vector<std::uint16_t>& values) const;
+
   Matcher matcher_;
+  std::optional<ValueRange> range_;
+  std::vector<std::uint16_t> values_[2];  // stretched, of both images
   std::int32_t width_ = 0, height_ = 0;
   std::vector<Map> maps_;  // of the left image, and of the right one
 };

@@ -24,6 +24,7 @@ enum OwnProperty : guint {
   property_layout = 1,
   property_maps,
   property_scale,
+  property_range,
   property_unpaired,
   first_setting
 };
@@ -39,6 +40,7 @@ struct View {
 struct State {
   Settings settings;
   double scale = 256;
+  std::string range;    // "LOW:HIGH"; empty = as the frames show
   bool changed = true;  // the matcher no longer has these settings
   guint64 unpaired = 0;
 
@@ -210,6 +212,19 @@ Result guarded(Stereo* self, Result failure, const std::function<Result()>& run)
 
 // Matching
 
+std::optional<ValueRange> range_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  ValueRange range;
+  int length = 0;
+  if (std::sscanf(text.c_str(), "%d:%d%n", &range.low, &range.high, &length) != 2 ||
+      static_cast<std::size_t>(length) != text.size() || range.low < 0 || range.high > 65535 ||
+      range.low >= range.high)
+    throw LibraryError(
+        PARALLAX_ERROR_ARGUMENT,
+        "property 'range': is " + text + ": give the values of black and of white, such as 0:4095");
+  return range;
+}
+
 // Makes the matcher, unless there is one with the current settings.
 void apply_settings(Stereo* self) {
   State& state = *self->state;
@@ -218,7 +233,7 @@ void apply_settings(Stereo* self) {
   if (!(state.scale > 0 && state.scale <= 65535))
     throw LibraryError(PARALLAX_ERROR_ARGUMENT, "property 'scale': is " + std::to_string(state.scale) +
                                                     ": choose a number above 0, up to 65535");
-  state.matcher.emplace(state.settings.matcher(), state.maps == both_maps);
+  state.matcher.emplace(state.settings.matcher(), state.maps == both_maps, range_of(state.range));
   state.used_scale = static_cast<float>(state.scale);
   state.warned_of_limits = false;
   state.changed = false;
@@ -505,6 +520,8 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
   const ObjectLock lock(self);
   if (id == property_scale)
     self->state->scale = g_value_get_double(value);
+  else if (id == property_range)
+    self->state->range = g_value_get_string(value) != nullptr ? g_value_get_string(value) : "";
   else
     self->state->settings.set(id - first_setting, value);
   self->state->changed = true;
@@ -520,6 +537,8 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
     g_value_set_enum(value, state.maps);
   else if (id == property_scale)
     g_value_set_double(value, state.scale);
+  else if (id == property_range)
+    g_value_set_string(value, state.range.c_str());
   else if (id == property_unpaired)
     g_value_set_uint64(value, state.unpaired);
   else
@@ -554,6 +573,13 @@ void install_properties(GObjectClass* object_class) {
       g_param_spec_double("scale", "scale",
                           "Output value for a disparity of one pixel; 256 as in KITTI, 16 as in OpenCV",
                           -G_MAXDOUBLE, G_MAXDOUBLE, 256, writable));
+  g_object_class_install_property(
+      object_class, property_range,
+      g_param_spec_string(
+          "range", "range",
+          "Values of black and of white in frames of 16 bits, LOW:HIGH, such as 0:4095 for a camera of "
+          "12 bits; empty = those of both frames",
+          "", writable));
   g_object_class_install_property(
       object_class, property_unpaired,
       g_param_spec_uint64("unpaired", "unpaired",

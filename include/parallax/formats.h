@@ -87,17 +87,19 @@ CostArray read_costs(const std::string& path, int labels = 16);
 /// \throws Error (argument) for a cost that such a file cannot hold.
 std::string encode_costs(const CostVolume& costs);
 
-/// Returns the bytes of a binary little-endian PLY: x, y, z as float, red, green, blue as uchar.
-/// \throws Error (argument) for a point that is not finite.
-std::vector<std::byte> encode_ply(std::span<const Point> points);
+/// Returns the bytes of a binary little-endian PLY: x, y, z as float, red, green, blue as uchar. With a
+/// `grid`, the points are those of organised_cloud(), which may be NaN, and the header says num_cols and
+/// num_rows.
+/// \throws Error (argument) for a point that is not finite, or a grid of another number of points.
+std::vector<std::byte> encode_ply(std::span<const Point> points, Size grid = {});
 /// Returns the bytes of a binary little-endian PLY with faces: the vertices as above, then the triangles as
 /// lists of int.
 /// \throws Error (argument) for a vertex that is not finite, or a triangle with an index out of range.
 std::vector<std::byte> encode_mesh(const Mesh& mesh);
 /// Returns the bytes of a binary PCD of version 0.7 for the Point Cloud Library: x, y, z and rgb (0x00RRGGBB
-/// in the bits of a float), unorganised.
-/// \throws Error (argument) for a point that is not finite.
-std::vector<std::byte> encode_pcd(std::span<const Point> points);
+/// in the bits of a float); organised, with NaN for points that are not there, if there is a `grid`.
+/// \throws Error as encode_ply() does.
+std::vector<std::byte> encode_pcd(std::span<const Point> points, Size grid = {});
 
 /// Reads a whole file of at most `max_bytes` bytes, which also must not exceed the memory of this machine.
 /// From a pipe or a device, which may never end, it reads at most the lesser of 1 GiB and a quarter of that

@@ -79,6 +79,12 @@ struct Point {
 std::vector<Point> point_cloud(const Calibration& calibration, View<const float> disparity,
                                const ImageView& left, const DepthLimits& limits = {});
 
+/// The same with a point for every pixel: those of pixels without a point have the coordinates NaN, and the
+/// colour of the left image.
+/// \throws Error as point_cloud() does.
+std::vector<Point> organised_cloud(const Calibration& calibration, View<const float> disparity,
+                                   const ImageView& left, const DepthLimits& limits = {});
+
 /// A surface of triangles with coloured vertices.
 struct Mesh {
   std::vector<Point> vertices;  ///< in the order of point_cloud()

@@ -40,8 +40,8 @@ class BinaryFile {
 constexpr std::size_t vertex_bytes = 3 * sizeof(float) + 3;
 constexpr std::size_t face_bytes = 1 + 3 * sizeof(std::uint32_t);
 
-std::string header_of(std::size_t vertices, const std::string& faces) {
-  return "ply\nformat binary_little_endian 1.0\nelement vertex " + std::to_string(vertices) +
+std::string header_of(std::size_t vertices, const std::string& faces, const std::string& grid = "") {
+  return "ply\nformat binary_little_endian 1.0\n" + grid + "element vertex " + std::to_string(vertices) +
          "\nproperty float x\nproperty float y\nproperty float z\n"
          "property uchar red\nproperty uchar green\nproperty uchar blue\n" +
          faces + "end_header\n";
@@ -62,20 +62,28 @@ void check_triangles(const Mesh& mesh) {
                std::to_string(mesh.vertices.size()) + ": give indices of the mesh's own vertices");
 }
 
-// \throws Error (argument) for a point that is not finite
-void check_points(std::span<const Point> points) {
+// \throws Error (argument) for a point that is not finite, or without a `grid` for NaN
+void check_points(std::span<const Point> points, Size grid = {}) {
+  if (grid != Size{} && grid.pixels() != points.size())
+    refuse("the cloud has " + std::to_string(points.size()) + " points, its grid " + text(grid) +
+           ": give a point for each pixel");
+  const bool may_lack_points = grid != Size{};
   for (std::size_t i = 0; i < points.size(); ++i) {
     const Point& point = points[i];
     if (std::isfinite(point.x) && std::isfinite(point.y) && std::isfinite(point.z)) continue;
+    if (may_lack_points && std::isnan(point.x) && std::isnan(point.y) && std::isnan(point.z)) continue;
     refuse("point " + std::to_string(i) + " has a coordinate that is not finite: leave it out of the cloud");
   }
 }
 
 }  // namespace
 
-std::vector<std::byte> encode_ply(std::span<const Point> points) {
-  check_points(points);
-  BinaryFile file(header_of(points.size(), ""), points.size() * vertex_bytes);
+std::vector<std::byte> encode_ply(std::span<const Point> points, Size grid) {
+  check_points(points, grid);
+  const std::string rows = grid == Size{} ? ""
+                                          : "obj_info num_cols " + std::to_string(grid.width) +
+                                                "\nobj_info num_rows " + std::to_string(grid.height) + "\n";
+  BinaryFile file(header_of(points.size(), "", rows), points.size() * vertex_bytes);
   put_vertices(points, file);
   return file.take();
 }
@@ -95,15 +103,17 @@ std::vector<std::byte> encode_mesh(const Mesh& mesh) {
   return file.take();
 }
 
-std::vector<std::byte> encode_pcd(std::span<const Point> points) {
-  check_points(points);
+std::vector<std::byte> encode_pcd(std::span<const Point> points, Size grid) {
+  check_points(points, grid);
   const std::string count = std::to_string(points.size());
   // PCL's PointXYZRGB declares its packed colour as a float.
   const std::string header =
       "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F "
       "F\n"
       "COUNT 1 1 1 1\nWIDTH " +
-      count + "\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS " + count + "\nDATA binary\n";
+      (grid == Size{} ? count : std::to_string(grid.width)) + "\nHEIGHT " +
+      (grid == Size{} ? "1" : std::to_string(grid.height)) + "\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS " + count +
+      "\nDATA binary\n";
   BinaryFile file(header, points.size() * 4 * sizeof(float));
   for (const Point& point : points) {
     const auto [red, green, blue] = point.colour;

@@ -121,6 +121,19 @@ std::optional<Point> PixelPoints::at(int x, int y) const {
   return is_finite(point) ? std::optional(point) : std::nullopt;
 }
 
+std::vector<Point> organised_cloud(const Calibration& calibration, View<const float> disparity,
+                                   const ImageView& left, const DepthLimits& limits) {
+  const DefaultFloatingPoint environment;
+  constexpr float none = std::numeric_limits<float>::quiet_NaN();
+  const PixelPoints pixels(calibration, disparity, left, limits);
+  std::vector<Point> points;
+  points.reserve(disparity.size.pixels());
+  for (int y = 0; y < disparity.size.height; ++y)
+    for (int x = 0; x < disparity.size.width; ++x)
+      points.push_back(pixels.at(x, y).value_or(Point{none, none, none, colour_at(left, x, y)}));
+  return points;
+}
+
 std::vector<Point> point_cloud(const Calibration& calibration, View<const float> disparity,
                                const ImageView& left, const DepthLimits& limits) {
   const DefaultFloatingPoint environment;

@@ -34,14 +34,27 @@ std::vector<std::byte> DepthFiles::depths(const std::string& path, View<const fl
   const Calibration metric = in_metres(calibration_);
   Plane<float> metres(disparity.size);
   depth_map(metric, disparity, metres.view(), limits(metric));
-  if (has_extension(path, {".png"})) return encode_png(encode_millimetres(metres.view()).view());
+  if (has_extension(path, {".png"})) {
+    const Plane<std::uint16_t> millimetres = encode_millimetres(metres.view());
+    std::size_t lost = 0, all = 0;
+    for (int y = 0; y < metres.height(); ++y)
+      for (int x = 0; x < metres.width(); ++x)
+        if (metres.at(x, y) > 0) ++all, lost += millimetres.at(x, y) == 0;
+    tell_lost(
+        path, lost, all,
+        "depths are left out, because a PNG of millimetres ends at 65.535 m: name it .tiff to keep them");
+    return encode_png(millimetres.view());
+  }
   return encode_tiff(metres.view());
 }
 
 std::vector<std::byte> DepthFiles::cloud(const std::string& path, View<const float> disparity,
                                          const ImageView& left) const {
-  const std::vector<Point> points = point_cloud(calibration_, disparity, left, limits(calibration_));
-  return has_extension(path, {".pcd"}) ? encode_pcd(points) : encode_ply(points);
+  const Size grid = options_.organised ? disparity.size : Size{};
+  const std::vector<Point> points = options_.organised
+                                        ? organised_cloud(calibration_, disparity, left, limits(calibration_))
+                                        : point_cloud(calibration_, disparity, left, limits(calibration_));
+  return has_extension(path, {".pcd"}) ? encode_pcd(points, grid) : encode_ply(points, grid);
 }
 
 std::vector<std::byte> DepthFiles::mesh(View<const float> disparity, const ImageView& left) const {

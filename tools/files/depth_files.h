@@ -18,6 +18,7 @@ struct DepthOptions {
   double max_depth = 0, max_depth_uncertainty = 0;  // in metres; 0 = no limit
   double disparity_uncertainty = DepthLimits().disparity_uncertainty;
   double mesh_step = MeshParameters().greatest_step;
+  bool organised = false;  // a point of the cloud for every pixel
 
   bool has_limits() const { return max_depth > 0 || max_depth_uncertainty > 0; }
 };

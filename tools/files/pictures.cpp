@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -487,10 +488,76 @@ void check_disparity_path(const std::string& path) {
     throw UsageError(path + " has no known extension: name it .pfm, .png or .tiff");
 }
 
+namespace {
+
+// Sums of the differences between neighbours, and between pixels two apart, along rows and down columns.
+template <class Value>
+bool differs_more_from_neighbours(const Picture& picture) {
+  const auto [width, height] = picture.size();
+  std::uint64_t next[2] = {}, second[2] = {};
+  for (int y = 2; y < height; ++y) {
+    const auto row = [&](int v) { return reinterpret_cast<const Value*>(picture.row(v)); };
+    for (int x = 2; x < width; ++x) {
+      const int here = row(y)[x];
+      next[0] += static_cast<std::uint64_t>(std::abs(here - row(y)[x - 1]));
+      next[1] += static_cast<std::uint64_t>(std::abs(here - row(y - 1)[x]));
+      second[0] += static_cast<std::uint64_t>(std::abs(here - row(y)[x - 2]));
+      second[1] += static_cast<std::uint64_t>(std::abs(here - row(y - 2)[x]));
+    }
+  }
+  return 10 * next[0] > 11 * second[0] && 10 * next[1] > 11 * second[1];
+}
+
+}  // namespace
+
+bool looks_like_mosaic(const Picture& picture) {
+  if (picture.channels() != 1) return false;
+  return picture.view().format.depth == BitDepth::bits8
+             ? differs_more_from_neighbours<std::uint8_t>(picture)
+             : differs_more_from_neighbours<std::uint16_t>(picture);
+}
+
+void check_disparities_fit(const std::string& path, int lowest, int highest) {
+  if (!has_extension(path, {".png"}) || (highest > 0 && lowest < 256)) return;
+  throw UsageError(path + " cannot hold disparities from " + std::to_string(lowest) + " to " +
+                   std::to_string(highest) +
+                   ", a PNG has those from 1/256 to 255.996: name it .tiff or .pfm");
+}
+
+void tell_lost(const std::string& path, std::size_t lost, std::size_t all, const std::string& why) {
+  constexpr int most = 5;
+  static std::atomic<int> told{0};
+  if (lost == 0 || told >= most) return;
+  const int now = ++told;
+  if (now <= most)
+    complain(path + ": " + std::to_string(lost) + " of " + std::to_string(all) + " " + why +
+             (now == most ? "; more such files are not told" : ""));
+}
+
+namespace {
+
+void tell_lost_disparities(const std::string& path, const View<const float>& disparity) {
+  std::size_t lost = 0, all = 0;
+  for (int y = 0; y < disparity.size.height; ++y)
+    for (int x = 0; x < disparity.size.width; ++x) {
+      const float d = disparity.at(x, y);
+      if (!std::isfinite(d)) continue;
+      ++all;
+      if (!(d * 256 >= 0.5f && d * 256 < 65535.5f)) ++lost;
+    }
+  tell_lost(path, lost, all,
+            "disparities become 1/256 or 255.996, the limits of a PNG: name it .tiff or .pfm to keep them");
+}
+
+}  // namespace
+
 std::vector<std::byte> encode_disparity(const std::string& path, View<const float> disparity) {
   check_disparity_path(path);
   if (has_extension(path, {".pfm"})) return encode_pfm(disparity);
-  if (has_extension(path, {".png"})) return encode_png(encode_kitti(disparity).view());
+  if (has_extension(path, {".png"})) {
+    tell_lost_disparities(path, disparity);
+    return encode_png(encode_kitti(disparity).view());
+  }
   return encode_tiff(disparity);
 }
 

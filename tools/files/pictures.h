@@ -125,8 +125,18 @@ Plane<std::uint8_t> read_mask(const std::string& path);
 
 // \throws UsageError when encode_disparity() does not know the extension.
 void check_disparity_path(const std::string& path);
+// \throws UsageError for a PNG that could hold none of these disparities
+void check_disparities_fit(const std::string& path, int lowest, int highest);
 
-// By the extension: .pfm, .png (KITTI), .tif or .tiff (floats).
+// Tells how many of the values that a file should hold it cannot hold, if there are any: the first five files each,
+// and that there may be more.
+void tell_lost(const std::string& path, std::size_t lost, std::size_t all, const std::string& why);
+
+// Whether this looks like the raw mosaic of a sensor, whose neighbouring pixels have different colours: they differ more
+// than pixels two apart.
+bool looks_like_mosaic(const Picture& picture);
+
+// By the extension: .pfm, .png (KITTI), .tif or .tiff (floats). Tells how many disparities do not fit a PNG.
 // \throws UsageError for another
 std::vector<std::byte> encode_disparity(const std::string& path, View<const float> disparity);
 

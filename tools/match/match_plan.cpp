@@ -147,6 +147,8 @@ void MatchPlan::settle(const ImageFormat& format) {
   }
   settle_range(input, calibration_, format.size, request_.search);
   costs_ = read_costs_of(input.cost_file, parameters().disparities(), format.size);
+  for (const std::string& path : {request_.outputs.disparity, request_.outputs.right_disparity})
+    check_disparities_fit(path, lowest_disparity(), lowest_disparity() + disparities() - 1);
 }
 
 void MatchPlan::make(const ImageFormat& format) {

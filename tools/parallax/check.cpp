@@ -118,13 +118,22 @@ MatchPlan plan_of(const CheckRequest& request) {
   return MatchPlan({request.pair, search, {}});
 }
 
+PairReport report_of(const PicturePair& pictures, const StereoPair& pair, const CheckRequest& request) {
+  PairReport report = check_pair(pair, request.parameters);
+  // Rectified pixels are means of their neighbours.
+  if (request.pair.rig.empty() && looks_like_mosaic(pictures.left) && looks_like_mosaic(pictures.right))
+    report.remarks.push_back("The pictures look like raw mosaics of a colour sensor: give --bayer rggb, or grbg, "
+                             "gbrg or bggr, as the camera's data sheet says.");
+  return report;
+}
+
 int check_one_pair(const CheckRequest& request) {
   check_output(request.image);
   MatchPlan plan = plan_of(request);
   const PicturePair pictures =
       plan.rectified(read_one_pair(request.pair), request.pair.left, request.pair.right);
   const StereoPair pair = plan.pair(pictures);
-  const PairReport report = check_pair(pair, request.parameters);
+  const PairReport report = report_of(pictures, pair, request);
   std::optional<DenseCheck> dense;
   if (request.dense.wanted) dense = check_densely(pair, report, request.dense, request.parameters.threads);
   if (!request.image.empty())
@@ -298,7 +307,7 @@ CheckedFrame check_frame(const FrameSource& source, Frame& frame, MatchPlan& pla
     source.decode(frame);
     const PicturePair pictures = plan.rectified(std::move(frame.pictures), frame.left, frame.right);
     const StereoPair pair = plan.pair(pictures);
-    checked.report = check_pair(pair, request.parameters);
+    checked.report = report_of(pictures, pair, request);
     if (request.dense.wanted)
       checked.dense = check_densely(pair, checked.report, request.dense, request.parameters.threads);
   } catch (const Error& error) {

@@ -43,6 +43,8 @@ void add_depth_options(Options& options, Outputs& outputs, DepthOptions& depth) 
   options.add("--depth FILE", outputs.depth,
               "Depth of each pixel: .png (16 bits: millimetres) or .tiff (float: metres); 0 = none");
   options.add("--cloud FILE", outputs.cloud, "Point cloud: .ply or .pcd, in the unit of the baseline");
+  options.add_flag("--organised", depth.organised,
+                   "A point for every pixel in --cloud, row by row, NaN where there is no depth");
   options.add("--mesh FILE", outputs.mesh, "Surface of triangles: .ply, in the unit of the baseline");
   options.add("--max-depth", depth.max_depth, "Leave out what is farther away, in metres; 0 = no limit")
       .range(0, 1e9);
@@ -80,6 +82,7 @@ void check_depth_options(const Options& options, const MatchRequest& request) {
       throw UsageError(std::string(name) + " needs --depth, --cloud or --mesh: give one of them");
   if (!(depth.max_depth_uncertainty > 0))
     options.refuse({"--disparity-uncertainty"}, " needs --max-depth-uncertainty: give both");
+  if (outputs.cloud.empty()) options.refuse({"--organised"}, " needs --cloud: give both");
   if (outputs.mesh.empty()) options.refuse({"--mesh-step"}, " needs --mesh: give both");
   if (depth.unit > 0 && !has_geometry) throw UsageError("--unit needs --calib or --rig: give one of them");
   check_extension("--depth", outputs.depth, {".png", ".tif", ".tiff"}, ".png or .tiff");
