@@ -474,6 +474,20 @@ TEST(FieldRigsTest, VerticalRectifiedPairs) {
   EXPECT_EQ(pair.calibration.doffs, -10);
 }
 
+// One matrix and the baseline.
+TEST(FieldRigsTest, ABaselineAloneIsARectifiedPair) {
+  for (
+      const std::string text :
+      {R"({"K": [[700, 0, 640], [0, 700, 360], [0, 0, 1]], "baseline": 0.12, "doffs": 10, "size": [1280, 720]})",
+       R"({"fx": 700, "fy": 700, "cx": 640, "cy": 360, "baseline": 0.12, "doffs": 10, "width": 1280, "height": 720})",
+       "fx: 700\nfy: 700\ncx: 640\ncy: 360\nbaseline: 0.12\ndoffs: 10\nimage_size: [1280, 720]\n"}) {
+    expect_near(field_rig({{"k.yaml", text}}), parallel_rig());
+    EXPECT_EQ(tool::parse_calibration(text, "k.yaml").doffs, 10);
+  }
+  expect_no_rig({{"k.json", R"({"fx": 700, "cx": 640, "cy": 360, "baseline": -0.12, "size": [1280, 720]})"}},
+                "k.json: baseline has the second camera left of the first");
+}
+
 class FieldRigsCommandTest : public CommandTest {
  protected:
   void SetUp() override {
@@ -549,7 +563,8 @@ TEST_F(FieldRigsCommandTest, TurnedCamerasGiveTheSameMap) {
             search_of_field);
     ASSERT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_TRUE(
-        contains(outcome.err, "the pictures are turned by 90° to be matched, and the map is turned back"));
+        contains(outcome.err, "the cameras are above each other: their pictures are turned by 90°\n"));
+    EXPECT_TRUE(contains(outcome.err, "the map is turned back to the left picture\n")) << outcome.err;
     EXPECT_TRUE(contains(outcome.out, "\"width\": 64")) << outcome.out;
     expect_same(map("d.pfm"), tool::turned(expected, turns));
     expect_same(map("r.pfm"), tool::turned(right, turns));

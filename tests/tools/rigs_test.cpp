@@ -480,7 +480,7 @@ TEST(RigsTest, HostileFilesEndSoon) {
   const std::string brackets(200, '[');
   expect_refused(
       {{"notes.json", "{// \" " + brackets + "\n/* \" " + brackets + " */ \"M1\": \"" + brackets + "\"}"}},
-      "notes.json: image_width is missing");
+      "notes.json has neither camera matrices");
   std::string tags = "<opencv_storage>";
   for (int i = 0; i < 100'000; ++i) tags += "<a>";
   expect_refused({{"deep.xml", tags}}, "deep.xml is not readable: give the calibration as YAML, JSON or XML");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/files/calibration.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -94,7 +95,7 @@ Calibration fitted(const Calibration& calibration, Size pictures, const std::str
   result.centre_x = (calibration.centre_x + 0.5) * scale - 0.5;
   result.centre_y = (calibration.centre_y + 0.5) * scale - 0.5;
   result.doffs *= scale;
-  result.disparities = static_cast<int>(std::ceil(calibration.disparities * scale));
+  result.disparities = static_cast<int>(std::min(1e6, std::ceil(calibration.disparities * scale)));
   notice = "the pictures are " + text(pictures) + ", and " + files + " is for images of " + text(described) +
            ": the calibration is scaled";
   return result;

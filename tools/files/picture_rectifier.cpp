@@ -2,6 +2,7 @@
 #include "tools/files/picture_rectifier.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "tools/command/command.h"
 #include "tools/files/depth_files.h"
@@ -41,24 +42,18 @@ auto naming_options(const Body& body) {
 
 // What is done to the pictures of cameras that are not side by side; empty if nothing is.
 std::string describe_turns(const Rectification& rectification) {
-  const Matrix3 &left = rectification.rotation_left, &right = rectification.rotation_right;
   const auto roll = [](const Matrix3& m) { return std::atan2(m[3], m[0]); };
-  const double between = std::abs(std::remainder(roll(right) - roll(left), 2 * 3.14159265358979323846));
-  const bool is_rolled = between > 3.14159265358979323846 / 4;
+  const double turn = 2 * std::numbers::pi;
+  const double between =
+      std::abs(std::remainder(roll(rectification.rotation_right) - roll(rectification.rotation_left), turn));
+  if (rectification.quarter_turns == 2)
+    return "the left camera is upside down beside the right one: its picture is turned by 180°";
   std::string text;
   if (rectification.quarter_turns % 2 == 1)
-    text =
-        "the cameras are above each other: the pictures are turned by 90° to be matched, and the map is "
-        "turned "
-        "back";
-  if (rectification.quarter_turns == 2)
-    text =
-        "the left camera is upside down: the pictures are turned by 180° to be matched, and the map is "
-        "turned "
-        "back";
-  if (is_rolled && rectification.quarter_turns != 2)
+    text = "the cameras are above each other: their pictures are turned by 90°";
+  if (between > turn / 8)
     text += std::string(text.empty() ? "" : "; ") + "the right camera is " +
-            (between > 3 * 3.14159265358979323846 / 4 ? "upside down" : "on its side") +
+            (between > 3 * turn / 8 ? "upside down" : "on its side") +
             " beside the left one: its picture is turned";
   return text;
 }

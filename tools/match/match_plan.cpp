@@ -78,11 +78,7 @@ MatchPlan::MatchPlan(const MatchRequest& request)
   quarter_turns_ = given_.quarter_turns;
   calibration_ = turned(given_.calibration, quarter_turns_);
   settle_unit();
-  if (quarter_turns_ != 0)
-    write_notice(
-        "the cameras are above each other: the pictures are turned by 90° to be matched, and the map is "
-        "turned "
-        "back");
+  if (quarter_turns_ != 0) write_notice("the cameras are above each other: their pictures are turned by 90°");
 }
 
 void MatchPlan::settle_unit() {

@@ -5,6 +5,7 @@
 
 #include "parallax/formats.h"
 
+#include "tools/command/command.h"
 #include "tools/command/json.h"
 #include "tools/command/method_options.h"
 #include "tools/files/depth_files.h"
@@ -100,7 +101,10 @@ void add_errors(const Truth& truth, View<const float> disparity, ordered_json& j
 std::vector<FileBytes> encode_outputs(const Outputs& paths, const MatchPlan& plan,
                                       const PicturePair& pictures, const Result& matched) {
   Result copy;
-  if (plan.quarter_turns() != 0) copy = turned(matched, 4 - plan.quarter_turns());
+  if (plan.quarter_turns() != 0) {
+    copy = turned(matched, 4 - plan.quarter_turns());
+    write_notice("the map is turned back to the left picture");
+  }
   const Result& result = plan.quarter_turns() != 0 ? copy : matched;
   const Picture left = plan.turned_back(pictures.left);
   const View<const float> disparity = result.disparity.view();

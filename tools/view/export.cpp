@@ -21,17 +21,22 @@ const std::string& checked_export(const std::string& name) {
 }
 
 std::vector<std::byte> export_map(const Scene& scene, const ViewedMap& map, const std::string& name) {
-  const View<const float> disparity = map.result.disparity.view();
+  // Files lie over the left picture as it is.
+  const int back = (4 - scene.quarter_turns()) % 4;
+  const Plane<float> upright = tool::turned(map.result.disparity, back);
+  const View<const float> disparity = upright.view();
   if (name.starts_with("disparity")) return tool::encode_disparity(name, disparity);
   if (name.starts_with("colours")) return tool::encode_coloured(disparity);
   const std::optional<Calibration> calibration = scene.calibration();
   if (!calibration)
     throw Error(ErrorCategory::argument,
                 "depths need the geometry of the cameras: start with --calib or --rig");
-  const tool::DepthFiles files(*calibration);
+  const Calibration of_map = tool::turned(*calibration, back);
+  const tool::Picture left = tool::turned(map.frame->pictures.left, back);
+  const tool::DepthFiles files(of_map);
   if (name.starts_with("depth")) return files.depths(name, disparity);
-  if (name.starts_with("cloud")) return files.cloud(name, disparity, map.frame->pictures.left.view());
-  return files.mesh(disparity, map.frame->pictures.left.view());
+  if (name.starts_with("cloud")) return files.cloud(name, disparity, left.view());
+  return files.mesh(disparity, left.view());
 }
 
 }  // namespace parallax::view

@@ -67,6 +67,8 @@ class Scene {
 
   std::string pictures_message(const ViewedFrame& frame, const PlaneChoice& planes) const;
 
+  // By how many quarter turns clockwise pictures and maps are turned against the left picture.
+  int quarter_turns() const { return plan_.quarter_turns(); }
   // With its masks.
   StereoPair pair(const ViewedFrame& frame) const { return plan_.pair(frame.pictures); }
 

@@ -54,6 +54,7 @@ constexpr Name projection_names[] = {"p", "projection", "projectionmatrix", "pre
 constexpr Name depth_names[] = {
     "q",       "disptodepth", "disparitytodepth", "disptodepthmatrix", "disparitytodepthmatrix",
     "qmatrix", "matrixq",     "stereoq"};
+constexpr Name baseline_names[] = {"baseline", "stereobaseline", "b"};
 constexpr Name width_names[] = {"imagewidth", "width",           "imgwidth",   "imagesizewidth",
                                 "sizewidth",  "resolutionwidth", "framewidth", "imgsizewidth"};
 constexpr Name height_names[] = {"imageheight", "height",           "imgheight",   "imagesizeheight",
@@ -235,15 +236,38 @@ Rig rig_of_depth_matrix(const StoredRig& stored, const Found& found, const RigCh
   return finished(rig, choices, {found.place, found.place, found.place, found.place});
 }
 
+// One camera matrix and the baseline, as programs that expect a rectified pair take them.
+Rig rig_of_baseline(const StoredRig& stored, const RigChoices& choices) {
+  constexpr Name fx[] = {"fx", "focal", "focallength", "f"}, fy[] = {"fy", "fx", "focal", "focallength", "f"},
+                 cx[] = {"cx", "ppx", "u0"}, cy[] = {"cy", "ppy", "v0"}, doffs[] = {"doffs"};
+  const Found matrix = stored.list(matrix_names), baseline = stored.number(baseline_names);
+  Camera camera;
+  camera.size = stored_sizes(stored, choices)[0];
+  set_stored_intrinsics(camera, matrix,
+                        {stored.number(fx), stored.number(fy), stored.number(cx), stored.number(cy)});
+  Rig rig{camera, camera, Rig().rotation, {-checked(baseline.entry().numbers, baseline.place), 0, 0}};
+  if (const Found shift = stored.number(doffs); shift.is_there())
+    rig.right.centre_x += checked(shift.entry().numbers, shift.place);
+  const std::string place = matrix.is_there() ? matrix.place : stored.number(fx).place;
+  return finished(rig, choices, {place, place, baseline.place, baseline.place});
+}
+
+bool has_baseline(const StoredRig& stored) {
+  constexpr Name focal[] = {"fx", "focal", "focallength", "f"};
+  return stored.number(baseline_names).is_there() &&
+         (stored.list(matrix_names).is_there() || stored.number(focal).is_there());
+}
+
 bool has_rectified(const StoredRig& stored) {
-  return stored.lists(projection_names).any() || stored.list(depth_names).is_there();
+  return has_baseline(stored) || stored.lists(projection_names).any() || stored.list(depth_names).is_there();
 }
 
 Rig stored_rectified_rig(const StoredRig& stored, const RigChoices& choices) {
   if (choices.fisheye) fail_at(stored.last_name(), "is of rectified pictures: leave out --fisheye");
   const auto [left_place, right_place] = stored.lists(projection_names);
-  if (!left_place.is_there() && !right_place.is_there())
-    return rig_of_depth_matrix(stored, stored.list(depth_names), choices);
+  const bool has_projections = left_place.is_there() || right_place.is_there();
+  if (!has_projections && !stored.list(depth_names).is_there()) return rig_of_baseline(stored, choices);
+  if (!has_projections) return rig_of_depth_matrix(stored, stored.list(depth_names), choices);
   const Projection left = projection_at(matrix_at(left_place, 3, 4), left_place.place);
   const Projection right = projection_at(matrix_at(right_place, 3, 4), right_place.place);
   const Rig rig = rectified_rig(left, right, stored_sizes(stored, choices)[0]);
