@@ -289,7 +289,7 @@ TEST_F(KittiTest, FiguresWhoseTruthIsMissingAreLeftOut) {
   EXPECT_EQ(names("noc"), "");
   EXPECT_EQ(names("all"), "d1-all density ");
   write_gray(folder_ / "k/training/obj_map/000000_10.png", size, [](int x, int) { return x > 5; });
-  EXPECT_EQ(names("all"), "d1-bg d1-fg d1-all density ");
+  EXPECT_EQ(names("all"), "d1-all d1-bg d1-fg density ");
   // A folder with other pairs is incomplete.
   fs::create_directories(folder_ / "k/training/disp_noc_0");
   expect_refusal(bench, 1, {"disp_noc_0/000000_10.png", "unpack"});
