@@ -282,8 +282,11 @@ void complain_of(const Frame& frame) {
 
 bool states_layout(const Input& input) {
   const InputKind kind = kind_of(input.left);
-  if (kind == InputKind::picture) return !stated_views(input.left, {}).empty();
-  return kind != InputKind::video || VideoReader::stated_layout(input.left).has_value();
+  if (kind == InputKind::video) return VideoReader::stated_layout(input.left).has_value();
+  const std::string first = kind == InputKind::picture   ? input.left
+                            : kind == InputKind::pattern ? pattern_frames(input).front().left
+                                                         : listed_frames(input).front().left;
+  return !stated_views(first, {}).empty();
 }
 
 std::unique_ptr<FrameSource> open_sequence(const Input& input) {

@@ -79,7 +79,7 @@ bool try_frame(Frame& frame, const Body& body) {
 std::string format_error(const Frame& frame, const ImageFormat& earlier);
 void complain_of(const Frame& frame);
 
-// Whether the files of an input without RIGHT may say how they hold both views; folders and patterns are believed to.
+// Whether the files of an input without RIGHT say how they hold both views: the first one of several.
 // \throws Error (file)
 bool states_layout(const Input& input);
 
