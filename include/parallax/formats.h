@@ -102,7 +102,7 @@ std::vector<std::byte> encode_mesh(const Mesh& mesh);
 std::vector<std::byte> encode_pcd(std::span<const Point> points, Size grid = {});
 
 /// Reads a whole file of at most `max_bytes` bytes, which also must not exceed the memory of this machine.
-/// From a pipe or a device, which may never end, it reads at most the lesser of 1 GiB and a quarter of that
+/// From a pipe, which may never end, it reads at most the lesser of 1 GiB and a quarter of that
 /// memory.
 /// \throws Error (file) with the system's reason, or when the file is larger than the limit.
 std::vector<std::byte> read_file(const std::string& path,

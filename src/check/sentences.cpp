@@ -81,10 +81,13 @@ std::string sentence_of(const PairReport& report, const CheckParameters& paramet
     case Verdict::unrelated:
       break;
   }
-  return "The pictures do not show one scene, repeat a pattern, or have rows more than " +
+  return "The pictures do not show one scene, share less than half of their width, repeat a pattern, or have "
+         "rows more than " +
          with_decimals(100 * wider_search_rows(parameters), 1) + " % of the height apart (" +
          std::to_string(report.matched) + " of " + std::to_string(report.left_corners) +
-         " corners match, and these do not agree): give two pictures taken at once, side by side.";
+         " corners match, and these do not agree): give two pictures taken at once, side by side; "
+         "disparities "
+         "above half the width are matched, but not checked.";
 }
 
 void remark_on_light(PairReport& report) {

@@ -2,6 +2,7 @@
 // Checks of callers' arguments, with messages that say what to do.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <sstream>
@@ -72,6 +73,14 @@ inline std::string text(Size size) {
   return std::to_string(size.width) + "×" + std::to_string(size.height);
 }
 
+// Rows so far apart that the address of one overflows are no memory.
+inline void check_stride(std::string_view what, std::ptrdiff_t stride_bytes, int rows) {
+  constexpr std::ptrdiff_t address_space = std::ptrdiff_t{1} << 56;
+  const std::ptrdiff_t most = address_space / std::max(rows, 1);
+  if (stride_bytes < -most || stride_bytes > most)
+    refuse(std::string(what) + " stride_bytes", stride_bytes, "the bytes from one row to the next");
+}
+
 template <class T>
 void check_view(std::string_view what, const View<T>& view, Size size) {
   if (view.size != size) refuse(std::string(what) + " is " + text(view.size) + ": give one of " + text(size));
@@ -79,6 +88,7 @@ void check_view(std::string_view what, const View<T>& view, Size size) {
   if (size.width < 0 || size.height < 0)
     refuse(std::string(what) + " is " + text(size) + ": give one whose sides are not negative");
   if (view.empty()) refuse(std::string(what) + " points to no memory: give a view of allocated memory");
+  check_stride(what, view.stride_bytes, size.height);
   if (view.stride_bytes % static_cast<std::ptrdiff_t>(sizeof(T)) != 0)
     refuse(std::string(what) + " stride_bytes", view.stride_bytes,
            "a multiple of " + std::to_string(sizeof(T)));
@@ -109,6 +119,7 @@ inline void check_image(std::string_view what, const ImageView& image) {
   if (image.channels != 1 && image.channels != 3)
     refuse(std::string(what) + " channels", image.channels, "1 (gray) or 3 (R, G, B)");
   check_depth(what, image.format.depth);
+  check_stride(what, image.stride_bytes, image.format.size.height);
 }
 
 // Refuses a search range whose disparities all lead out of the image at every pixel.

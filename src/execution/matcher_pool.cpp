@@ -445,6 +445,7 @@ std::vector<LostDevice> MatcherPool::lost_devices() const {
 }
 
 int MatcherPool::matchers(const ImageFormat& format) const {
+  check_format(format);
   return state_->matchers(format);
 }
 

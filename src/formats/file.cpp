@@ -169,6 +169,9 @@ std::vector<std::byte> read_file(const std::string& path, std::size_t max_bytes)
   struct stat about {};
   if (::fstat(file.number(), &about) != 0) fail_file("read", path, errno);
   if (S_ISDIR(about.st_mode)) fail_file("read", path, EISDIR);
+  // Some never end.
+  if (S_ISCHR(about.st_mode) || S_ISBLK(about.st_mode))
+    throw Error(ErrorCategory::file, "cannot read " + path + ": it is a device; save its contents to a file");
   const auto size = static_cast<std::size_t>(about.st_size);
   const std::size_t most =
       std::min(max_bytes, S_ISREG(about.st_mode) ? whole_memory() : max_bytes_of_stream());

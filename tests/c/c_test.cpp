@@ -426,6 +426,10 @@ TEST(CTest, WrongImagesAreNamed) {
   refused(arguments.given.right, nullptr, "right image is NULL");
   refused(arguments.disparity.type, PARALLAX_UINT8, "disparity map type is 8");
   refused(arguments.disparity.stride_bytes, 289, "disparity map stride_bytes is 289");
+  for (const std::int64_t stride : {INT64_MIN, INT64_MAX, INT64_MIN + 8, std::int64_t{1} << 56}) {
+    refused(arguments.left.stride_bytes, stride, "stride_bytes is " + std::to_string(stride));
+    refused(arguments.disparity.stride_bytes, stride, "stride_bytes is " + std::to_string(stride));
+  }
   refused(arguments.disparity.stride_bytes, 0, "disparity map stride_bytes is 0");
   refused(arguments.status.stride_bytes, -71, "status map stride_bytes is -71");
   refused(arguments.disparity.height, -1, "×-1");

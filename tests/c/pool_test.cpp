@@ -153,6 +153,9 @@ TEST_F(CPoolTest, TellsHowManyPairsAreMatchedAtOnce) {
   create();
   std::int32_t matchers = 0;
   expect_ok(parallax_pool_matchers(pool_, 640, 480, PARALLAX_UINT8, &matchers));
+  std::int32_t none = 7;
+  EXPECT_EQ(parallax_pool_matchers(pool_, -1, -1, PARALLAX_UINT8, &none), PARALLAX_ERROR_ARGUMENT);
+  EXPECT_EQ(none, 7);
   EXPECT_EQ(matchers, 2);
 }
 

@@ -142,6 +142,14 @@ TEST_F(FilesTest, DevicesAndPipesAreNoPictures) {
   expect_file_error(match({at("frames"), at("frames")}), "frames/0.png is a pipe");
 }
 
+// It was called a picture.
+TEST_F(FilesTest, WhatIsGoneIsOfNoKind) {
+  fs::create_directory(folder_ / "l");
+  for (const char* pair : {"l gone", "gone l"})
+    expect_refusal(std::string("match ") + pair + " -o m/", 1,
+                   {"cannot read gone: No such file or directory"});
+}
+
 // Each of these waited for a writer.
 TEST_F(FilesTest, FramesAndMapsThatArePipesAreRefused) {
   for (const char* side : {"l", "r"}) {

@@ -713,6 +713,24 @@ TEST_F(TilesTest, RefusesPlansWithNumbersThatNoIntegerHolds) {
   }
 }
 
+// The merge removed the map with the tiles.
+TEST_F(TilesTest, NoMapLiesInTheFolderOfTheTiles) {
+  make_pair_of("150x110");
+  for (const char* map :
+       {"p.json.tiles/tile-000000.tiff", "p.json.tiles/a/b.pfm", "a/../p.json.tiles/{name}.pfm"})
+    expect_refusal(
+        "plan pair/left.png pair/right.png --disparities 16 --plan p.json -o '" + std::string(map) + "'", 2,
+        {"is in the folder of the tiles, p.json.tiles"});
+  EXPECT_FALSE(fs::exists(folder_ / "p.json"));
+}
+
+TEST_F(TilesTest, ANulInRangesOfTilesIsShown) {
+  make_pair_of("150x110");
+  plan(block_ + "--tile-size 90x60 -o d.pfm");
+  write(folder_ / "ranges", std::string("0,\0,1\n", 6));
+  expect_refusal("match --plan plan.json --tile - <ranges", 2, {"with '\\x00': this plan has tiles 0 to"});
+}
+
 TEST_F(TilesTest, DeepJsonInPlansAndLogsDoesNotEndTheProgram) {
   make_pair_of("150x110");
   const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');

@@ -226,6 +226,13 @@ TEST_F(VideoTest, AVideoThatCannotBeWrittenLeavesNothing) {
   make_folders();
   const auto before = files();
   expect_refusal("match l r" + options + "--video v.avi", 1, {"v.avi", "disk"}, "ulimit -f 8;");
+  // A full disk may have room later.
+  fs::create_directory(folder_ / "bin");
+  write(folder_ / "bin/ffmpeg", "#!/bin/sh\necho 'v.avi: No space left on device' >&2\nexit 1\n");
+  fs::permissions(folder_ / "bin/ffmpeg", fs::perms::owner_all);
+  expect_refusal("match l r" + options + "--video v.avi", 75, {"v.avi", "No space left on device; free some"},
+                 "PATH=$PWD/bin:$PATH");
+  fs::remove_all(folder_ / "bin");
   fs::remove(folder_ / "stdout.txt");
   fs::remove(folder_ / "stderr.txt");
   EXPECT_EQ(files(), before);

@@ -691,6 +691,57 @@ def test_maps_are_recorded(serve, folder, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def refused(folder, *arguments):
+    """What 'parallax view' says as it refuses to start."""
+    words = [COMMAND, "view", *arguments, "--no-open"]
+    ended = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert ended.returncode in (1, 2) and ended.stdout == ""
+    return ended.stderr
+
+
+def test_a_host_that_is_not_this_machine_is_named(folder):
+    pair = "pair/left.png", "pair/right.png"
+    for host in "", "no-such-host.invalid", "192.0.2.1":
+        assert "give --host an address of this machine" in refused(folder, *pair, "--host", host)
+
+
+def test_a_sequence_has_no_truth(folder):
+    assert "--truth is for a pair" in refused(folder, *make_sequence(folder), "--truth", "pair/disp0GT.pfm")
+
+
+def test_the_token_is_not_among_the_words_of_the_browser(folder, tmp_path):
+    script = tmp_path / "xdg-open"
+    script.write_text(f'#!/bin/sh\necho "$@" >{tmp_path}/part\nmv {tmp_path}/part {tmp_path}/words\n')
+    script.chmod(0o700)
+    (tmp_path / "run").mkdir()
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "XDG_RUNTIME_DIR": str(tmp_path / "run")}
+    words = [COMMAND, "view", "pair/left.png", "pair/right.png", "--host", "0.0.0.0"]
+    with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        address = process.stdout.readline().strip()
+        while not (tmp_path / "words").exists():
+            time.sleep(0.01)
+        opened = (tmp_path / "words").read_text().strip()
+        assert "?token=" in address and "token" not in opened
+        page = opened.removeprefix("file://")
+        assert f"url={address}" in open(page).read() and os.stat(page).st_mode & 0o777 == 0o600
+        process.terminate()
+    assert not os.path.exists(page)
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
+def test_a_recording_that_is_interrupted_leaves_nothing(folder, tmp_path):
+    server = Server(folder, *make_sequence(folder), env=os.environ | {"TMPDIR": str(tmp_path)})
+    page = Page(server)
+    server.json("POST", page.path + "/record", {"recording": True})
+    assert list(tmp_path.iterdir()) != []
+    server.stop()
+    assert list(tmp_path.iterdir()) == []
+    server = Server(folder, *make_sequence(folder), env=os.environ | {"TMPDIR": str(tmp_path / "gone")})
+    record = Page(server).path + "/record"
+    assert "set TMPDIR" in server.json("POST", record, {"recording": True}, status=400)["error"]
+    server.stop()
+
+
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
 def test_a_recording_ends_before_its_file_is_too_large(serve, folder):
     words = [COMMAND, "synth", "large", "--size", "640x480", "--disparities", "24"]

@@ -70,7 +70,9 @@ int completion_command(const Arguments& arguments, std::span<const Command> comm
 // Wrong use, such as an unknown or contradictory option: exit status 2.
 class UsageError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  // Escapes control characters of the message as Error does.
+  explicit UsageError(const std::string& message)
+      : std::runtime_error(Error(ErrorCategory::argument, message).what()) {}
 };
 
 // Help was requested: its text goes to standard output, exit status 0.

@@ -58,6 +58,9 @@ extern "C" void remove_temporaries(int signal) {
   }
   for (const Slot& slot : slots)
     if (slot.filled) ::unlink(slot.path);
+  // Folders are empty now.
+  for (const Slot& slot : slots)
+    if (slot.filled) ::rmdir(slot.path);
   ::raise(signal);
 }
 

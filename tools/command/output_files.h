@@ -12,10 +12,11 @@
 
 namespace parallax::tool {
 
-// A temporary file, removed by the destructor or on a signal unless it was renamed.
+// A temporary file, removed by the destructor or on a signal unless it was renamed; on a signal, also a folder
+// that has temporary files only.
 class TemporaryFile {
  public:
-  // The path of a file yet to be created.
+  // The path of a file or folder, which may be created later.
   explicit TemporaryFile(const std::string& path);
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;

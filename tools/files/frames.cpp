@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <filesystem>
 #include <set>
 
 #include <glob.h>
 
 #include "tools/command/command.h"
+#include "tools/command/command_files.h"
 #include "tools/files/video.h"
 
 namespace parallax::tool {
@@ -42,6 +44,11 @@ InputKind common_kind(const Input& input) {
   const InputKind left = kind_of(input.left);
   if (input.holds_both_in_left()) return left;
   const InputKind right = kind_of(input.right);
+  // What is not there is of no kind.
+  std::error_code unknown;
+  for (const std::string& path : {input.left, input.right})
+    if (left != right && kind_of(path) == InputKind::picture && !fs::exists(path, unknown))
+      fail_file("read", path, ENOENT);
   if (left != right)
     throw Error(ErrorCategory::file, input.left + " is " + kind_text(left) + ", " + input.right + " is " +
                                          kind_text(right) + ": give two of the same kind");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/files/video.h"
 
+#include <cerrno>
 #include <cinttypes>
 #include <cmath>
 #include <iterator>
@@ -262,11 +263,13 @@ void VideoWriter::fail() {
   if (complaint.empty())
     throw Error(ErrorCategory::file,
                 "cannot write " + path_ + ": ffmpeg failed without a message: try again");
-  const bool is_full = complaint.find("No space left") != std::string::npos ||
-                       complaint.find("File too large") != std::string::npos;
+  const bool is_full = complaint.find("No space left") != std::string::npos;
+  const bool is_too_large = complaint.find("File too large") != std::string::npos;
   throw Error(ErrorCategory::file,
               "cannot write " + path_ + ": ffmpeg says " + complaint +
-                  (is_full ? "; free some space, or choose another disk" : "; check the folder and ffmpeg"));
+                  (is_full || is_too_large ? "; free some space, or choose another disk"
+                                           : "; check the folder and ffmpeg"),
+              is_full && is_transient(ENOSPC));
 }
 
 // Pads an odd width or height by repeating the last column or row.

@@ -30,7 +30,11 @@ std::uintmax_t max_bytes() {
 }
 
 std::string make_folder() {
-  std::string path = fs::temp_directory_path() / "parallax-view-XXXXXX";
+  std::error_code missing;
+  std::string path = fs::temp_directory_path(missing) / "parallax-view-XXXXXX";
+  if (missing)
+    throw Error(ErrorCategory::file, "cannot record: the folder for temporary files is missing (" +
+                                         missing.message() + "): set TMPDIR to one, and start again");
   if (::mkdtemp(path.data()) == nullptr)
     throw Error(ErrorCategory::file, "cannot make the folder " + path + " (" + std::strerror(errno) +
                                          "): free some space, or set TMPDIR to another folder");

@@ -55,6 +55,7 @@ class Recording {
 
   mutable std::mutex mutex_;
   std::string folder_;
+  tool::TemporaryFile removed_on_signals_{folder_};
   std::optional<tool::VideoWriter> writer_;
   std::optional<std::size_t> last_;
   std::size_t frames_ = 0;

@@ -57,6 +57,8 @@ Scene::Scene(const SceneRequest& request) : plan_(request.match) {
     if (!request.truth.path.empty()) truth_.emplace(request.truth);
   }
   first_ = view(std::move(frame));
+  if (is_sequence_ && !request.truth.path.empty())
+    throw tool::UsageError("--truth is for a pair: give pictures, or leave it out");
   if (!request.map.empty()) read_map(request.map);
   plan_.read_masks(first_->format().size);
   settle_range();

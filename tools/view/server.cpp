@@ -2,16 +2,20 @@
 #include "tools/view/server.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <condition_variable>
+#include <cstring>
 #include <future>
 #include <map>
 #include <random>
 #include <span>
 
 #include <httplib.h>
+#include <netdb.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "parallax/check.h"
 #include "parallax/cost_curve.h"
@@ -63,6 +67,28 @@ bool is_loopback(const std::string& host) {
 
 std::string bracketed(const std::string& host) {
   return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
+// \throws Error (device) unless it names this machine
+void check_host(const std::string& host) {
+  const std::string advice = ": give --host an address of this machine, or leave it out";
+  addrinfo wanted{}, *found = nullptr;
+  wanted.ai_socktype = SOCK_STREAM;
+  const int failure = host.empty() ? EAI_NONAME : ::getaddrinfo(host.c_str(), nullptr, &wanted, &found);
+  if (failure != 0)
+    throw Error(ErrorCategory::device,
+                "cannot listen at '" + host + "' (" + ::gai_strerror(failure) + ")" + advice);
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, &::freeaddrinfo);
+  int reason = 0;
+  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+    const int tried = ::socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC, 0);
+    const bool is_own = tried >= 0 && ::bind(tried, address->ai_addr, address->ai_addrlen) == 0;
+    reason = errno;
+    if (tried >= 0) ::close(tried);
+    if (is_own) return;
+  }
+  throw Error(ErrorCategory::device,
+              "cannot listen at " + host + " (" + std::strerror(reason) + ")" + advice);
 }
 
 int number_of(const Request& request, const char* name) {
@@ -272,8 +298,9 @@ class Server::Routes {
 
   std::string address() const {
     const std::string page = "http://" + bracketed(options_.host) + ":" + std::to_string(port_) + "/";
-    return is_loopback(options_.host) ? page : page + "?token=" + token_;
+    return needs_token() ? page + "?token=" + token_ : page;
   }
+  bool needs_token() const { return !is_loopback(options_.host); }
 
   void run() {
     std::thread janitor([this] { sweep(); });
@@ -312,6 +339,7 @@ class Server::Routes {
   }
 
   void listen() {
+    check_host(options_.host);
     const auto bind = [&](int port) { return server_.bind_to_port(options_.host.c_str(), port); };
     if (options_.port > 0) {
       port_ = options_.port;
@@ -540,6 +568,9 @@ Server::Server(Scene& scene, const ServerOptions& options)
 Server::~Server() = default;
 std::string Server::address() const {
   return routes_->address();
+}
+bool Server::needs_token() const {
+  return routes_->needs_token();
 }
 void Server::run() {
   routes_->run();

@@ -18,7 +18,7 @@ struct ServerOptions {
 class Server {
  public:
   // Listens from now on.
-  // \throws Error (device) when the port is taken
+  // \throws Error (device) when the port is taken, or the host is none of this machine
   Server(Scene& scene, const ServerOptions& options);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -26,6 +26,8 @@ class Server {
 
   // Where the page is, with what it takes to open it.
   std::string address() const;
+  // Whether the address has a secret.
+  bool needs_token() const;
   // Answers until stop(), or, with `once`, until the last page is closed.
   void run();
   // From any thread.

@@ -94,6 +94,7 @@ std::string absolute(const std::string& path) {
 
 void check_nothing_inside(const TiledPair& pair, const std::string& folder) {
   for (const std::string& path : pair.pictures()) check_not_inside(path, folder);
+  check_not_inside(pair.output, folder);
 }
 
 void check_is_file(const std::string& output) {
@@ -196,10 +197,13 @@ void check_in_tiles(const PairRequest& request) {
 }
 
 void check_not_inside(const std::string& path, const std::string& folder) {
-  std::error_code missing;
-  if (path.empty() || !fs::exists(folder, missing)) return;
-  if (fs::path(behind_links(path)).parent_path() == behind_links(folder))
-    throw UsageError(path + " is in the folder of the tiles: move it, or give another -o");
+  if (path.empty()) return;
+  const fs::path tiles = behind_links(folder);
+  for (fs::path above = fs::path(behind_links(path)).parent_path(); above.has_relative_path();
+       above = above.parent_path())
+    if (above == tiles)
+      throw UsageError(path + " is in the folder of the tiles, " + folder +
+                       ": move it, or give another name");
 }
 
 PairRequest settle_pair(const TiledPair& pair, bool with_hash, bool decode) {
