@@ -132,7 +132,8 @@ class Matcher {
   /// Whether run() and enqueue() can write DisparityMap::row_offset.
   bool has_row_offsets() const;
 
-  /// Whether run() and start() can write DisparityMap::right: PlanOptions::both_maps.
+  /// Whether run() and start() can write DisparityMap::right: PlanOptions::both_maps. So can enqueue(), unless
+  /// rows are aligned.
   bool has_both_maps() const;
 
   /// Memory for a result of this matcher, with row offsets where it searches rows, and with Result::right

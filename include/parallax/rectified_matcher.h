@@ -73,7 +73,8 @@ class RectifiedMatcher {
 
   /// Whether run() and enqueue() can write DisparityMap::row_offset.
   bool has_row_offsets() const;
-  /// Whether run() and start() can write DisparityMap::right, the map of the rectified right image.
+  /// Whether run() and start() can write DisparityMap::right, the map of the rectified right image; enqueue()
+  /// cannot.
   bool has_both_maps() const;
   /// Stages of the last run(), as Matcher::stage_times().
   const std::vector<StageTime>& stage_times() const;

@@ -96,7 +96,7 @@ std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Devic
                     " has no map of the second image: leave it out, or match the images the other way round");
   std::unique_ptr<Plan> plan = detail::make_plan(parameters, device, format, configuration);
   if (!both_maps) return plan;
-  return with_right_map(std::move(plan), format, device.kind == DeviceKind::reference ? 1 : device.threads);
+  return with_right_map(std::move(plan), format, device);
 }
 
 // Calls make() with the given and the remembered values, or, if that fails, with the given ones alone.

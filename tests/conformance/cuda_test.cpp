@@ -222,6 +222,50 @@ TEST_F(CudaTest, BothMapsEqualTheReference) {
     expect_both_maps(parameters, gpu(), views_with_masks(pair), true, method_name(parameters));
 }
 
+TEST_F(CudaTest, BothMapsOfAlignedRowsAreThoseOfImagesOnTheHost) {
+  const MisalignedCase misaligned(0);
+  const StereoPair pair = misaligned.images.pair();
+  const MatcherParameters parameters = misaligned.parameters_of("block");
+  expect_both_maps(parameters, gpu(), pair, true, misaligned.description);
+  Matcher matcher(parameters, gpu(), pair.left.format, {.both_maps = true});
+  parallax::Result result = matcher.make_result();
+  expect_error(error_of([&] { matcher.enqueue(pair, result.map(), nullptr); }), ErrorCategory::device,
+               {"run()"});
+}
+
+// Several streams share the mirrored images.
+TEST_F(CudaTest, BothMapsOfImagesOnTheDeviceEqualTheReference) {
+  const auto context = std::make_shared<cuda::Context>(0);
+  const cuda::Current current(*context);
+  const cuda::Stream streams[] = {cuda::make_stream(context), cuda::make_stream(context)};
+  const SynthPair pair = synth(Scene::layers, {71, 33}, 12);
+  const StereoPair images = views_with_masks(pair);
+  for (const MatcherParameters& parameters : both_maps_cases(DeviceKind::cuda)) {
+    Matcher matcher(parameters, gpu(), images.left.format, {.both_maps = true});
+    EXPECT_EQ(matcher.memory_bytes(), estimate_memory_bytes(parameters, gpu(), images.left.format, {}, true));
+    Matcher on_host(parameters, reference, images.left.format, {.both_maps = true});
+    parallax::Result expected = on_host.make_result(true);
+    on_host.run(images, expected.map());
+    DeviceImages memory(context);
+    const StereoPair there = memory.pair(images);
+    std::vector<DisparityMap> maps;
+    for (const cuda::Stream& stream : streams) {
+      DisparityMap map = memory.map(pair.size(), true);
+      const DisparityMap right = memory.map(pair.size(), true);
+      map.right = {right.disparity, right.status, right.confidence, {}};
+      matcher.enqueue(there, map, stream.get());
+      maps.push_back(map);
+    }
+    for (const cuda::Stream& stream : streams) cuda::synchronise(stream.get());
+    for (const DisparityMap& map : maps) {
+      expect_same(expected, memory.result(map), method_name(parameters) + ", left");
+      expect_same(*expected.right,
+                  memory.result({map.right.disparity, map.right.status, map.right.confidence}),
+                  method_name(parameters) + ", right");
+    }
+  }
+}
+
 TEST_F(CudaTest, BothMapsOfPairsInFlightEqualTheReference) {
   const MatcherParameters parameters = both_maps_cases(DeviceKind::cuda).front();
   const Size size{70, 33};
