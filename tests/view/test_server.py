@@ -716,15 +716,20 @@ def test_the_token_is_not_among_the_words_of_the_browser(folder, tmp_path):
     (tmp_path / "run").mkdir()
     environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "XDG_RUNTIME_DIR": str(tmp_path / "run")}
     words = [COMMAND, "view", "pair/left.png", "pair/right.png", "--host", "0.0.0.0"]
-    with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
         address = process.stdout.readline().strip()
         while not (tmp_path / "words").exists():
             time.sleep(0.01)
         opened = (tmp_path / "words").read_text().strip()
-        assert "?token=" in address and "token" not in opened
+        assert "?token=" in address and "token=" not in opened
         page = opened.removeprefix("file://")
-        assert f"url={address}" in open(page).read() and os.stat(page).st_mode & 0o777 == 0o600
+        with open(page) as text:
+            assert f"url={address}" in text.read() and os.stat(page).st_mode & 0o777 == 0o600
+    finally:
         process.terminate()
+        process.wait()
+        process.stdout.close()
     assert not os.path.exists(page)
 
 
