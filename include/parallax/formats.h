@@ -53,7 +53,8 @@ Plane<float> decode_scaled_truth(View<const std::uint8_t> values, double scale);
 void colour(View<const float> disparity, double low, double high, View<std::uint8_t> rgb);
 
 /// Parses Middlebury's calib.txt, whose baseline is in millimetres. The keys cam0 and baseline are required;
-/// cam1, doffs, width, height and ndisp are optional; other keys are skipped. \p name appears in errors.
+/// cam1, doffs, width, height and ndisp are optional; other keys are skipped. An ndisp of the width or more
+/// says nothing about the pair: Calibration::disparities is 0 then. \p name appears in errors.
 /// \throws Error (file) when a required key is missing or a value is not a valid number.
 Calibration parse_middlebury_calibration(std::string_view text, const std::string& name);
 /// Reads and parses a calib.txt.

@@ -95,6 +95,18 @@ TEST(CalibrationTest, SizeAndDisparitiesMayBeMissing) {
   EXPECT_EQ(c.disparities, 0);
 }
 
+// ETH3D's files have the width.
+TEST(CalibrationTest, TheWidthIsNoNumberOfDisparities) {
+  const auto disparities = [](const std::string& ndisp) {
+    return parse_middlebury_calibration(
+               "cam0=[1 0 2; 0 1 3; 0 0 1]\nbaseline=2\nwidth=942\nheight=489\nndisp=" + ndisp, "")
+        .disparities;
+  };
+  EXPECT_EQ(disparities("942"), 0);
+  EXPECT_EQ(disparities("1000"), 0);
+  EXPECT_EQ(disparities("941"), 941);
+}
+
 TEST(CalibrationTest, KeysAreWholeWords) {
   const Calibration c =
       parse_middlebury_calibration("mybaseline=7\nbaseline2=8\nbaseline=2\ncam0=[1 0 2; 0 1 3; 0 0 1]\n", "");
@@ -142,7 +154,7 @@ TEST(CalibrationTest, CountsMustBeWholeAndNotNegative) {
 
 TEST(CalibrationTest, EncodingIsReadBack) {
   for (const Calibration& c : {expected, Calibration{700, 320, 240, 0, 0.1, 0, 0, 0},
-                               Calibration{1.0 / 3, -1.0 / 7, 1e-9, -2.0 / 3, 1e6 / 7, 1, 1'000'000, 1}})
+                               Calibration{1.0 / 3, -1.0 / 7, 1e-9, -2.0 / 3, 1e6 / 7, 2, 1'000'000, 1}})
     expect_equal(parse_middlebury_calibration(encode_middlebury_calibration(c), ""), c);
 }
 
