@@ -96,7 +96,28 @@ Bytes expected_map(const Scene& scene, const std::string& method, const std::str
   parallax_matcher* matcher = nullptr;
   expect_ok(parallax_matcher_create(method.c_str(), nullptr, &matcher));
   expect_ok(parallax_matcher_set_json(matcher, json.c_str()));
-  const parallax_image left = image_of(scene, scene.left), right = image_of(scene, scene.right);
+  parallax_image left = image_of(scene, scene.left), right = image_of(scene, scene.right);
+  // The element finds which values of 16 bits are black and white.
+  Bytes stretched[2];
+  if (left.type == PARALLAX_UINT16) {
+    const parallax_pair stored{sizeof(parallax_pair), &left, &right, nullptr, nullptr, nullptr};
+    std::int32_t low = 0, high = 0;
+    expect_ok(parallax_find_value_range(&stored, &low, &high));
+    for (parallax_image* image : {&left, &right}) {
+      Bytes& values = stretched[image == &left ? 0 : 1];
+      values.resize(std::size_t{2} * scene.width * scene.height);
+      const parallax_output output{sizeof(parallax_output),
+                                   values.data(),
+                                   scene.width,
+                                   scene.height,
+                                   2 * scene.width,
+                                   PARALLAX_UINT16,
+                                   1};
+      expect_ok(parallax_stretch(image, low, high, &output));
+      image->data = values.data();
+      image->stride_bytes = output.stride_bytes;
+    }
+  }
   expect_ok(parallax_matcher_plan(matcher, scene.width, scene.height, left.type));
   std::vector<float> disparity;
   Bytes status;
