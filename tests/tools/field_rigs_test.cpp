@@ -663,6 +663,14 @@ TEST_F(FieldRigsCommandTest, CalibrationsMayBeTwoFiles) {
     ASSERT_EQ(outcome.status, 0) << outcome.err;
     expect_same(map("a.tiff"), map("b.tiff"));
   }
+  // The advice for a calibration of the other order works.
+  expect_refusal("match pair/left.png pair/right.png --calib right.yaml left.yaml -o d.pfm" + search_of_field,
+                 1, {"give --exchange, and the left picture first"});
+  ASSERT_EQ(run("match pair/left.png pair/right.png --calib right.yaml left.yaml --exchange --depth b.tiff" +
+                search_of_field)
+                .status,
+            0);
+  expect_same(map("a.tiff"), map("b.tiff"));
   expect_refusal("match pair/left.png pair/right.png --calib left.yaml -o d.pfm" + search_of_field, 1,
                  {"left.yaml is the camera_info of one camera"});
 }
@@ -715,6 +723,13 @@ TEST_F(FieldRigsCommandTest, MessagesHaveNoNamesOfCpp) {
                  {"no rectangle was seen by both", "--free-centres", "--alpha 1"});
   for (const char* advice : {"--free-centres", "--alpha 1"})
     EXPECT_EQ(run(match + "--rig converging.json " + advice).status, 0) << advice;
+  for (const std::string& command : {match, std::string("check pair/left.png pair/right.png ")}) {
+    const Outcome outcome =
+        run(command + "--rig converging.json --repair" + (command == match ? "" : " new.json"));
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_TRUE(contains(outcome.err, "leave out --repair, and give --free-centres or --alpha 1"))
+        << outcome.err;
+  }
 
   Rig backwards = level();
   backwards.rotation = {-1, 0, 0, 0, 1, 0, 0, 0, -1};

@@ -31,6 +31,8 @@ struct CommandFailure {
   std::string message;  // one line
   int status;
 };
+// A message of the library with the options of the command line in place of the names of the interface of C++.
+std::string in_words_of_options(std::string message);
 // The failure that the exception being handled stands for: call it in a catch block.
 CommandFailure current_failure();
 // The exit status of a command some of whose parts failed: if one would fail again, so does a retry.

@@ -56,13 +56,26 @@ int run(int (*command)(const Arguments&), const Arguments& arguments) {
 
 }  // namespace
 
+std::string in_words_of_options(std::string message) {
+  constexpr std::pair<std::string_view, std::string_view> options[] = {
+      {"same_centres = false", "--free-centres"},
+      {"alpha = 1", "--alpha 1"},
+      {"a larger size or zoom", "a larger --output-size or --zoom"},
+      {"exchange the cameras", "give --exchange, and the left picture first"},
+      {": give a Rectification of your own", ""}};
+  for (const auto& [choice, option] : options)
+    if (const std::size_t at = message.find(choice); at != std::string::npos)
+      message.replace(at, choice.size(), option);
+  return message;
+}
+
 CommandFailure current_failure() {
   try {
     throw;
   } catch (const UsageError& error) {
     return {one_line(error.what()), wrong_use};
   } catch (const Error& error) {
-    return {error.what(),
+    return {in_words_of_options(error.what()),
             error.category() == ErrorCategory::argument ? wrong_use : failure_status(error.is_transient())};
   } catch (const std::bad_alloc&) {
     return {"out of memory: use smaller images or fewer disparities", failed_for_now};

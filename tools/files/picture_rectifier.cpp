@@ -16,27 +16,12 @@ void check_taken_by(const Camera& camera, const Picture& picture, const std::str
                                          text(camera.size) + ": give the calibration of this size");
 }
 
-// What the library calls its choices, and the options that make them.
-constexpr std::pair<std::string_view, std::string_view> options_of_choices[] = {
-    {"same_centres = false", "--free-centres"},
-    {"alpha = 1", "--alpha 1"},
-    {"a larger size or zoom", "a larger --output-size or --zoom"},
-    {"exchange the cameras", "give --exchange, and the left picture first"},
-    {": give a Rectification of your own", ""}};
-
-std::string in_options(std::string message) {
-  for (const auto& [choice, option] : options_of_choices)
-    if (const std::size_t at = message.find(choice); at != std::string::npos)
-      message.replace(at, choice.size(), option);
-  return message;
-}
-
 template <class Body>
 auto naming_options(const Body& body) {
   try {
     return body();
   } catch (const Error& error) {
-    throw Error(error.category(), in_options(error.what()), error.is_transient());
+    throw Error(error.category(), in_words_of_options(error.what()), error.is_transient());
   }
 }
 

@@ -76,6 +76,11 @@ class LazyRepairer {
     try {
       return repairer_->add({shot.pictures.left.view(), shot.pictures.right.view()});
     } catch (const Error& error) {
+      if (std::string_view(error.what()).find("no rectangle was seen") != std::string_view::npos)
+        throw Error(
+            error.category(),
+            "the rig cannot be repaired, because no rectangle was seen by both cameras: leave out --repair, "
+            "and give --free-centres or --alpha 1");
       // The pictures are files.
       if (error.category() == ErrorCategory::argument)
         throw Error(ErrorCategory::file, shot.name + ": " + error.what());

@@ -75,8 +75,7 @@ void check_outputs(const BatchRequest& request, const BatchOutputs& outputs) {
 // The list may name a calibration for each pair, whose cameras and sizes are chosen like those of a rig.
 void check_batch_rig(const Options& options, const BatchRequest& request) {
   if (request.input.rig.empty())
-    options.refuse({"--alpha", "--zoom", "--output-size", "--free-centres", "--interpolation", "--fisheye",
-                    "--exchange"},
+    options.refuse({"--alpha", "--zoom", "--output-size", "--free-centres", "--interpolation", "--fisheye"},
                    " needs --rig: give both");
 }
 

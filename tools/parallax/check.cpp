@@ -122,8 +122,9 @@ PairReport report_of(const PicturePair& pictures, const StereoPair& pair, const 
   PairReport report = check_pair(pair, request.parameters);
   // Rectified pixels are means of their neighbours.
   if (request.pair.rig.empty() && looks_like_mosaic(pictures.left) && looks_like_mosaic(pictures.right))
-    report.remarks.push_back("The pictures look like raw mosaics of a colour sensor: give --bayer rggb, or grbg, "
-                             "gbrg or bggr, as the camera's data sheet says.");
+    report.remarks.push_back(
+        "The pictures look like raw mosaics of a colour sensor: give --bayer rggb, or grbg, "
+        "gbrg or bggr, as the camera's data sheet says.");
   return report;
 }
 

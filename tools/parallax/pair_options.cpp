@@ -187,11 +187,10 @@ void add_rectify_options(Options& options, Input& input, bool with_unit) {
 
 void check_rectify_options(const Options& options, const Input& input) {
   if (input.rig.empty()) {
-    options.refuse({"--alpha", "--zoom", "--output-size", "--free-centres", "--interpolation", "--fisheye",
-                    "--exchange"},
+    options.refuse({"--alpha", "--zoom", "--output-size", "--free-centres", "--interpolation", "--fisheye"},
                    " needs --rig: give both");
     if (input.calibration.empty())
-      options.refuse({"--size", "--cameras"}, " needs --rig or --calib: give one of them");
+      options.refuse({"--size", "--cameras", "--exchange"}, " needs --rig or --calib: give one of them");
     return;
   }
   // Those of the rectified pair follow from the rig.

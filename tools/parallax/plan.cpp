@@ -36,6 +36,8 @@ void add_options(Options& options, PlanRequest& request) {
               "Left picture; for many pairs: a folder, or a pattern such as left_%04d.png or '*/left.png'");
   options.add("RIGHT", input.right, "Right picture, rectified with the left one");
   add_calibration_options(options, input);
+  options.group("What the file of the calibration does not say");
+  add_rig_options(options, input.choices, false);
   add_value_options(options, input.pictures);
   options.group("Plan");
   options.add("--plan FILE", request.path, "Write the plan to this file (JSON lines)").required();
