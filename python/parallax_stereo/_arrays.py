@@ -133,8 +133,9 @@ def _mask_of(image: Any, given: Any, name: str) -> Optional[Array]:
     chosen = None if given is None else mask(given, name)
     if not isinstance(image, np.ma.MaskedArray) or image.mask is np.ma.nomask:
         return chosen
-    valid = ~(image.mask.any(axis=2) if image.ndim == 3 else image.mask)
-    return valid.astype(np.uint8) if chosen is None else (valid & (chosen > 0)).astype(np.uint8)
+    valid: Array = ~(image.mask.any(axis=2) if image.ndim == 3 else image.mask)
+    both: Array = (valid if chosen is None else valid & (chosen > 0)).astype(np.uint8)
+    return both
 
 
 def stretched(image: Array, values: Tuple[int, int]) -> Array:

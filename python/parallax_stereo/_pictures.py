@@ -71,4 +71,5 @@ def read_picture(path: Union[str, Path], ignore_orientation: bool) -> Array:
 
 def _copy(memory: Any, shape: Any, dtype: Any) -> Array:
     count = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    return np.frombuffer((ctypes.c_char * count).from_address(memory), dtype).reshape(shape).copy()
+    values: Array = np.frombuffer(ctypes.string_at(memory, count), dtype).reshape(shape).copy()
+    return values

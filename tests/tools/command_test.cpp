@@ -297,7 +297,8 @@ TEST_F(CommandTest, ReadsOpenCvCalibrations) {
 TEST_F(CommandTest, CountsOfACalibrationDoNotWrapAround) {
   const auto json = [](const std::string& rows) {
     const auto matrix = [&](const std::string& shift) {
-      return "{\"rows\": " + rows + R"(, "cols": 4, "data": [9, 0, 4, )" + shift + ", 0, 9, 3, 0, 0, 0, 1, 0]}";
+      return "{\"rows\": " + rows + R"(, "cols": 4, "data": [9, 0, 4, )" + shift +
+             ", 0, 9, 3, 0, 0, 0, 1, 0]}";
     };
     return "{\"P1\": " + matrix("0") + ", \"P2\": " + matrix("-9") + "}";
   };

@@ -473,9 +473,8 @@ TEST(RigsTest, HostileFilesEndSoon) {
   const std::string deep(300'000, '[');
   expect_refused({{"deep.yaml", "cam0:\n  resolution: " + deep}},
                  "deep.yaml is not readable: give the camchain");
-  expect_refused(
-      {{"deep.json", "{\"M1\": " + deep}},
-      "deep.json is nested more than 100 levels deep: give the calibration as YAML, JSON or XML");
+  expect_refused({{"deep.json", "{\"M1\": " + deep}},
+                 "deep.json is nested more than 100 levels deep: give the calibration as YAML, JSON or XML");
   // Brackets in comments and strings do not count.
   const std::string brackets(200, '[');
   expect_refused(

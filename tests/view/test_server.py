@@ -825,7 +825,7 @@ def test_a_camera_plays_by_itself_and_is_never_late(serve, tmp_path, monkeypatch
 
 def test_cameras_are_named_as_they_should_be(folder):
     for arguments, says in (
-        (["--camera", "0"], "--side-by-side"),
+        (["--camera", "0"], "--layout"),
         (["--camera", "0,1,2"], "3"),
         (["pair/left.png", "--camera", "0,1"], "leave out pair/left.png"),
         (["--camera", "/dev/nothing", "--side-by-side"], "/dev/nothing"),

@@ -252,12 +252,10 @@ class Batch {
 
   // Hash of all that decides the results.
   std::string inputs_hash(const ListedPair& pair, const Search& search) const {
-    ordered_json json{{"program", PARALLAX_VERSION},
-                      {"parameters", describe_parameters(search.parameters)},
-                      {"range_given", search.range_given},
-                      {"truth_scale", request_.truth_scale},
-                      {"truth_none", request_.truth_none},
-                      {"pictures", tool::to_json(request_.pictures)}};
+    ordered_json json{
+        {"program", PARALLAX_VERSION},       {"parameters", describe_parameters(search.parameters)},
+        {"range_given", search.range_given}, {"truth_scale", request_.truth_scale},
+        {"truth_none", request_.truth_none}, {"pictures", tool::to_json(request_.pictures)}};
     if (!request_.input.rig.empty()) json["rig"] = describe_rig();
     for (const std::string& path : pair.files()) json["files"].push_back(path.empty() ? "" : file_hash(path));
     return content_hash(json.dump());

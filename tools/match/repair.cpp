@@ -72,8 +72,8 @@ class LazyRepairer {
     FrameRepair frame;
     frame.refused = shot.error;
     if (!shot.error.empty()) return frame;
-    if (!repairer_) repairer_.emplace(start_(shot));
     try {
+      if (!repairer_) repairer_.emplace(start_(shot));
       return repairer_->add({shot.pictures.left.view(), shot.pictures.right.view()});
     } catch (const Error& error) {
       if (std::string_view(error.what()).find("no rectangle was seen") != std::string_view::npos)
