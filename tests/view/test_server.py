@@ -830,7 +830,7 @@ def test_cameras_are_named_as_they_should_be(folder):
         (["pair/left.png", "--camera", "0,1"], "leave out pair/left.png"),
         (["--camera", "/dev/nothing", "--side-by-side"], "/dev/nothing"),
         ([], "LEFT is required"),
-        (["pair/left.png"], "RIGHT is required; see 'parallax view --help'"),
+        (["pair/left.png"], "RIGHT is required, or --layout if pair/left.png"),
     ):
         words = [COMMAND, "view", *arguments, "--no-open"]
         outcome = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
