@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of Middlebury's pairs of 2014 whose values have other ranges: 8, 10, 12, 14 and 16 bits, and counts of a thermal
-camera, from 7600 to 7780. Prints a table; docs/measurements/field.md has it.
+"""Errors of Middlebury's pairs of 2014 whose values have other ranges: 8, 10, 12, 14 and 16 bits, and counts of a
+thermal camera. Prints a table; docs/measurements/field.md has it.
 
     python3 benchmarks/value_ranges.py build/parallax ../shared/data/middlebury2014
 """
@@ -24,7 +24,10 @@ RANGES: Dict[str, Callable[[Any], Any]] = {
     "12 bits": lambda v: v.astype(np.uint16) * 16,
     "14 bits": lambda v: v.astype(np.uint16) * 64,
     "16 bits": lambda v: v.astype(np.uint16) * 257,
-    "thermal": lambda v: (7600 + np.rint(v * (180 / 255))).astype(np.uint16),
+    "7600 + v": lambda v: v.astype(np.uint16) + 7600,
+    "7600…7780": lambda v: (7600 + np.rint(v * (180 / 255))).astype(np.uint16),
+    # What is lost by 181 levels.
+    "181 levels": lambda v: np.rint(np.rint(v * (180 / 255)) * (255 / 180)).astype(np.uint8),
 }
 
 
