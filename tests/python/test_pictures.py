@@ -355,7 +355,7 @@ def test_ranges_of_values(tmp_path: Path) -> None:
 
     def matched(extension: str, *options: str) -> Any:
         files = [name + extension for name in names]
-        arguments = [command, "match", *files, "--disparities", "16", "-o", str(tmp_path / "d.pfm"), *options]
+        arguments = [command, "match", *files, "-o", str(tmp_path / "d.pfm"), *(options or ("--disparities", "16"))]
         done = subprocess.run(arguments, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return px.read_disparity(tmp_path / "d.pfm")
@@ -366,9 +366,17 @@ def test_ranges_of_values(tmp_path: Path) -> None:
         Path(name + ".png").write_bytes(png(image, 0, 16, sbit))
         write_tiff(Path(name + ".tif"), image.astype(np.float32) / 4095, photometric="minisblack")
     assert np.array_equal(matched(".pgm"), expected)
+    # Tiles know the values of the whole pair.
+    dark = [image.copy() for image in wide]
+    for image in dark:
+        image[:, :60] //= 8
+    for name, image in zip(names, dark):
+        write_tiff(Path(name + ".tiff"), image, photometric="minisblack", tile=(16, 16))
+    block = ("--method", "block", "--disparities", "8")
+    assert np.array_equal(matched(".tiff", *block, "--tile-size", "88x72"), matched(".tiff", *block))
     assert np.array_equal(matched(".png"), expected)
-    assert np.array_equal(matched(".png", "--bits", "12"), expected)
-    floats = matched(".tif", "--value-range", "0:1")
+    assert np.array_equal(matched(".png", "--disparities", "16", "--bits", "12"), expected)
+    floats = matched(".tif", "--disparities", "16", "--value-range", "0:1")
     assert (np.abs(floats - expected) < 1).mean() > 0.97
     refused = subprocess.run([command, "match", *[name + ".tif" for name in names]], capture_output=True, text=True)
     assert refused.returncode != 0 and "--value-range LOW:HIGH" in refused.stderr

@@ -127,6 +127,12 @@ void settle_range(const std::string& path, const PictureOptions& options, Pictur
   picture = stretched(picture, {static_cast<int>(first), static_cast<int>(last)});
 }
 
+// Of a picture that shares its pixels with no other.
+void stretch_in_place(Picture& picture, const ValueRange& range) {
+  if (range != expected_range(picture)) stretch(picture.view(), range, picture.output());
+  picture.notes.range = expected_range(picture);
+}
+
 void read_region(const std::string& path, const PictureOptions& options, TiffReader& tiff,
                  const Rectangle& region, Picture& picture) {
   const std::optional<double> no_data = options.no_data ? options.no_data : tiff.no_data();
@@ -261,6 +267,7 @@ PictureParts::PictureParts(const std::string& path, const PictureOptions& option
 void PictureParts::decode() {
   if (tiff_ || !whole_.empty()) return;
   whole_ = read_picture(path_, options_);
+  if (range_) stretch_in_place(whole_, *range_);
   format_ = whole_.view().format;
   channels_ = whole_.view().channels;
 }
@@ -278,8 +285,17 @@ PartsMemory PictureParts::memory() const {
   return {(unknown ? 0 : static_cast<std::size_t>(file)) + decoded + held, held};
 }
 
+void PictureParts::stretch_from(const ValueRange& range) {
+  range_ = range;
+  if (!whole_.empty()) stretch_in_place(whole_, range);
+}
+
 void PictureParts::read(const Rectangle& region, Picture& part) {
-  if (tiff_) return read_region(path_, options_, *tiff_, region, part);
+  if (tiff_) {
+    read_region(path_, options_, *tiff_, region, part);
+    if (range_) stretch_in_place(part, *range_);
+    return;
+  }
   decode();
   part = whole_.part(region);
 }

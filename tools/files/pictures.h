@@ -59,6 +59,8 @@ class PictureParts {
   // \throws Error (file)
   void decode();
 
+  // From now on, read() stretches values of this range to those that matchers expect.
+  void stretch_from(const ValueRange& range);
   // Values are as read_picture() gives them. Reuses the memory of `part` if it has this size.
   // \throws Error (file)
   void read(const Rectangle& region, Picture& part);
@@ -68,6 +70,7 @@ class PictureParts {
   PictureOptions options_;
   std::optional<TiffReader> tiff_;
   Picture whole_;
+  std::optional<ValueRange> range_;
   ImageFormat format_;
   int channels_ = 1;
 };

@@ -139,7 +139,6 @@ class MapStitcher {
     };
     strips.read_left = [&](int first_row, int rows) {
       left_->read({0, first_row, {size().width, rows}}, left_rows_);
-      left_rows_ = stretched(left_rows_, range_);
       return left_rows_.view();
     };
     strips.write_rows = [&](int first_row, const DisparityMap& rows) {
@@ -160,7 +159,7 @@ class MapStitcher {
       for (std::size_t i = 0; i < 2; ++i) check_unchanged(job_.files[i], job_.head->path, false);
       left_.emplace(job_.files[0].path, job_.options());
       PictureParts right(job_.files[1].path, job_.options());
-      range_ = value_range(*left_, right);
+      left_->stretch_from(value_range(*left_, right));
     }
     stitch(job_.plan(), rows_of_strips(job_, left_ ? left_->memory().held : 0), strips);
     map_->close();
@@ -176,7 +175,6 @@ class MapStitcher {
   std::unique_ptr<MapWriter> map_, rows_off_;
   std::optional<RowOffsetSampler> sampler_;
   std::optional<PictureParts> left_;
-  ValueRange range_;
   Picture left_rows_;
   PixelCounter counter_;
 };

@@ -96,7 +96,8 @@ class TileRunner::OpenPair {
     }
     for (std::size_t i = 0; i < 2; ++i)
       check_planned(parts_[i]->format(), job.plan().format, job.files[i].path);
-    range_ = value_range(*parts_[0], *parts_[1]);
+    const ValueRange range = value_range(*parts_[0], *parts_[1]);
+    for (std::size_t i = 0; i < 2; ++i) parts_[i]->stretch_from(range);
   }
 
   int number() const { return number_; }
@@ -104,14 +105,12 @@ class TileRunner::OpenPair {
     const Rectangle& around = item.outcome.tile->around;
     for (std::size_t i = 0; i < parts_.size(); ++i)
       if (parts_[i]) parts_[i]->read(around, item.pictures[i]);
-    for (std::size_t i = 0; i < 2; ++i) item.pictures[i] = stretched(item.pictures[i], range_);
     item.add_masks();
   }
 
  private:
   int number_;
   std::array<std::optional<PictureParts>, 4> parts_;  // parts of PairJob::files
-  ValueRange range_;                                  // of both pictures
 };
 
 // A matcher for tiles of one cut, or for pairs of one size.
