@@ -53,9 +53,8 @@ ValueRange find_value_range(const StereoPair& pair);
 
 /// Stretches the values of every channel: `range.low` and less becomes 0, `range.high` and more 255 or 65280,
 /// those between in proportion, rounded to nearest, halves up. A range of 2^N values, with N from 9 to 15, has
-/// 2^(N−8) steps for each level of 8 bits. So images whose values differ by a
-/// factor and an offset become the same, and as those of 8 bits. `stretched` has the format and channels of
-/// the image, and may be the image.
+/// 2^(N−8) steps for each level of 8 bits. So images whose values differ by a factor and an offset become the
+/// same, and as those of 8 bits. `stretched` has the format and channels of the image, and may be the image.
 /// \throws Error (argument) for a range beyond the depth of the image, or an output of another format
 void stretch(const ImageView& image, const ValueRange& range, const ImageOutput& stretched);
 
