@@ -39,7 +39,8 @@ namespace parallax::opencv {
 /// A matcher as a cv::StereoMatcher. It plans when it is first used and when the parameters, or the size or
 /// depth of the images, have changed, and allocates only then. One thread at a time may use it.
 ///
-/// Images: CV_8U or CV_16U, one channel, or three in OpenCV's order blue, green, red. The disparity is
+/// Images: CV_8U or CV_16U, one channel, or three in OpenCV's order blue, green, red. Values of CV_16U count
+/// 256ths of those of CV_8U: stretch() in parallax/values.h makes them of those of other cameras. The disparity is
 /// CV_16S, 16 times the disparity rounded to nearest, and (minDisparity − 1)·16 where there is none; or
 /// CV_32F, in pixels, and minDisparity − 1 where there is none. It is CV_32F after setDisparityType(CV_32F),
 /// or for a cv::Mat_<float>.
