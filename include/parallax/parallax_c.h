@@ -199,7 +199,7 @@ typedef struct parallax_map {
 /** @} */
 
 /** Finds the values of black and of white of a pair of 16 bits, for cameras that do not use all bits: 0 and 4095,
-    or 7600 and 7780. Broken pixels and lamps are ignored, and so is what the masks exclude. For 8 bits it is 0
+    or 7600 and 7780. What the masks exclude does not count. For 8 bits it is 0
     and 255. */
 PARALLAX_API parallax_code parallax_find_value_range(const parallax_pair* pair, int32_t* low, int32_t* high);
 /** Stretches values to those that matchers expect: `low` and less becomes 0, `high` and more 255 or, for 16 bits,

@@ -37,10 +37,10 @@ class ValueHistogram {
   /// Returns the range of as many bits, 8 to 16, as the highest value needs, if the values span an eighth of it
   /// or more: that of a camera of so many bits. Otherwise, the values are far from 0, as those of thermal
   /// cameras: returns the lowest and the highest one, or, from the lowest one on, the range of as many bits as
-  /// their span needs, if they span three quarters of it. Up to one value in a thousand at either end is
-  /// ignored where the span becomes less than half as wide without them: broken pixels, and lamps. If there are
-  /// not two values, returns 0 and 65535. `zero`: the value that stands for the number 0, for signed values that
-  /// are stored with 32768 added.
+  /// their span needs, if they span three quarters of it. These are the values without up to one in a thousand
+  /// at either end, if the span becomes less than half as wide: without broken pixels. If there are not two
+  /// values, returns 0 and 65535. `zero`: the value that stands for the number 0, for signed values that are
+  /// stored with 32768 added.
   ValueRange range(int zero = 0) const;
 
  private:

@@ -49,18 +49,26 @@ void stretch_rows(const ImageView& image, const ValueRange& range, const ImageOu
   }
 }
 
-// The range of all values of as many bits as the values need, from 0 or, where they are far from 0, as those of a
-// thermal camera are, from the lowest value; or the values themselves, if they are few of those.
+int span(const ValueRange& range) {
+  return range.high - range.low;
+}
+
+// The highest value of as many bits, 8 to 16, as this one needs.
+int highest_of_bits(int value) {
+  return (1 << std::max(static_cast<int>(std::bit_width(static_cast<unsigned>(value))), 8)) - 1;
+}
+
+// Whether values are those of a thermal camera, which hardly differ.
+bool is_far_from_0(const ValueRange& range) {
+  return 8 * span(range) < highest_of_bits(range.high);
+}
+
+// The range of all values of as many bits as the values need, from 0 or, where they are far from 0, from the lowest
+// value; or the values themselves, if they are few of those.
 ValueRange whole_bits(const ValueRange& range) {
-  const auto bits_of = [](int value) {
-    return static_cast<int>(std::bit_width(static_cast<unsigned>(value)));
-  };
-  const int span = range.high - range.low;
-  const int all = (1 << std::max(bits_of(range.high), 8)) - 1;
-  if (8 * span >= all) return {0, all};
-  const int most = (1 << std::max(bits_of(span), 8)) - 1;
-  if (4 * span < 3 * most) return range;
-  return {range.low, range.low + most};
+  if (!is_far_from_0(range)) return {0, highest_of_bits(range.high)};
+  const int most = highest_of_bits(span(range));
+  return 4 * span(range) < 3 * most ? range : ValueRange{range.low, range.low + most};
 }
 
 }  // namespace
@@ -81,11 +89,16 @@ void ValueHistogram::add(const ImageView& image, const View<const std::uint8_t>&
 ValueRange ValueHistogram::range(int zero) const {
   constexpr std::uint64_t share = 1000;
   const std::uint64_t total = std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
-  const ValueRange all = range_without(0, counts_), most = range_without(total / share, counts_);
-  const ValueRange& range = 2 * (most.high - most.low) < all.high - all.low ? most : all;
+  const auto from_zero = [&](ValueRange range) {
+    const int first = range.low < zero ? 0 : zero;
+    return ValueRange{range.low - first, range.high - first};
+  };
+  ValueRange range = range_without(0, counts_);
+  const ValueRange most = range_without(total / share, counts_);
+  if (is_far_from_0(from_zero(most)) && 2 * span(most) < span(range)) range = most;
   if (range.low >= range.high) return {};
   if (range.low < zero) zero = 0;
-  const ValueRange bits = whole_bits({range.low - zero, range.high - zero});
+  const ValueRange bits = whole_bits(from_zero(range));
   const int beyond = std::max(bits.high + zero - 65535, 0);
   return {bits.low + zero - beyond, bits.high + zero - beyond};
 }

@@ -106,6 +106,13 @@ TEST(ValuesTest, BrokenPixelsAndMaskedOnesDoNotWidenTheRange) {
   EXPECT_EQ(find_value_range({left.view(), right.view()}).low, 0);
 }
 
+TEST(ValuesTest, LampsDoNotNarrowTheRange) {
+  Plane<std::uint16_t> left = noise(1, 4, 0);
+  const Plane<std::uint16_t> right = noise(2, 4, 0);
+  left.at(3, 4) = 4095;
+  EXPECT_EQ(find_value_range({left.view(), right.view()}), (ValueRange{0, 4095}));
+}
+
 TEST(ValuesTest, FlatImagesAndBytesUseAllValues) {
   const Plane<std::uint16_t> flat(size, 900);
   EXPECT_EQ(find_value_range({flat.view(), flat.view()}), (ValueRange{0, 65535}));
