@@ -31,3 +31,6 @@ unset(ENV{PARALLAX_LIBRARY})
 unset(ENV{PYTHONPATH})
 run(${venv_python} -c
     "import parallax_stereo as px\nleft, right, truth = px.synthesize((320, 240), 32)\nassert px.evaluate(px.match(left, right, 32).disparity, truth).bad1 < 0.1\nassert 'venv' in px.__file__")
+# Pictures are read by the library that was built beside it.
+run(${venv_python} -c
+    "import parallax_stereo as px\nopen('a.pgm', 'wb').write(b'P5 2 1 255 ab')\nassert px.read('a.pgm').tolist() == [[97, 98]]")

@@ -337,6 +337,18 @@ def test_ranges_of_values(tmp_path: Path) -> None:
     for factor, offset in ((4, 0), (16, 0), (64, 0), (257, 0)):
         deep = [image.astype(np.uint16) * factor + np.uint16(offset) for image in levels]
         assert np.array_equal(px.match(*deep, 16, "bp").disparity, expected), (factor, offset)
+    for method in ("block", "sgm", "tiled-bp", "census"):
+        maps = [
+            px.match(*[image.astype(np.uint16) * factor for image in levels], 16, method) for factor in (4, 16, 257)
+        ]
+        maps += [px.match(*levels, 16, method)] if method != "census" else []  # whose coarse images keep fractions
+        for other in maps[1:]:
+            assert np.array_equal(maps[0].disparity, other.disparity), method
+    reports = [
+        px.check(*[image.astype(dtype) * factor for image in levels])
+        for dtype, factor in ((np.uint8, 1), (np.uint16, 16))
+    ]
+    assert reports[0].range == reports[1].range and np.array_equal(reports[0].left_points, reports[1].left_points)
     thermal = [image.astype(np.uint16) + np.uint16(7600) for image in levels]
     assert np.array_equal(px.match(*thermal, 16, "bp", range=(7600, 7855)).disparity, expected)
     assert np.array_equal(px.match(*wide, 16, "bp", range=(0, 4095)).disparity, expected)
