@@ -180,7 +180,7 @@ TEST(RectifyTest, CamerasAboveEachOtherAreTurned) {
   Rectification rectified = rectify(rig);
   expect_same_rows(rig, rectified);
   EXPECT_EQ(rectified.quarter_turns, 3);
-  EXPECT_EQ(rectified.size, Size(480, 640));
+  EXPECT_EQ(rectified.size, (Size{480, 640}));
   EXPECT_LT(rectified.rotation_left[3], -0.99);  // to the right in the camera is up
   EXPECT_GT(rectified.focal, 450);
   rig.translation = {0.002, 0.12, 0.001};
@@ -188,7 +188,7 @@ TEST(RectifyTest, CamerasAboveEachOtherAreTurned) {
   expect_same_rows(rig, rectified);
   EXPECT_EQ(rectified.quarter_turns, 1);
   EXPECT_GT(rectified.rotation_left[3], 0.99);
-  EXPECT_EQ(rectify(rig, {.size = {300, 400}}).size, Size(300, 400));
+  EXPECT_EQ(rectify(rig, {.size = {300, 400}}).size, (Size{300, 400}));
 }
 
 TEST(RectifyTest, ACameraMayBeUpsideDown) {

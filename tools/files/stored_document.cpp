@@ -193,12 +193,12 @@ std::vector<std::string> paths_of(const Node& root) {
   std::vector<std::pair<std::string, Node>> level{{"", root}};
   for (std::size_t depth = 0; depth < max_depth && !level.empty(); ++depth) {
     std::vector<std::pair<std::string, Node>> below;
-    for (const auto& [before, group] : level)
-      if (group.is_map() || group.is_list())
-        group.for_each([&](const std::string& key, const Node& child) {
+    for (const std::pair<std::string, Node>& group : level)
+      if (group.second.is_map() || group.second.is_list())
+        group.second.for_each([&](const std::string& key, const Node& child) {
           if (paths.size() >= max_paths) return false;
-          paths.push_back(before + key);
-          if (is_group(child)) below.emplace_back(before + key + "/", child);
+          paths.push_back(group.first + key);
+          if (is_group(child)) below.emplace_back(group.first + key + "/", child);
           return true;
         });
     level = std::move(below);

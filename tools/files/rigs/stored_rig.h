@@ -38,10 +38,11 @@ class StoredRig {
   // The first entry with one of these names that satisfies the condition.
   template <class Condition>
   Found find(Names names, const Condition& condition) const {
-    for (const std::string_view name : names)
-      for (const auto [first, last] = index_.equal_range(name);
-           const auto& [key, found] : std::ranges::subrange(first, last))
-        if (condition(found)) return found;
+    for (const std::string_view name : names) {
+      const auto [first, last] = index_.equal_range(name);
+      for (auto entry = first; entry != last; ++entry)
+        if (condition(entry->second)) return entry->second;
+    }
     return missing(names.front());
   }
   // The same for numbers in a list or matrix, for a single number, and for a word.
