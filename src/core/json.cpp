@@ -8,7 +8,7 @@
 namespace parallax {
 namespace {
 
-// Of text that is not JSON, only what stands before the mistake counts.
+// Checks how deep a text nests. If it is not JSON, only the part before the mistake counts.
 void check_json_depth(std::string_view text) {
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

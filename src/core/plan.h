@@ -59,7 +59,7 @@ class Plan {
   // be null.
   std::function<std::string()> remedy;
 
-  // Of the public object's calls.
+  // Ends the calls of the public object.
   Cancellation cancellation;
 
   // Reserved in advance, so that a run does not allocate.

@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 5> model_names = {
     "radial-tangential", "equidistant", "omnidirectional", "double-sphere", "extended-unified"};
-// Of the models that have one number of them; 0 for the first.
+// Numbers of coefficients of the models that allow one only; 0 for the first model.
 constexpr std::array<std::size_t, 5> fixed_counts = {0, 4, 5, 2, 2};
 constexpr std::array<std::size_t, 6> coefficient_counts = {0, 4, 5, 8, 12, 14};
 

@@ -21,7 +21,7 @@ std::size_t end_of_skipped(std::string_view text, std::size_t begin) {
   return sign == "//" ? text.find_first_of(std::string_view("\r\n\0", 3), begin) : begin;
 }
 
-// Of text that is not JSON, only what stands before the mistake counts.
+// Checks how deep a text nests. If it is not JSON, only the part before the mistake counts.
 void check_json_depth(std::string_view text) {
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
