@@ -151,6 +151,7 @@ void Workers::run(int count, Call call, void* context) const {
   try {
     implementation_->arena->execute([&] { oneapi::tbb::parallel_for(0, count, body); });
   } catch (...) {
+    __tsan_acquire(&joined);  // what oneTBB caught may be another thread's exception, and ends here
     if (has_failed) std::rethrow_exception(failure);
     refuse_threads();
   }

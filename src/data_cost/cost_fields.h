@@ -20,6 +20,11 @@ void add_cost_fields(detail::Fields& fields, Parameters& p, detail::Names<DataCo
       .add("data_truncation", p.data_truncation, detail::range(0, 256),
            {"Limit to which differences are truncated, in gray levels or bits; 0 = no limit",
             "gray levels or bits"})
+      .add(
+          "census_tolerance", p.census_tolerance, detail::range(0, max_census_tolerance),
+          {"Gray levels by which neighbours must be darker, or brighter, to count in two thirds of a census; "
+           "0 = darker by any number, in all of it",
+           "gray levels"})
       .add("outside_cost", p.outside_cost, detail::range(0, highest_outside),
            {"Data cost of a label that points outside the right image; none = no data cost for its pixel",
             unit, detail::Audience::experts})

@@ -10,7 +10,7 @@ CostRows::CostRows(const CostModel& model, const Form& form, const ImageFormat& 
       form_(form),
       size_(format.size),
       feature_(choose_feature(model.cost, format.depth, model.smoothing)),
-      features_(feature_, model.smoothing, format, slots),
+      features_(feature_, model.smoothing, format, slots, model.census_tolerance),
       cost_bytes_(form.element_bytes),
       scratch_(to_size(slots)) {
   constexpr int highest_byte = 255 * per_level;

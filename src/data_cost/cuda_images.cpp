@@ -71,7 +71,8 @@ void CudaImages::prepare(const cuda::SharedContext& context, std::byte* memory, 
   memory_ = memory;
   program_ =
       cuda::Program(context, cuda::data_cost_images_cu,
-                    {cuda::define("CENSUS_BLOCK", block_threads), cuda::define("CENSUS_ROWS", census_rows)});
+                    {cuda::define("CENSUS_BLOCK", block_threads), cuda::define("CENSUS_ROWS", census_rows),
+                     cuda::define("CENSUS_TOLERANCE", model_.census_tolerance * per_level)});
   take_ = program_.kernel("take");
   halve_ = program_.kernel("halve");
   mirror_ = program_.kernel("mirror");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts the caller's images to the inputs of data costs and edges.
 //
-// Specialised by CENSUS_BLOCK (threads of census(), one for each column) and CENSUS_ROWS (rows of a block).
+// Specialised by CENSUS_BLOCK (threads of census(), one for each column), CENSUS_ROWS (rows of a block) and
+// CENSUS_TOLERANCE (in 256ths of a gray level).
 #include "data_cost/cuda_types.h"
 #include "devices/cuda/kernel.h"
 
@@ -166,6 +167,13 @@ __device__ __forceinline__ void load_window(const uint16* gray, const CudaSample
   __syncthreads();
 }
 
+// Negative if a neighbour counts. See census_bit() in data_cost.h.
+__device__ __forceinline__ int census_difference(int centre, int neighbour, int column, int row) {
+  constexpr int tolerance = CENSUS_TOLERANCE;
+  const int kind = tolerance == 0 ? 0 : ((column < reach_x ? reach_x - column : column - reach_x) + row) % 3;
+  return kind == 0 ? neighbour - centre : kind == 1 ? neighbour - centre + tolerance : centre - neighbour + tolerance;
+}
+
 }  // namespace
 
 // Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre. Grid:
@@ -194,7 +202,7 @@ PARALLAX_KERNEL __launch_bounds__(census_threads)
         if (row < 0 || row > 2 * reach_y || (row == reach_y && i == reach_x)) continue;
         // The sign of the difference enters at the lowest bit.
         uint32& bits = row < reach_y || (row == reach_y && i < reach_x) ? high[k] : low[k];
-        bits = __funnelshift_l(static_cast<uint32>(value - centre[k]), bits, 1);
+        bits = __funnelshift_l(static_cast<uint32>(census_difference(centre[k], value, i, row)), bits, 1);
       }
     }
   }

@@ -298,14 +298,25 @@ int DataCosts::sample(int side, int x, int y) const {
                                          std::clamp(y, 0, size_.height - 1));
 }
 
-// Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre.
+// Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre; with a
+// tolerance, some must be darker by more than that, and some brighter.
 int DataCosts::hamming(Pixel left, Pixel right) const {
-  const auto darker = [&](int side, Pixel centre, int i, int j) {
-    return sample(side, centre.x + i, centre.y + j) < sample(side, centre.x, centre.y);
+  const int tolerance = model_.census_tolerance * per_level;
+  const auto bit = [&](int side, Pixel centre, int i, int j) {
+    const int here = sample(side, centre.x, centre.y), there = sample(side, centre.x + i, centre.y + j);
+    switch (tolerance > 0 ? census_bit(i + 4, j + 3) : CensusBit::darker) {
+      case CensusBit::darker_than_tolerance:
+        return there + tolerance < here;
+      case CensusBit::brighter_than_tolerance:
+        return here + tolerance < there;
+      case CensusBit::darker:
+        break;
+    }
+    return there < here;
   };
   int bits = 0;
   for (int j = -3; j <= 3; ++j)
-    for (int i = -4; i <= 4; ++i) bits += darker(0, left, i, j) != darker(1, right, i, j);
+    for (int i = -4; i <= 4; ++i) bits += bit(0, left, i, j) != bit(1, right, i, j);
   return bits;
 }
 

@@ -27,6 +27,15 @@ inline constexpr int highest_difference = 65535;
 // The highest cost of a volume, in the caller's unit.
 inline constexpr float highest_volume_cost = 1e30f;
 
+inline constexpr int max_census_tolerance = 64;  // in gray levels
+
+// How a census with a tolerance compares a neighbour with the centre. The neighbour is `column` − 4 columns and
+// `row` − 3 rows away. Mirrored neighbours are compared alike, so the mirrored pair has the same costs.
+enum class CensusBit { darker, darker_than_tolerance, brighter_than_tolerance };
+inline constexpr CensusBit census_bit(int column, int row) {
+  return static_cast<CensusBit>(((column < 4 ? 4 - column : column - 4) + row) % 3);
+}
+
 // Size of tables by the rounded difference in gray levels, 0…256.
 inline constexpr std::size_t edge_table_size = highest_difference / per_level + 2;
 
@@ -49,12 +58,13 @@ struct CostModel {
   int labels;  // the labels of all row offsets together
   int min_row_offset = 0;
   int row_offsets = 1;
-  float smoothing;     // σ of a Gaussian over both images, in pixels; 0 = none
-  bool integer;        // costs are rounded to integers
-  float cost_scale;    // units per 256th of a gray level
-  float volume_scale;  // units per unit of the caller's costs
-  float volume_limit;  // the caller's costs lie within ± this, in units
-  int differences;     // larger differences count as this one
+  float smoothing;           // σ of a Gaussian over both images, in pixels; 0 = none
+  bool integer;              // costs are rounded to integers
+  float cost_scale;          // units per 256th of a gray level
+  float volume_scale;        // units per unit of the caller's costs
+  float volume_limit;        // the caller's costs lie within ± this, in units
+  int census_tolerance = 0;  // see census_bit(), in gray levels; 0 = all bits are `darker`
+  int differences;           // larger differences count as this one
   // otherwise a pixel with a label whose right pixel does not exist has no data costs at all
   bool has_outside;
   float outside;  // cost of a label whose right pixel does not exist
@@ -93,6 +103,7 @@ Model model_of(const Parameters& parameters, int row_tolerance = 0) {
   model.row_offsets = 2 * row_tolerance + 1;
   model.labels = parameters.disparities * model.row_offsets;
   model.smoothing = parameters.smoothing;
+  model.census_tolerance = parameters.cost == DataCost::census ? parameters.census_tolerance : 0;
   model.differences = highest_counted(parameters.cost, parameters.data_truncation);
   model.has_outside = parameters.outside_cost.has_value();
   return model;

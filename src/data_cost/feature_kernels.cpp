@@ -22,22 +22,37 @@ HWY_INLINE void store_bits(hn::Vec<hn::ScalableTag<std::uint16_t>> bits, std::ui
   hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(tag, bits)), narrow, out);
 }
 
-// Whether each neighbour is darker than the centre; or, of those before the centre, whether the opposite one
-// is darker.
-template <class Sample, bool opposites>
+// What a bit of a signature compares.
+enum class Compares { with_centre, with_tolerance, opposites };
+
+// Whether each neighbour is darker than the centre, or see census_bit(); or, of those before the centre, whether
+// the opposite one is darker.
+template <class Sample, Compares compares>
 void census_row_of(const RowCensus& row) {
   const hn::ScalableTag<Sample> tag;
+  constexpr bool opposites = compares == Compares::opposites;
   constexpr int centre = 31, bits_in_all = opposites ? centre : 2 * centre;
   const auto at = [&](int neighbour, int x) HWY_ATTR {
     return hn::LoadU(tag, static_cast<const Sample*>(row.rows[neighbour / 9]) + x + neighbour % 9);
   };
+  const auto tolerance =
+      hn::Set(tag, static_cast<Sample>(row.tolerance * (sizeof(Sample) == 1 ? 1 : per_level)));
   for (int x = 0; x < row.width; x += static_cast<int>(hn::Lanes(tag))) {
     auto bits = hn::Zero(tag);
     for (int bit = 0; bit < bits_in_all; ++bit) {
       const int neighbour = bit < centre ? bit : bit + 1;
-      const auto darker = opposites ? hn::Lt(at(2 * centre - neighbour, x), at(neighbour, x))
-                                    : hn::Lt(at(neighbour, x), at(centre, x));
-      bits = hn::Or(bits, hn::IfThenElseZero(darker, hn::Set(tag, static_cast<Sample>(1u << (bit % 8)))));
+      const auto first = at(opposites ? 2 * centre - neighbour : neighbour, x),
+                 second = at(opposites ? neighbour : centre, x);
+      auto counts = hn::Lt(first, second);
+      if constexpr (compares == Compares::with_tolerance) {
+        const CensusBit kind = census_bit(neighbour % 9, neighbour / 9);
+        // Sums end at the highest sample, which is darker than none.
+        if (kind == CensusBit::darker_than_tolerance)
+          counts = hn::Lt(hn::SaturatedAdd(first, tolerance), second);
+        if (kind == CensusBit::brighter_than_tolerance)
+          counts = hn::Lt(hn::SaturatedAdd(second, tolerance), first);
+      }
+      bits = hn::Or(bits, hn::IfThenElseZero(counts, hn::Set(tag, static_cast<Sample>(1u << (bit % 8)))));
       if (bit % 8 != 7 && bit + 1 != bits_in_all) continue;
       store_bits(bits, row.planes[bit / 8] + x);
       bits = hn::Zero(tag);
@@ -47,7 +62,9 @@ void census_row_of(const RowCensus& row) {
 
 template <class Sample>
 void census_row_of(const RowCensus& row) {
-  row.opposites ? census_row_of<Sample, true>(row) : census_row_of<Sample, false>(row);
+  if (row.opposites) return census_row_of<Sample, Compares::opposites>(row);
+  row.tolerance > 0 ? census_row_of<Sample, Compares::with_tolerance>(row)
+                    : census_row_of<Sample, Compares::with_centre>(row);
 }
 
 void census_row_here(const RowCensus& row) {

@@ -35,10 +35,12 @@ Feature choose_feature(DataCost cost, BitDepth depth, float smoothing) {
   return depth == BitDepth::bits8 && smoothing == 0 ? Feature::bytes : Feature::gray;
 }
 
-RowFeatures::RowFeatures(Feature feature, float smoothing, const ImageFormat& format, int slots)
+RowFeatures::RowFeatures(Feature feature, float smoothing, const ImageFormat& format, int slots,
+                         int census_tolerance)
     : feature_(feature),
       size_(format.size),
       integer_levels_(format.depth == BitDepth::bits8 && smoothing == 0),
+      census_tolerance_(census_tolerance),
       weights_(smoothing_weights(smoothing)),
       scratch_(to_size(slots)) {
   if (feature_ == Feature::colour) channels_ = {0, 1, 2};
@@ -143,7 +145,8 @@ void RowFeatures::write_census_of(View<const std::uint16_t> gray, int first, int
     std::fill_n(samples + width, census_border, samples[width - 1]);
   }
   for (int y = first; y < last; ++y) {
-    RowCensus census{{}, sizeof(Sample) == 1, size_.width, {}, feature_ == Feature::census_opposites};
+    RowCensus census{
+        {}, sizeof(Sample) == 1, size_.width, {}, feature_ == Feature::census_opposites, census_tolerance_};
     for (int j = 0; j < 7; ++j) census.rows[j] = row(y + j - 3);
     for (int plane = 0; plane < feature_planes(feature_); ++plane)
       census.planes[plane] = planes[plane] + (y - first) * pitch;

@@ -69,13 +69,14 @@ struct RowCensus {
   std::uint8_t* planes[8];
   // whether opposite neighbours are compared; otherwise each neighbour with the centre
   bool opposites = false;
+  int tolerance = 0;  // see census_bit(), in gray levels; not with `opposites`
 };
 void census_row(const RowCensus& row);
 
 // Features of the rows of both images.
 class RowFeatures {
  public:
-  RowFeatures(Feature feature, float smoothing, const ImageFormat& format, int slots);
+  RowFeatures(Feature feature, float smoothing, const ImageFormat& format, int slots, int census_tolerance);
 
   void reserve(Arena& arena);
 
@@ -114,6 +115,7 @@ class RowFeatures {
   Feature feature_;
   Size size_;
   bool integer_levels_;  // whether samples are integer gray levels
+  int census_tolerance_;
   std::vector<std::uint32_t> weights_;
   std::vector<int> channels_;                    // gray last
   std::vector<View<std::uint16_t>> samples_[2];  // one for each channel

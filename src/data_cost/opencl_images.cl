@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts the pair to the inputs of data costs and edges.
 //
-// Specialised by SAMPLE (uchar, ushort) of the pair, LANES (pixels of a work item that finds features), and
-// by the macros of opencl_features.cl.
+// Specialised by SAMPLE (uchar, ushort) of the pair, LANES (pixels of a work item that finds features),
+// CENSUS_TOLERANCE (in 256ths of a gray level), and by the macros of opencl_features.cl.
 
 // Samples of the given pair: one work item per pixel, global size z = 2 sides.
 kernel void take(global uchar* memory, Pair pair, OpenclInputs inputs) {
@@ -110,7 +110,8 @@ static void find_gradients(const OpenclInputs* inputs, ushort rows[3][LANES + 2 
 static void find_features(const global uchar* memory, const OpenclInputs* inputs, int side, int x, int y,
                           FEATURE features[FEATURE_PLANES][LANES]) {
 #if COST == CENSUS
-  // Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre.
+  // Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre. For kinds of
+  // bits, see census_bit() in data_cost.h.
   ushort window[7][LANES + 2 * REACH_X];
   uchar bits[LANES];
 #pragma unroll
@@ -118,8 +119,14 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
   for (int i = 0; i < LANES; ++i) features[0][i] = bits[i] = 0;
 #pragma unroll
   for (int n = 0; n < 63; ++n) {
-    for (int i = 0; i < LANES; ++i)
-      bits[i] = bits[i] << 1 | (window[n / 9][i + n % 9] < window[3][i + 4] ? 1 : 0);
+    const int kind = CENSUS_TOLERANCE == 0 ? 0 : (abs(n % 9 - 4) + n / 9) % 3;
+    for (int i = 0; i < LANES; ++i) {
+      const int difference = (int)window[n / 9][i + n % 9] - window[3][i + 4];
+      const int counts = kind == 0   ? difference < 0
+                         : kind == 1 ? difference + CENSUS_TOLERANCE < 0
+                                     : CENSUS_TOLERANCE - difference < 0;
+      bits[i] = bits[i] << 1 | counts;
+    }
     if (n % 8 != 7 && n != 62) continue;
     for (int i = 0; i < LANES; ++i) {
       features[0][i] = features[0][i] << 8 | bits[i];

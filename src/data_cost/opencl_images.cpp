@@ -78,6 +78,7 @@ void OpenclImages::prepare(const opencl::Context& context, const opencl::Queue& 
   opencl::Options all = options();
   all.push_back(define("SAMPLE", format_.depth == BitDepth::bits16 ? "ushort" : "uchar"));
   all.push_back(define("LANES", lanes_));
+  all.push_back(define("CENSUS_TOLERANCE", model_.census_tolerance * per_level));
   program_ = opencl::Program(
       context, {opencl::data_cost_types_cl, opencl::data_cost_features_cl, opencl::data_cost_images_cl}, all);
   take_ = program_.kernel("take");

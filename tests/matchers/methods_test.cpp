@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Properties that several methods share; parameters_test.cpp tests those of all methods.
 
+#include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <string>
@@ -259,9 +261,63 @@ TEST_P(BeliefsTest, OwnCostsGivenAsAVolumeLeadToTheSameLabels) {
       // A volume has no candidates.
       set_parameter(parameters, "candidate_levels", "0");
       if (cost != "census") set_parameter(parameters, "data_truncation", "20.5");
+      if (has_outside_cost) set_parameter(parameters, "census_tolerance", "3");
       for (const char* arithmetic : {"fixed8", "fixed16", "float32"})
         expect_same_labels(with(parameters, {{"arithmetic", arithmetic}}));
     }
+}
+
+// Gray levels of noise around 100, up to a spread on either side.
+Plane<std::uint8_t> noise(Size size, int spread, unsigned seed) {
+  std::mt19937 random(seed);
+  Plane<std::uint8_t> plane(size);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x)
+      plane.at(x, y) = static_cast<std::uint8_t>(
+          100 - spread + static_cast<int>(random() % static_cast<unsigned>(2 * spread + 1)));
+  return plane;
+}
+
+TEST_P(BeliefsTest, CensusWithAToleranceCountsNeighboursDarkerOrBrighterByMore) {
+  const Size size{23, 11};
+  const int labels = 6, tolerance = 3;
+  MatcherParameters parameters = with(plain(labels), {{"cost", "census"}, {"data_weight", "1"}});
+  if (GetParam() == std::string("bp")) set_parameter(parameters, "arithmetic", "float32");
+  const auto gray = [&](const Plane<std::uint8_t>& plane) {
+    return ImageView(plane.row(0), {size, BitDepth::bits8}, 1, plane.view().stride_bytes);
+  };
+  const auto costs = [&](const Plane<std::uint8_t>& left, const Plane<std::uint8_t>& right,
+                         const char* levels) {
+    return costs_of(with(parameters, {{"census_tolerance", levels}}), {gray(left), gray(right)});
+  };
+  const auto bit = [&](const Plane<std::uint8_t>& image, int x, int y, int i, int j) {
+    const int centre = image.at(x, y), neighbour = image.at(std::clamp(x + i, 0, size.width - 1),
+                                                            std::clamp(y + j, 0, size.height - 1));
+    const int kind = (std::abs(i) + j + 3) % 3;
+    return kind == 0   ? neighbour < centre
+           : kind == 1 ? neighbour < centre - tolerance
+                       : neighbour > centre + tolerance;
+  };
+  const Plane<std::uint8_t> left = noise(size, 6, 1), right = noise(size, 6, 2);
+  const std::vector<float> found = costs(left, right, "3");
+  for (int y = 0; y < size.height; ++y)
+    for (int x = labels - 1; x < size.width; ++x)
+      for (int k = 0; k < labels; ++k) {
+        int bits = 0;
+        for (int j = -3; j <= 3; ++j)
+          for (int i = -4; i <= 4; ++i) bits += bit(left, x, y, i, j) != bit(right, x - k, y, i, j);
+        ASSERT_EQ(found[static_cast<std::size_t>((y * size.width + x) * labels + k)], bits)
+            << x << ", " << y << ", " << k;
+      }
+  // In noise within the tolerance, a third of the bits remains.
+  const auto bits_inside = [&](const char* levels) {
+    const std::vector<float> all = costs(noise(size, 1, 3), noise(size, 1, 4), levels);
+    double sum = 0;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (static_cast<int>(i) / labels % size.width >= labels) sum += all[i];
+    return sum;
+  };
+  EXPECT_LT(bits_inside("3"), 0.4 * bits_inside("0"));
 }
 
 // Three labels of 2×2 pixels, and the costs of discontinuities of one label and of two.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <system_error>
 
@@ -139,14 +140,22 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
     connection.begin(Clock::now() + patience_, max_header_bytes);
     std::uint64_t body_bytes = 0;
     bool knows_length = true, is_last = false;
-    is_open = process_request(connection, rest == 1, is_last, [&](httplib::Request& request) {
+    const auto look_at_headers = [&](httplib::Request& request) {
       connection.begin_body();
       knows_length = !request.has_header("Transfer-Encoding");
-      body_bytes = request.get_header_value<std::uint64_t>("Content-Length");
+      body_bytes = std::strtoull(request.get_header_value("Content-Length").c_str(), nullptr, 10);
       request.ranges.clear();
       // A small body could be large once it is decompressed.
       request.headers.erase("Content-Encoding");
-    });
+    };
+    // Since cpp-httplib 0.16 the caller knows the addresses.
+    const auto process = [&](auto& server) {
+      if constexpr (requires { server.process_request(connection, rest == 1, is_last, look_at_headers); })
+        return server.process_request(connection, rest == 1, is_last, look_at_headers);
+      else
+        return server.process_request(connection, "", 0, "", 0, rest == 1, is_last, look_at_headers);
+    };
+    is_open = process(*this);
     const std::uint64_t rest_of_body = body_bytes - std::min(body_bytes, connection.bytes_of_body());
     is_open = is_open && !is_last && knows_length && rest_of_body <= payload_max_length_ &&
               skip(connection, rest_of_body);
@@ -156,7 +165,7 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
   return is_open;
 }
 
-void ConnectionThreads::enqueue(std::function<void()> connection) {
+ConnectionThreads::Enqueued ConnectionThreads::enqueue(std::function<void()> connection) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(connection));
   if (idle_ < waiting_.size() && threads_.size() < max_) {
@@ -168,6 +177,7 @@ void ConnectionThreads::enqueue(std::function<void()> connection) {
     }
   }
   arrival_.notify_one();
+  return Enqueued(true);
 }
 
 void ConnectionThreads::shutdown() {

@@ -9,6 +9,7 @@
 #include <list>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <httplib.h>
@@ -35,7 +36,9 @@ class ConnectionThreads : public httplib::TaskQueue {
  public:
   explicit ConnectionThreads(std::size_t most) : max_(most) {}
 
-  void enqueue(std::function<void()> connection) override;
+  // void, or since cpp-httplib 0.14 whether there is room: always.
+  using Enqueued = decltype(std::declval<httplib::TaskQueue&>().enqueue(std::function<void()>()));
+  Enqueued enqueue(std::function<void()> connection) override;
   // Waits for all connections.
   void shutdown() override;
 

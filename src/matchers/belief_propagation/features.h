@@ -27,7 +27,7 @@ class Features {
         size_(format.size),
         shape_(shape),
         feature_(data_cost::choose_feature(model.cost, format.depth, model.smoothing)),
-        rows_(feature_, model.smoothing, format, slots),
+        rows_(feature_, model.smoothing, format, slots, model.census_tolerance),
         scratch_(to_size(slots)) {
     const bool in_bytes = feature_bytes(feature_) == 1;
     if (in_bytes && model.parameters.arithmetic == Arithmetic::fixed8 &&

@@ -29,7 +29,7 @@ class Strips {
   Strips(const Model& model, const ImageFormat& format, int slots)
       : model_(model),
         size_(format.size),
-        rows_(data_cost::Feature::census, model.smoothing, format, slots),
+        rows_(data_cost::Feature::census, model.smoothing, format, slots, model.census_tolerance),
         table_(64),
         scratch_(to_size(slots)) {}
 

@@ -26,7 +26,7 @@ class Cpu final : public host::Plan {
       : host::Plan(parameters.refine, format.size, 0, Workers(device.threads), refine::Maps::vectors),
         model_(make_model(parameters)),
         scales_(scales(parameters, size_)),
-        samples_(data_cost::Feature::gray, parameters.smoothing, format, workers_.slots()),
+        samples_(data_cost::Feature::gray, parameters.smoothing, format, workers_.slots(), 0),
         pyramid_(scales_.size()),
         all_labels_(model_, scales_.back(), scales_.size() - 1, workers_.slots()) {
     check_reachable(model_.space(), size_);

@@ -1,0 +1,197 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Errors on scenes of all kinds: tables, driving, rooms and forests, rendered scenes, a light field.
+
+    export PYTHONPATH=python PARALLAX_LIBRARY=build/developer/shared/libparallax.so
+    python3 benchmarks/scenes.py table DATA
+    python3 benchmarks/scenes.py table DATA bp edge_contrast=20 refit=9
+    python3 benchmarks/scenes.py choose DATA bp edge_contrast=7,20,40 data_truncation=0,24
+
+DATA is the folder that PARALLAX_DATA names for the tests. The first prints every method and preset, the second one
+method with parameters. The third tries every combination of the values and prints the best: for all sets, and for
+each set the one that the other sets choose, with what it is worth on the set left out.
+"""
+
+import itertools
+import os
+import pathlib
+import sys
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+
+import parallax_stereo as px
+from choosing import METHODS
+from error_causes import gray, pairs_of_2003, pairs_of_2014
+
+SETS = ("middlebury2014", "middlebury2003", "eth3d", "kitti", "flyingthings", "lightfield")
+# First and number of disparities, for all pairs of a set.
+RANGES = {"eth3d": (0, 64), "kitti": (0, 192), "flyingthings": (0, 192), "lightfield": (-16, 32)}
+
+
+def field_pairs(folder, first, labels):
+    for pair in sorted(folder.iterdir()):
+        left, right = (px.read(str(pair / f"{side}.png")) for side in ("left", "right"))
+        if (pair / "truth.png").exists():
+            stored = px.read(str(pair / "truth.png"))
+            truth = np.where(stored == 0, np.inf, stored.astype(np.float32) / 256)
+        else:
+            truth = px.read(str(pair / "disp0GT.pfm"))
+        if (pair / "mask0nocc.png").exists():
+            seen = px.read(str(pair / "mask0nocc.png")) == 255
+        else:
+            # No mask says what is hidden in the right image, but what lies outside it is known.
+            seen = np.arange(truth.shape[1]) - np.where(np.isfinite(truth), truth, 0) >= 0
+        yield pair.name, left, right, first, labels, truth, seen
+
+
+def load(data, name):
+    """The pairs of a set: name, both images, first and number of disparities, truth, pixels that both cameras see."""
+    if name.startswith("middlebury"):
+        pairs = (pairs_of_2003 if name.endswith("2003") else pairs_of_2014)(data / name)
+        return [(pair, left, right, 0, labels, truth, seen) for pair, left, right, labels, truth, seen in pairs]
+    folders = [data / "field" / f"{name}{year}" for year in (("2012", "2015") if name == "kitti" else ("",))]
+    return [pair for folder in folders for pair in field_pairs(folder, *RANGES[name])]
+
+
+def errors(disparity, truth, seen):
+    """Per cent of seen pixels off by more than 1, of all likewise, of all by KITTI's rule: 3 pixels and 5 %."""
+    known = np.isfinite(truth)
+    with np.errstate(invalid="ignore"):
+        off = np.where(np.isfinite(disparity), np.abs(disparity - truth), np.inf)
+        wrong = off > 1
+        d1 = (off > 3) & (off > 0.05 * np.abs(truth))
+    return [100 * part.mean() for part in (wrong[known & seen], wrong[known], d1[known])]
+
+
+def filled_along_rows(disparity):
+    """Holes take the lower of the neighbours on their row, as in KITTI's development kit; rows without any, 0."""
+    width = disparity.shape[1]
+    known, columns = np.isfinite(disparity), np.arange(width)
+    before = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
+    after = np.minimum.accumulate(np.where(known, columns, width)[:, ::-1], axis=1)[:, ::-1]
+    bordered = np.pad(disparity, ((0, 0), (1, 1)), constant_values=np.inf)
+    lower = np.minimum(*(np.take_along_axis(bordered, neighbour + 1, axis=1) for neighbour in (before, after)))
+    return np.where(np.isfinite(lower), lower, 0)
+
+
+def stereo_sgbm(mode, left, right, first, labels):
+    """OpenCV's StereoSGBM with the parameters of its sample, holes filled; HH+ matches pictures that are wider on the
+    left, so that it has values there, too."""
+    import cv2
+
+    mode, plus = mode.rstrip("+"), mode.endswith("+")
+    left, right = (gray(image).astype(np.uint8) for image in (left, right))
+    labels = (labels + 15) // 16 * 16
+    border = labels + max(first, 0) if plus else 0
+    images = [cv2.copyMakeBorder(image, 0, 0, border, 0, cv2.BORDER_REPLICATE) for image in (left, right)]
+    matcher = cv2.StereoSGBM_create(
+        minDisparity=first,
+        numDisparities=labels,
+        blockSize=5,
+        P1=8 * 25,
+        P2=32 * 25,
+        disp12MaxDiff=1,
+        uniquenessRatio=10,
+        speckleWindowSize=100,
+        speckleRange=32,
+        mode=getattr(cv2, f"STEREO_SGBM_MODE_{mode}"),
+    )
+    disparity = matcher.compute(*images)[:, border:].astype(np.float32) / 16
+    return filled_along_rows(np.where(disparity < first, np.inf, disparity))
+
+
+class Trials:
+    """Matches pairs in several processes: a match on one thread wastes least."""
+
+    def __init__(self, data, processes=None):
+        self.pairs = [(name, pair) for name in SETS for pair in load(data, name)]
+        Trials.shared = self.pairs  # inherited by the processes
+        self.processes = ProcessPoolExecutor(processes or os.cpu_count())
+
+    @staticmethod
+    def one(task):
+        method, parameters, index = task
+        _, left, right, first, labels, truth, seen = Trials.shared[index][1]
+        if method == "StereoSGBM":
+            disparity = stereo_sgbm(parameters["mode"], left, right, first, labels)
+        else:
+            options = {"threads": 1, "min_disparity": first, **parameters}
+            disparity = px.match(left, right, labels, method, "cpu", **options).disparity
+        return errors(disparity, truth, seen)
+
+    def errors(self, method, settings):
+        """For each setting, the errors of each pair."""
+        count = len(self.pairs)
+        tasks = [(method, setting, index) for setting in settings for index in range(count)]
+        found = self.processes.map(Trials.one, tasks)
+        for _ in settings:
+            yield np.array([next(found) for _ in range(count)])
+
+    def means(self, by_pair):
+        """The mean over the pairs of each set."""
+        return {s: by_pair[[i for i, (name, _) in enumerate(self.pairs) if name == s]].mean(axis=0) for s in SETS}
+
+
+def row(name, means):
+    # Middlebury's tables count all pixels by the same rule, the others by KITTI's.
+    cells = [f"{e[0]:.2f} / {e[1 if s.startswith('middlebury') else 2]:.2f}" for s, e in means.items()]
+    return f"| {name} | " + " | ".join(cells) + " |"
+
+
+def head():
+    return "| bad1 seen / bad1 all or D1 all | " + " | ".join(SETS) + " |\n|---|" + "--:|" * len(SETS)
+
+
+def parse(words):
+    """All combinations of the values of NAME=VALUE,VALUE…"""
+    names, values = zip(*(word.split("=") for word in words)) if words else ((), ())
+    return [dict(zip(names, chosen)) for chosen in itertools.product(*(v.split(",") for v in values))]
+
+
+def table(trials, words):
+    if words:
+        runs = [(words[0], setting) for setting in parse(words[1:])]
+    else:
+        runs = [(method, {"preset": preset}) for method, preset in METHODS]
+        runs += [("StereoSGBM", {"mode": mode}) for mode in ("SGBM", "HH", "HH+")]
+    print(head())
+    for method, setting in runs:
+        (by_pair,) = trials.errors(method, [setting])
+        print(row(" ".join([method, *(f"{n}={v}" for n, v in setting.items())]), trials.means(by_pair)), flush=True)
+
+
+def loss(means, baseline, sets):
+    """The geometric mean of the errors over those of the defaults, both measures alike."""
+    ratios = [np.log(means[s][[0, 2]] / baseline[s][[0, 2]]) for s in sets]
+    return float(np.exp(np.mean(ratios)))
+
+
+def choose(trials, words):
+    settings = [{}, *parse(words[1:])]
+    print(head())
+    results = []
+    for setting, by_pair in zip(settings, trials.errors(words[0], settings)):
+        results.append(trials.means(by_pair))
+        name = " ".join(f"{n}={v}" for n, v in setting.items()) or "defaults"
+        print(row(f"{name} ({loss(results[-1], results[0], SETS):.3f})", results[-1]), flush=True)
+
+    def best(sets):
+        return min(range(len(results)), key=lambda i: loss(results[i], results[0], sets))
+
+    print(f"\n{len(settings)} trials. Best for all sets: {settings[best(SETS)]}")
+    for left_out in SETS:
+        chosen = best([s for s in SETS if s != left_out])
+        worth = loss(results[chosen], results[0], [left_out])
+        print(f"without {left_out}: {settings[chosen]}; on {left_out}, {worth:.3f} times the errors of the defaults")
+
+
+def main():
+    commands = {"table": table, "choose": choose}
+    if len(sys.argv) < 3 or sys.argv[1] not in commands:
+        sys.exit(__doc__)
+    commands[sys.argv[1]](Trials(pathlib.Path(sys.argv[2])), sys.argv[3:])
+
+
+if __name__ == "__main__":
+    main()
