@@ -742,8 +742,8 @@ def test_a_recording_that_is_interrupted_leaves_nothing(folder, tmp_path):
     server.stop()
     assert list(tmp_path.iterdir()) == []
     server = Server(folder, *make_sequence(folder), env=os.environ | {"TMPDIR": str(tmp_path / "gone")})
-    record = Page(server).path + "/record"
-    assert "set TMPDIR" in server.json("POST", record, {"recording": True}, status=400)["error"]
+    page = Page(server)
+    assert "set TMPDIR" in server.json("POST", page.path + "/record", {"recording": True}, status=400)["error"]
     server.stop()
 
 
