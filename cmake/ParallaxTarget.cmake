@@ -26,6 +26,10 @@ function(parallax_target target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   # A fused multiply-add would round once where the reference rounds twice, but results must not depend on the machine.
   target_compile_options(${target} PRIVATE -ffp-contract=off -Wall -Wextra)
+  # GCC 13 and 14 warn of references to objects that outlive the arguments of the function that returns them.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-dangling-reference>)
+  endif()
   if(PARALLAX_DEVELOPER_MODE)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
