@@ -60,9 +60,9 @@ struct BeliefPropagationParameters {
   float data_weight = 0.04f;  ///< λ: cost of one gray level (or bit) of difference; above 0, to 1000
   /// τ: larger differences count as this, in gray levels or bits; 0 = no limit; 0…256.
   float data_truncation = 0;
-  /// Of the 62 neighbours that a census compares, a third must be darker than the centre by more than this
-  /// many gray levels to count, and a third brighter: noise in blank areas then changes few bits. 0 = each
-  /// counts as soon as it is darker (Zabih & Woodfill 1994). 0…64; any cost but census ignores it.
+  /// Gray levels by which neighbours must be darker than the centre to count, in a third of a census, or
+  /// brighter, in another third: noise in blank regions then changes few bits. 0 = all count as soon as they
+  /// are darker (Zabih & Woodfill 1994); 0…64. Other costs ignore it.
   int census_tolerance = 0;
   /// Cost of a label whose right pixel is outside the image or masked; 0…1000. Without a value, a pixel with
   /// any such label has no data cost at all, as in the published algorithm.

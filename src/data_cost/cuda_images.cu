@@ -171,7 +171,9 @@ __device__ __forceinline__ void load_window(const uint16* gray, const CudaSample
 __device__ __forceinline__ int census_difference(int centre, int neighbour, int column, int row) {
   constexpr int tolerance = CENSUS_TOLERANCE;
   const int kind = tolerance == 0 ? 0 : ((column < reach_x ? reach_x - column : column - reach_x) + row) % 3;
-  return kind == 0 ? neighbour - centre : kind == 1 ? neighbour - centre + tolerance : centre - neighbour + tolerance;
+  return kind == 0   ? neighbour - centre
+         : kind == 1 ? neighbour - centre + tolerance
+                     : centre - neighbour + tolerance;
 }
 
 }  // namespace

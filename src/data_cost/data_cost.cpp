@@ -298,8 +298,8 @@ int DataCosts::sample(int side, int x, int y) const {
                                          std::clamp(y, 0, size_.height - 1));
 }
 
-// Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre; with a
-// tolerance, some must be darker by more than that, and some brighter.
+// Census, Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre; with
+// a tolerance, some must be darker by more than that, and some brighter.
 int DataCosts::hamming(Pixel left, Pixel right) const {
   const int tolerance = model_.census_tolerance * per_level;
   const auto bit = [&](int side, Pixel centre, int i, int j) {

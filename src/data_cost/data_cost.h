@@ -29,7 +29,7 @@ inline constexpr float highest_volume_cost = 1e30f;
 
 inline constexpr int max_census_tolerance = 64;  // in gray levels
 
-// How a census with a tolerance compares a neighbour with the centre. The neighbour is `column` − 4 columns and
+// How a census with a tolerance compares the centre with the neighbour that is `column` − 4 columns and
 // `row` − 3 rows away. Mirrored neighbours are compared alike, so the mirrored pair has the same costs.
 enum class CensusBit { darker, darker_than_tolerance, brighter_than_tolerance };
 inline constexpr CensusBit census_bit(int column, int row) {

@@ -110,8 +110,8 @@ static void find_gradients(const OpenclInputs* inputs, ushort rows[3][LANES + 2 
 static void find_features(const global uchar* memory, const OpenclInputs* inputs, int side, int x, int y,
                           FEATURE features[FEATURE_PLANES][LANES]) {
 #if COST == CENSUS
-  // Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre. For kinds of
-  // bits, see census_bit() in data_cost.h.
+  // Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre; see
+  // census_bit() in data_cost.h.
   ushort window[7][LANES + 2 * REACH_X];
   uchar bits[LANES];
 #pragma unroll

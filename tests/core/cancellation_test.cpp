@@ -113,7 +113,7 @@ TEST_P(CancelledMatcher, GivesTheSameBytesAfterwardsWhereverItEnded) {
   const int times = sanitized || c.device == DeviceKind::reference ? 3 : 12;
   for (int i = 1; i <= times; ++i) {
     {
-      // Of several threads, this one asks some of the questions: how many depends on how the parts fall.
+      // Several threads share the questions: how many this one asks depends on how the parts fall.
       const int n = std::max(1, questions / (c.threads > 1 ? 3 : 1) * i / times);
       const EndsAt ends(n);
       bool cancelled = false;
