@@ -297,7 +297,7 @@ PARALLAX_KERNEL gradients(CudaSamples samples, CudaGradient* left, CudaGradient*
     return min(max(sum, -steepest), steepest) + steepest;
   };
   const uint32 here = gradient(x);
-  (blockIdx.z == 0 ? left : right)[static_cast<int64>(y) * samples.stride + x] = {
+  (blockIdx.z == 0 ? left : right)[static_cast<int64>(y) * samples.stride + x] = CudaGradient{
       here, range_of(gradient(max(x - 1, 0)), here, gradient(min(x + 1, width - 1))),
       range_of(row(y), x, width)};
 }
