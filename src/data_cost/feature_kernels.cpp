@@ -25,8 +25,8 @@ HWY_INLINE void store_bits(hn::Vec<hn::ScalableTag<std::uint16_t>> bits, std::ui
 // What a bit of a signature compares.
 enum class Compares { with_centre, with_tolerance, opposites };
 
-// Whether each neighbour is darker than the centre, or what census_bit() says; or, of those before the centre,
-// whether the opposite one is darker.
+// Whether each neighbour is darker than the centre, or what census_bit() says; or, for those before the
+// centre, whether the opposite one is darker.
 template <class Sample, Compares compares>
 void census_row_of(const RowCensus& row) {
   const hn::ScalableTag<Sample> tag;
