@@ -16,6 +16,7 @@
 #include "parallax/data_cost.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
+#include "parallax/rows.h"
 
 #pragma GCC visibility push(default)
 namespace parallax {
@@ -26,7 +27,7 @@ namespace parallax {
 ///
 /// Presets of the method "bp":
 /// - `default`: the best mean error on the Middlebury pairs of docs/reference/belief_propagation.md;
-/// - `accurate`: the same with `align_rows` and a weighted median of 7: fewer errors, in about twice the
+/// - `accurate`: the same with ComparedRows::automatic and a weighted median of 7: fewer errors, in about twice the
 ///   time; not in tiles;
 /// - `grauer-gray-2010`: Grauer-Gray & Cavazos 2010: 15 labels for tsukuba, 10 iterations, σ 1;
 /// - `grauer-gray-2019`: Grauer-Gray 2019: 7 iterations, no smoothing.
@@ -69,15 +70,15 @@ struct BeliefPropagationParameters {
   std::optional<float> outside_cost = 1.6f;
   float smoothing = 0;  ///< σ of the Gaussian that first smooths both images, in pixels; 0 = none; 0…30
 
-  /// Finds by how many rows, a fraction that varies smoothly, the right image is lower than the left one,
-  /// from a first match; and if that is not negligible, matches again with the right image moved. For pairs
-  /// that are not perfectly rectified. The image is moved in the memory of the host, so run() works on every
-  /// device, and enqueue() is refused. Not in tiles, and not with DataCost::volume.
-  bool align_rows = false;
+  /// Whether the rows of the right image are moved before the match, for pairs that are not perfectly
+  /// rectified. They are moved in the memory of the host, so run() works on every device, and enqueue() is
+  /// refused; finding the corners takes some memory for a moment. Not in tiles, and not with
+  /// DataCost::volume.
+  ComparedRows rows = ComparedRows::given;
 
   /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A
   /// label is then a disparity and a row offset (DisparityMap::row_offset). Only on reference and cpu, and
-  /// not with `align_rows`, refit or DataCost::volume.
+  /// not with ComparedRows::automatic, refit or DataCost::volume.
   int row_tolerance = 0;
   /// Neighbours whose row offsets differ by k cost row_weight·k more, and T at most in all, whatever the
   /// edges; 0…1024.

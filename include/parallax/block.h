@@ -6,6 +6,7 @@
 
 #include "parallax/image.h"
 #include "parallax/refine.h"
+#include "parallax/rows.h"
 
 #pragma GCC visibility push(default)
 namespace parallax {
@@ -48,14 +49,12 @@ struct BlockParameters {
   /// A pixel becomes `textureless` when the absolute Sobel responses (clipped at prefilter_cap) in its left
   /// window sum to less than this, in 8-bit gray levels; 0 = accept all; 0 or more.
   int texture_threshold = 0;
-  /// Matches twice: a first match shows by how many rows, a fraction that varies smoothly, the right image is
-  /// lower than the left one; the second takes the right image moved by as much. See
-  /// BeliefPropagationParameters::align_rows.
-  bool align_rows = false;
+  /// Whether the rows of the right image are moved first. See BeliefPropagationParameters::rows.
+  ComparedRows rows = ComparedRows::given;
   /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A
   /// label is then a disparity and a row offset (DisparityMap::row_offset). Each pixel takes the row offset
   /// that its neighbourhood prefers, or the whole pair (row_prior), and in that row the cheapest disparity.
-  /// Only on reference and cpu, and not with `align_rows` or refit.
+  /// Only on reference and cpu, and not with ComparedRows::automatic or refit.
   int row_tolerance = 0;
   /// Strength of a smooth surface of row offsets that is fitted to the whole pair: a row offset k rows away
   /// from it costs row_prior·k/10 of the mean cost of a pixel more. 1 = the measured best of every method

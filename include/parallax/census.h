@@ -6,6 +6,7 @@
 
 #include "parallax/image.h"
 #include "parallax/refine.h"
+#include "parallax/rows.h"
 
 #pragma GCC visibility push(default)
 namespace parallax {
@@ -65,13 +66,11 @@ struct CensusParameters {
   /// A pixel becomes `ambiguous` when a searched disparity more than 1 away from the best costs at most this
   /// many per cent more; 0 = accept all; 0…100.
   int uniqueness = 0;
-  /// Matches twice: a first match shows by how many rows, a fraction that varies smoothly, the right image is
-  /// lower than the left one; the second takes the right image moved by as much. See
-  /// BeliefPropagationParameters::align_rows.
-  bool align_rows = false;
+  /// Whether the rows of the right image are moved first. See BeliefPropagationParameters::rows.
+  ComparedRows rows = ComparedRows::given;
   /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A
   /// label is then a disparity and a row offset (DisparityMap::row_offset). Only on reference and cpu, and
-  /// not with `align_rows` or refit.
+  /// not with ComparedRows::automatic or refit.
   int row_tolerance = 0;
   /// Strength of a smooth surface of row offsets that is fitted to the whole pair: a row offset k rows away
   /// from it costs row_prior·k/10 of the mean cost of a pixel more. 1 = the measured best of every method

@@ -31,6 +31,7 @@
 #include "parallax/refine.h"
 #include "parallax/repair.h"
 #include "parallax/rig.h"
+#include "parallax/rows.h"
 #include "parallax/semi_global.h"
 #include "parallax/synth.h"
 #include "parallax/tiled_belief_propagation.h"

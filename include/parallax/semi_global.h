@@ -14,6 +14,7 @@
 #include "parallax/data_cost.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
+#include "parallax/rows.h"
 
 #pragma GCC visibility push(default)
 namespace parallax {
@@ -82,13 +83,11 @@ struct SemiGlobalParameters {
   float edge_contrast = 14;
   float edge_floor = 0.05f;  ///< share of P2 that remains at any edge; 0…1
 
-  /// Matches twice: a first match shows by how many rows, a fraction that varies smoothly, the right image is
-  /// lower than the left one; the second takes the right image moved by as much. See
-  /// BeliefPropagationParameters::align_rows. Not with DataCost::volume.
-  bool align_rows = false;
+  /// Whether the rows of the right image are moved first. See BeliefPropagationParameters::rows. Not with DataCost::volume.
+  ComparedRows rows = ComparedRows::given;
   /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A
   /// label is then a disparity and a row offset (DisparityMap::row_offset). Only on reference and cpu, and
-  /// not with `align_rows`, refit or DataCost::volume.
+  /// not with ComparedRows::automatic, refit or DataCost::volume.
   int row_tolerance = 0;
   /// P3: cost of any change of the row offset from one pixel of a path to the next, in units, whatever the
   /// edges; 1…8191. Where rows are searched, the higher of P2 and P3 counts in what must fit 16 bits.

@@ -15,6 +15,7 @@
 #include "parallax/data_cost.h"
 #include "parallax/image.h"
 #include "parallax/refine.h"
+#include "parallax/rows.h"
 
 #pragma GCC visibility push(default)
 namespace parallax {
@@ -74,10 +75,8 @@ struct TiledBeliefPropagationParameters {
   float smoothing = 0;  ///< σ of the Gaussian that first smooths both images, in pixels; 0 = none; 0…30
   int frame = 0;  ///< pixels nearer to the border of the image than this have no data costs; 0…1,000,000
 
-  /// Matches twice: a first match shows by how many rows, a fraction that varies smoothly, the right image is
-  /// lower than the left one; the second takes the right image moved by as much. See
-  /// BeliefPropagationParameters::align_rows. Not with DataCost::volume.
-  bool align_rows = false;
+  /// Whether the rows of the right image are moved first. See BeliefPropagationParameters::rows. Not with DataCost::volume.
+  ComparedRows rows = ComparedRows::given;
   SubPixel sub_pixel = SubPixel::parabola;  ///< how beliefs are interpolated between labels
   /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is
   /// g / (g + λ·K), where g is the gap between the lowest belief and the lowest one more than one label away.

@@ -210,6 +210,18 @@ void examine(const StereoPair& pair, const CheckParameters& parameters, PairRepo
 }
 
 }  // namespace
+
+std::vector<CheckedPoint> agreeing_points(const StereoPair& pair, const CheckParameters& parameters,
+                                          const Workers& workers) {
+  const float scale = gray_scale(pair);
+  const Sight left = see(pair.left, pair.left_mask, scale, {}, workers);
+  const Sight right = see(pair.right, pair.right_mask, scale, {}, workers);
+  if (std::min(left.corners.size(), right.corners.size()) < min_corners) return {};
+  Evidence evidence = gather(left, right, parameters, workers);
+  if (!evidence.agrees()) return {};
+  return std::move(evidence.points);
+}
+
 }  // namespace check
 
 void CheckParameters::validate() const {

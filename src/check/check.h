@@ -80,6 +80,11 @@ std::vector<CheckedPoint> refine_points(const GrayImage& left, const GrayImage& 
                                         const std::vector<Corner>& right_corners,
                                         const std::vector<CornerMatch>& matches, const Workers& workers);
 
+// Corners that both images show, which agree with a model of how their rows are off; empty if too few do. For a
+// pair of one format.
+std::vector<CheckedPoint> agreeing_points(const StereoPair& pair, const CheckParameters& parameters,
+                                          const Workers& workers);
+
 DisparityRange find_range(const std::vector<CheckedPoint>& points, Size size);
 
 // Sets exposure, colour and sharpness of the report from its points.

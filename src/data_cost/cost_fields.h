@@ -3,6 +3,7 @@
 #pragma once
 
 #include "parallax/data_cost.h"
+#include "parallax/rows.h"
 
 #include "core/checks.h"
 #include "core/fields.h"
@@ -32,10 +33,11 @@ void add_cost_fields(detail::Fields& fields, Parameters& p, detail::Names<DataCo
            {"Sigma in pixels of the Gaussian blur of both images; 0 = none", "pixels"});
 }
 
-inline void add_align_rows_field(detail::Fields& fields, bool& align_rows) {
-  fields.add("align_rows", align_rows,
-             {"Match twice, the second time with the right image moved by the fractions of rows that a first "
-              "match shows: for pairs that are not perfectly rectified"});
+inline void add_rows_field(detail::Fields& fields, ComparedRows& rows) {
+  fields.add(
+      "rows", rows, {{"given", ComparedRows::given}, {"auto", ComparedRows::automatic}},
+      {"Rows that are compared: as given, or aligned automatically, by fractions of a row that corners "
+       "of both images show, if that is not negligible"});
 }
 
 // Adds row_tolerance: matches are searched in as many rows above and below.
@@ -57,7 +59,8 @@ inline void add_row_prior_field(detail::Fields& fields, float& row_prior) {
 template <class Parameters>
 void check_row_tolerance(const Parameters& p) {
   if (p.row_tolerance == 0) return;
-  if (p.align_rows) refuse("align_rows", "true", "false with row_tolerance, which finds other row offsets");
+  if (p.rows == ComparedRows::automatic)
+    refuse("rows", "auto", "given with row_tolerance, which finds other row offsets");
   if (p.refine.refit > 0)
     refuse("refit", p.refine.refit, "0 with row_tolerance: fractions are fitted in one row");
 }
@@ -66,8 +69,8 @@ void check_row_tolerance(const Parameters& p) {
 template <class Parameters>
 void check_rows_of_volume(const Parameters& p) {
   if (p.cost != DataCost::volume) return;
-  if (p.align_rows)
-    refuse("align_rows", "true", "false, or another cost than volume, which the caller has computed");
+  if (p.rows == ComparedRows::automatic)
+    refuse("rows", "auto", "given, or another cost than volume, which the caller has computed");
   if constexpr (requires { p.row_tolerance; })
     if (p.row_tolerance > 0)
       refuse("row_tolerance", p.row_tolerance, "0 with cost volume, which has no rows but the pixel's own");

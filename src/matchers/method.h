@@ -10,6 +10,7 @@
 
 #include "parallax/margins.h"
 #include "parallax/parameters.h"
+#include "parallax/rows.h"
 
 #include "core/checks.h"
 #include "core/fields.h"
@@ -38,7 +39,7 @@ struct Declaration {
   bool two_axes = false;                     // labels are columns and rows
   bool Parameters::*full_row = nullptr;      // the field that selects full rows
   int Parameters::*row_tolerance = nullptr;  // the field of rows searched above and below
-  bool Parameters::*align_rows = nullptr;    // the field of a second match with aligned rows
+  ComparedRows Parameters::*rows = nullptr;  // the field of rows that are moved first
   std::vector<Backend> backends;
 };
 
@@ -123,7 +124,8 @@ class DeclaredMethod final : public Method {
     return declared_.two_axes || (tolerance != nullptr && parameters.get_if<Parameters>()->*tolerance > 0);
   }
   bool aligns_rows(const MatcherParameters& parameters) const override {
-    return declared_.align_rows != nullptr && parameters.get_if<Parameters>()->*declared_.align_rows;
+    return declared_.rows != nullptr &&
+           parameters.get_if<Parameters>()->*declared_.rows == ComparedRows::automatic;
   }
   bool finds_motion() const override { return declared_.two_axes; }
 

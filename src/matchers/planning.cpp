@@ -3,8 +3,8 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "matchers/aligned_rows.h"
 #include "matchers/method.h"
-#include "rows/row_alignment.h"
 
 namespace parallax::detail {
 namespace {
@@ -44,8 +44,8 @@ std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Devic
   std::unique_ptr<Plan> plan =
       find_backend(parameters, device).make(parameters, device, format, configuration);
   if (!method_of(parameters).aligns_rows(parameters)) return plan;
-  return rows::with_aligned_rows(std::move(plan), format,
-                                 device.kind == DeviceKind::reference ? 1 : device.threads);
+  return with_aligned_rows(std::move(plan), parameters, format,
+                           device.kind == DeviceKind::reference ? 1 : device.threads);
 }
 
 }  // namespace parallax::detail

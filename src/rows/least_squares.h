@@ -85,7 +85,7 @@ double residual(const Vector<n>& model, const Vector<all>& terms, double value) 
 }
 
 // The unknowns of least absolute residuals, by least squares with weights of 1 / max(|residual|, 0.1) from
-// one round to the next. for_each(add) calls add(terms, value) for every equation. `diagonal` is added to the
+// one round to the next. for_each(add) calls add(terms, value, weight = 1) for every equation. `diagonal` is added to the
 // matrix: small values keep it solvable. Empty if it is singular.
 template <std::size_t n, class ForEach>
 std::optional<Vector<n>> min_absolute(int rounds, const Vector<n>& diagonal, const ForEach& for_each) {
@@ -93,9 +93,9 @@ std::optional<Vector<n>> min_absolute(int rounds, const Vector<n>& diagonal, con
   Vector<n> found{};
   for (int round = 0; round < rounds; ++round) {
     NormalEquations<n> equations;
-    for_each([&](const Vector<n>& terms, double value) {
+    for_each([&](const Vector<n>& terms, double value, double weight = 1) {
       const double off = round == 0 ? 1 : std::max(min_residual, std::abs(residual(found, terms, value)));
-      equations.add(terms, value, 1 / off);
+      equations.add(terms, value, weight / off);
     });
     for (std::size_t i = 0; i < n; ++i) equations.products[i][i] += diagonal[i];
     const auto factor = Cholesky<n>::of(equations.products);

@@ -3,47 +3,36 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <string_view>
-#include <utility>
 
 #include "core/copy_rows.h"
-#include "core/gray.h"
-#include "rows/least_squares.h"
 
 namespace parallax::rows {
 namespace {
 
-// v is measured at every eighth pixel of every eighth row, at least `border` pixels from the border.
-constexpr int grid_step = 8;
-constexpr int border = 8;
-constexpr int radius = 4;  // radius of the compared windows
-constexpr float unknown = std::numeric_limits<float>::infinity();
-constexpr int window_pixels = (2 * radius + 1) * (2 * radius + 1);
-constexpr int reach = 2;  // rows up and down
+// Fewer points tell nothing.
+constexpr std::size_t min_points = 30;
+// Points count for as much as their cells, of which the image has this many: corners crowd on few objects.
+constexpr int cell_columns = 20, cell_rows = 14;
+// Rows of points are known to this many pixels at best: surfaces are not quite smooth.
+constexpr double min_uncertainty = 0.1;
 
-// Windows with less texture, the mean difference between neighbouring rows in gray levels, are left out; and
-// so are those that match badly, in mean difference of normalised gray levels, or whose V is flat.
-constexpr int min_texture = 2;
-constexpr double worst_difference = 0.4;
-constexpr double min_rise = 0.1;
-constexpr int min_measured = 50;
 // v is quadratic, linear or constant, depending on the variance of the places where it was measured, in the
 // direction in which it is smallest, relative to that of places all over the image.
 constexpr double min_spread_quadratic = 0.4, min_spread_linear = 0.1;
 constexpr int fitting_rounds = 10;
-// Rows are aligned already if the root mean square of v, where it was measured, is below this.
-constexpr double negligible = 0.07;
+// Rows are aligned already if the root mean square of v at the points is below this.
+constexpr double negligible = 0.05;
 
 // Offsets are rounded to 1/64 of a row.
 constexpr int fractions = 64;
 constexpr int weight_bits = 12;
 
-// 1, x, y, x², x·y, y²
-using Terms = Vector<6>;
+using Terms = RowAlignment::Terms;
 // Added to the diagonal of the normal equations.
 constexpr Terms diagonal{1e-6, 4e-6, 4e-6, 16e-6, 16e-6, 16e-6};
+
+using Offset = RowAlignment::Offset;
 
 Terms terms_at(Size size, double column, double row) {
   const double x = position(column, size.width), y = position(row, size.height);
@@ -53,73 +42,6 @@ Terms terms_at(Size size, double column, double row) {
 // Number of terms that can be fitted to places of this spread.
 int terms_for(double spread) {
   return spread >= min_spread_quadratic ? 6 : spread >= min_spread_linear ? 3 : 1;
-}
-
-// Gray levels of a window, with mean 0 and variance 1.
-class Patch {
- public:
-  // `sample(x, y)` for x and y from −radius to radius.
-  template <class Sample>
-  explicit Patch(const Sample& sample) {
-    double sum = 0, squares = 0;
-    std::size_t i = 0;
-    for (int y = -radius; y <= radius; ++y)
-      for (int x = -radius; x <= radius; ++x) {
-        const double level = levels_[i++] = sample(x, y);
-        sum += level;
-        squares += level * level;
-      }
-    const double mean = sum / window_pixels;
-    // One square gray level of noise keeps blank windows from being amplified.
-    const double deviation = std::sqrt(std::max(0.0, squares / window_pixels - mean * mean) + 1);
-    for (double& level : levels_) level = (level - mean) / deviation;
-  }
-
-  // The mean absolute difference.
-  double difference(const Patch& other) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < levels_.size(); ++i) sum += std::abs(levels_[i] - other.levels_[i]);
-    return sum / window_pixels;
-  }
-
- private:
-  std::array<double, window_pixels> levels_;
-};
-
-bool is_textured(View<const std::uint8_t> gray, int x, int y) {
-  int sum = 0;
-  for (int j = y - radius; j <= y + radius; ++j)
-    for (int i = x - radius; i <= x + radius; ++i) sum += std::abs(gray.at(i, j) - gray.at(i, j + 1));
-  return sum >= min_texture * window_pixels;
-}
-
-// The lowest point of a V whose sides are equally steep through the differences at offsets of −reach…reach
-// rows; `unknown` if they have no clear lowest point.
-float lowest_point(const std::array<double, 2 * reach + 1>& differences) {
-  std::size_t best = 1;
-  for (std::size_t k = 2; k + 1 < differences.size(); ++k)
-    if (differences[k] < differences[best]) best = k;
-  const double before = differences[best - 1], after = differences[best + 1];
-  const double rise = std::max(before, after) - differences[best];
-  if (differences[best] > worst_difference || 2 * rise < min_rise) return unknown;
-  return static_cast<float>(static_cast<int>(best) - reach + (before - after) / (2 * rise));
-}
-
-// The offset of the rows of a pixel (x, y) of the left image, whose column in the right one is u.
-float measure(View<const std::uint8_t> left, View<const std::uint8_t> right, int x, int y, float u) {
-  if (!is_textured(left, x, y)) return unknown;
-  const auto column = static_cast<int>(std::floor(u));
-  const double fraction = static_cast<double>(u) - column;
-  const Patch here([&](int i, int j) { return left.at(x + i, y + j); });
-  std::array<double, 2 * reach + 1> differences;
-  for (int k = -reach; k <= reach; ++k) {
-    const Patch there([&](int i, int j) {
-      const std::uint8_t* at = right.row(y + j + k) + column + i;
-      return at[0] + fraction * (at[1] - at[0]);
-    });
-    differences[to_size(k + reach)] = here.difference(there);
-  }
-  return lowest_point(differences);
 }
 
 // The smallest variance of places in any direction, relative to that of places all over the image.
@@ -145,6 +67,28 @@ class Spread {
   double count_ = 0, x_ = 0, y_ = 0, xx_ = 0, xy_ = 0, yy_ = 0;
 };
 
+// The weight of a point falls with the variance of its row, and with what else its cell has.
+std::vector<Offset> weighted_offsets(Size size, const std::vector<CheckedPoint>& points) {
+  std::vector<double> cells(to_size(cell_columns * cell_rows));
+  const auto cell = [&](const CheckedPoint& point) -> double& {
+    const auto part = [](float pixel, int length, int parts) {
+      return std::clamp(static_cast<int>(pixel) * parts / length, 0, parts - 1);
+    };
+    return cells[to_size(part(point.left_y, size.height, cell_rows) * cell_columns +
+                         part(point.right_x, size.width, cell_columns))];
+  };
+  const auto certainty = [](const CheckedPoint& point) {
+    const double deviation = std::max(min_uncertainty, static_cast<double>(point.uncertainty));
+    return 1 / (deviation * deviation);
+  };
+  for (const CheckedPoint& point : points) cell(point) += certainty(point);
+  std::vector<Offset> offsets;
+  for (const CheckedPoint& point : points)
+    offsets.push_back({terms_at(size, static_cast<double>(point.right_x), static_cast<double>(point.left_y)),
+                       static_cast<double>(point.rows_off()), certainty(point) / cell(point)});
+  return offsets;
+}
+
 // Catmull-Rom weights of four rows, in 1/2^weight_bits.
 std::array<int, 4> weights_of(int fraction) {
   const double f = static_cast<double>(fraction) / fractions;
@@ -159,91 +103,50 @@ std::array<int, 4> weights_of(int fraction) {
 
 }  // namespace
 
-RowAlignment::RowAlignment(const ImageFormat& format)
-    : format_(format),
-      grid_{std::max(0, (format.size.width - 2 * border - 1) / grid_step + 1),
-            std::max(0, (format.size.height - 2 * border - 1) / grid_step + 1)} {
-  if (format.size.width <= 2 * border || format.size.height <= 2 * border) grid_ = {};
-}
+RowAlignment::RowAlignment(const ImageFormat& format) : format_(format) {}
 
 void RowAlignment::reserve(Arena& arena) {
-  for (auto& gray : gray_) gray = arena.reserve_plane<std::uint8_t>(format_.size);
-  measured_ = arena.reserve_plane<MeasuredOffset>(grid_);
   moved_ = arena.reserve<std::byte>(format_.size.pixels() * 3 * bytes_per_sample(format_.depth));
   moved_mask_ = arena.reserve_plane<std::uint8_t>(format_.size);
 }
 
-bool RowAlignment::find(const StereoPair& pair, const DisparityMap& map, const Workers& workers) {
-  for_rows(workers, format_.size.height, [&](int y, int) {
-    gray_byte_row(pair.left, y, gray_[0].row(y));
-    gray_byte_row(pair.right, y, gray_[1].row(y));
-  });
-  for_rows(workers, grid_.height, [&](int row, int) { measure_row(map, row); });
-  fit();
-  return limit() >= negligible * negligible;
-}
-
-// Only disparities that the matcher decided count.
-void RowAlignment::measure_row(const DisparityMap& map, int row) const {
-  const int y = border + row * grid_step;
-  for (int i = 0; i < grid_.width; ++i) {
-    const int x = border + i * grid_step;
-    const float u = static_cast<float>(x) - map.disparity.at(x, y);
-    const bool is_usable = map.status.at(x, y) == static_cast<std::uint8_t>(Status::matched) &&
-                           u >= static_cast<float>(border) &&
-                           u < static_cast<float>(format_.size.width - border);
-    measured_.at(i, row) = {u, is_usable ? measure(gray_[0], gray_[1], x, y, u) : unknown};
-  }
-}
-
-// Calls each(terms of the place, v) for every measurement.
-template <class Each>
-void RowAlignment::for_measured(const Each& each) const {
-  for (int row = 0; row < grid_.height; ++row)
-    for (int i = 0; i < grid_.width; ++i) {
-      const MeasuredOffset& measured = measured_.at(i, row);
-      if (measured.rows == unknown) continue;
-      each(terms_at(format_.size, static_cast<double>(measured.column), border + row * grid_step),
-           static_cast<double>(measured.rows));
-    }
-}
-
-void RowAlignment::fit() {
+bool RowAlignment::find(const std::vector<CheckedPoint>& points) {
   surface_ = {format_.size};
-  int count = 0;
+  if (points.size() < min_points) return false;
+  const std::vector<Offset> offsets = weighted_offsets(format_.size, points);
+  if (!fit(offsets)) return false;
+  return limit(offsets) >= negligible * negligible;
+}
+
+bool RowAlignment::fit(const std::vector<Offset>& offsets) {
   Spread spread;
-  for_measured([&](const Terms& terms, double) {
-    spread.add(terms);
-    ++count;
-  });
-  if (count < min_measured) return;
+  for (const Offset& offset : offsets) spread.add(offset.terms);
   const auto fitted = terms_for(spread.smallest());
   const auto found = min_absolute<6>(fitting_rounds, diagonal, [&](const auto& add) {
-    for_measured([&](Terms terms, double rows) {
+    for (const Offset& offset : offsets) {
+      Terms terms = offset.terms;
       std::fill(terms.begin() + fitted, terms.end(), 0.0);
-      add(terms, rows);
-    });
+      add(terms, offset.rows, offset.weight);
+    }
   });
-  if (!found) return;
+  if (!found) return false;
   const auto [a, b, c, d, e, f] = *found;
   surface_.c = {a + (d + f) / 3, b, c, d, e, f};
+  return true;
 }
 
-// Limits v to its range at the measured places. Returns its mean square there.
-double RowAlignment::limit() {
+// Limits v to its range at the points. Returns its mean square there.
+double RowAlignment::limit(const std::vector<Offset>& offsets) {
   double lowest = std::numeric_limits<double>::max(), highest = -lowest, squares = 0;
-  int count = 0;
-  for_measured([&](const Terms& terms, double) {
-    const double rows = surface_.at(terms[1], terms[2]);
+  for (const Offset& offset : offsets) {
+    const double rows = surface_.at(offset.terms[1], offset.terms[2]);
     lowest = std::min(lowest, rows);
     highest = std::max(highest, rows);
     squares += rows * rows;
-    ++count;
-  });
-  if (count == 0) return 0;
+  }
   surface_.lowest = lowest;
   surface_.highest = highest;
-  return squares / count;
+  return squares / static_cast<double>(offsets.size());
 }
 
 // Interpolates between the rows around; rows outside the image are those of its border.
@@ -287,72 +190,6 @@ StereoPair RowAlignment::aligned(const StereoPair& pair, const Workers& workers)
                                                bytes_per_sample(format_.depth))};
   if (!pair.right_mask.empty()) aligned.right_mask = moved_mask_;
   return aligned;
-}
-
-namespace {
-
-class AlignedPlan final : public detail::Plan {
- public:
-  AlignedPlan(std::unique_ptr<detail::Plan> plan, const ImageFormat& format, int threads)
-      : plan_(std::move(plan)), workers_(threads), alignment_(format) {
-    remedy = plan_->remedy;
-    alignment_.reserve(arena_);
-  }
-
-  std::size_t memory_bytes() const override { return plan_->memory_bytes() + arena_.bytes(); }
-  std::optional<GpuMemory> gpu_memory() const override { return plan_->gpu_memory(); }
-  bool tells_confidence() const override { return plan_->tells_confidence(); }
-  void sleep_while_waiting() override { plan_->sleep_while_waiting(); }
-
-  void allocate() override {
-    plan_->allocate();
-    arena_.allocate();
-    alignment_.reserve(arena_);
-  }
-
-  void run(const StereoPair& pair, const DisparityMap& map) override {
-    detail::StageClock clock(stage_times);
-    match(pair, map, clock);
-    const bool is_misaligned = alignment_.find(pair, map, workers_);
-    const StereoPair aligned = is_misaligned ? alignment_.aligned(pair, workers_) : pair;
-    clock.finish("align_rows");
-    if (is_misaligned) match(aligned, map, clock);
-  }
-
-  void enqueue(const StereoPair&, const DisparityMap&, void*) override {
-    throw Error(ErrorCategory::device,
-                "align_rows moves rows in host memory: use run(), or match without it");
-  }
-
- private:
-  void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) {
-    plan_->run(pair, map);
-    for (const StageTime& stage : plan_->stage_times) add(stage);
-    clock.restart();
-  }
-
-  // A stage of both matches has one entry, with the sum of its times.
-  void add(const StageTime& time) {
-    const auto known = std::find_if(stage_times.begin(), stage_times.end(), [&](const StageTime& other) {
-      return std::string_view(other.stage) == time.stage;
-    });
-    if (known == stage_times.end())
-      stage_times.push_back(time);
-    else
-      known->milliseconds += time.milliseconds;
-  }
-
-  std::unique_ptr<detail::Plan> plan_;
-  Workers workers_;
-  RowAlignment alignment_;
-  Arena arena_;
-};
-
-}  // namespace
-
-std::unique_ptr<detail::Plan> with_aligned_rows(std::unique_ptr<detail::Plan> plan, const ImageFormat& format,
-                                                int threads) {
-  return std::make_unique<AlignedPlan>(std::move(plan), format, threads);
 }
 
 }  // namespace parallax::rows

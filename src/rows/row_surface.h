@@ -17,7 +17,7 @@
 //                    many minima; for row_tolerance of all methods
 //   row_votes.h      the same, where no smoothness relates pixels → the row offset of each square; for block
 //                    and census
-//   row_alignment.h  offsets measured where a match is textured → a surface, by least squares; for align_rows
+//   row_alignment.h  corners of both images → a surface, by least absolute residuals; for rows auto
 //   corner_rows.h    corners, of which many may match wrongly → RowModel, whose eight terms are the faults
 //                    that two cameras can have, and need disparities; for the check
 //
@@ -25,7 +25,7 @@
 // algebra of all.
 //
 // Application. Matchers that search rows add costs to those off the surface; row_alignment.h moves the rows
-// of the right image, around a plan of any method and device; row_offsets.h completes the map of row offsets
+// of the right image; row_offsets.h completes the map of row offsets
 // after a match.
 #pragma once
 

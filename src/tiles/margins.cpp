@@ -27,7 +27,7 @@ Margins margins(const MatcherParameters& parameters, const ImageFormat& format, 
   if (method.aligns_rows(parameters))
     throw Error(
         ErrorCategory::argument,
-        "align_rows is not available in tiles, because it looks at the whole image: match without it");
+        "rows auto is not available in tiles, because it looks at the whole image: choose rows given");
   return method.margins(parameters, format, padding);
 }
 

@@ -71,7 +71,8 @@ void for_each_seed(unsigned test, const Action& action) {
 void expect_conformance(const RandomCase& random_case, const TunedValues& configuration = {}) {
   MatcherParameters parameters = random_case.parameters();
   if (auto* bp = parameters.get_if<BeliefPropagationParameters>())
-    bp->align_rows = false, bp->row_tolerance = 0;  // refused for images of the device, and everywhere
+    bp->rows = ComparedRows::given,
+    bp->row_tolerance = 0;  // refused for images of the device, and everywhere
   if (auto* sgm = parameters.get_if<SemiGlobalParameters>()) sgm->row_tolerance = 0;
   if (auto* block = parameters.get_if<BlockParameters>()) block->row_tolerance = 0;
   expect_conformance(parameters, random_case.pair(), random_case.with_confidence(), random_case.description(),
@@ -97,7 +98,7 @@ TEST_P(CudaConformance, BeliefPropagationOfCandidatesEqualsTheReference) {
     StereoPair pair = random_case.pair();
     if (pair.costs.labels > 0) return;  // its labels may be far outside the image
     BeliefPropagationParameters parameters = with_candidates(random_case, seed);
-    parameters.align_rows = false;  // refused for images of the device
+    parameters.rows = ComparedRows::given;  // refused for images of the device
     parameters.row_tolerance = 0;
     const std::string levels = std::to_string(parameters.candidate_levels) + " levels with candidates, ";
     expect_conformance(parameters, pair, random_case.with_confidence(),
@@ -114,7 +115,7 @@ TEST_F(CudaTest, AlignedRowsEqualTheReference) {
                 match(misaligned.parameters, gpu(), pair, 0xEE, true), misaligned.description);
     Matcher matcher(misaligned.parameters, gpu(), pair.left.format);
     expect_error(error_of([&] { run_on_device(matcher, pair, true); }), ErrorCategory::device,
-                 {"align_rows", "run()"});
+                 {"rows auto", "run()"});
   }
   const MisalignedCase misaligned(0);
   for (const char* method : {"block", "census", "sgm", "tiled-bp"}) {

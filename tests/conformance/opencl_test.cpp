@@ -160,7 +160,7 @@ TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
 // A case of belief propagation that OpenCL can match. The steps after matching build their own kernels, and
 // other tests cover them.
 BeliefPropagationParameters for_opencl(BeliefPropagationParameters parameters) {
-  parameters.align_rows = false;  // has a test of its own
+  parameters.rows = ComparedRows::given;  // has a test of its own
   parameters.row_tolerance = 0;
   const bool left_right_check = parameters.refine.left_right_check;
   parameters.refine = RefineParameters::none();
@@ -219,7 +219,7 @@ TEST(OpenclAlignmentTest, AlignedRowsEqualTheReference) {
   for (unsigned seed = 0; seed < 4; ++seed) {
     const MisalignedCase misaligned(seed);
     BeliefPropagationParameters parameters = for_opencl(misaligned.parameters);
-    parameters.align_rows = true;
+    parameters.rows = ComparedRows::automatic;
     parameters.arithmetic = Arithmetic::fixed8;
     expect_conformance(parameters, misaligned.images.pair(), true, misaligned.description);
   }

@@ -24,8 +24,8 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"census_tolerance", {"0", "0", "1", "3", "20", "64"}},
       {"smoothing", {"0", "0", "0.6", "2.5"}},
       // Has tests of its own, with pairs whose rows are not aligned.
-      {"align_rows", {"false"}},
-      {"bp.align_rows", {"false", "true"}},
+      {"rows", {"given"}},
+      {"bp.rows", {"given", "auto"}},
       {"row_tolerance", {"0", "0", "0", "1", "2", "1..5", "16"}},
       {"left_right_tolerance", {"0", "0.5", "0.6", "1", "1.5", "2"}},
       {"speckle_size", {"0", "0", "5", "1..30"}},
@@ -252,7 +252,7 @@ BeliefPropagationParameters with_candidates(const RandomCase& random_case, unsig
 MisalignedCase::MisalignedCase(unsigned seed) {
   const RandomCase random_case("bp", 20'000 + seed);
   parameters = with_candidates(random_case, seed);
-  parameters.align_rows = true;
+  parameters.rows = ComparedRows::automatic;
   parameters.row_tolerance = 0;
   parameters.candidate_levels = static_cast<int>(seed % 3);
   parameters.min_disparity = seed % 2 == 0 ? 0 : -3;
@@ -266,7 +266,7 @@ MisalignedCase::MisalignedCase(unsigned seed) {
 
 MatcherParameters MisalignedCase::parameters_of(const std::string& method) const {
   MatcherParameters others = preset(method, "default");
-  set_parameter(others, "align_rows", "true");
+  set_parameter(others, "rows", "auto");
   others.min_disparity() = parameters.min_disparity;
   others.disparities() = parameters.disparities;
   return others;

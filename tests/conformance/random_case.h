@@ -13,6 +13,23 @@
 
 namespace parallax::test {
 
+// A texture whose corners are alike nowhere: random levels at every fifth pixel, smooth between them.
+inline double texture(double x, double y) {
+  constexpr double step = 5;
+  const auto level = [](int column, int row) {
+    std::uint32_t bits =
+        static_cast<std::uint32_t>(column) * 0x9e3779b1u ^ static_cast<std::uint32_t>(row) * 0x85ebca77u;
+    bits = (bits ^ (bits >> 15)) * 0x2c1b3c6du;
+    return static_cast<double>((bits ^ (bits >> 12)) >> 24);
+  };
+  const auto smooth = [](double share) { return share * share * (3 - 2 * share); };
+  const double column = std::floor(x / step), row = std::floor(y / step);
+  const double across = smooth(x / step - column), down = smooth(y / step - row);
+  const auto c = static_cast<int>(column), r = static_cast<int>(row);
+  const auto mix = [&](int on) { return level(c, on) + across * (level(c + 1, on) - level(c, on)); };
+  return mix(r) + down * (mix(r + 1) - mix(r));
+}
+
 // Two images with padded rows, often with masks. Half of the right image's rows show the left image shifted,
 // so that some matches are good.
 class RandomPair {
@@ -91,9 +108,7 @@ class RandomPair {
     for (int row = 0; row < format.size.height; ++row) {
       void* values = const_cast<void*>(image.view.row(row));
       for (int i = 0; i < format.size.width * channels; ++i) {
-        const double x = i / channels + right, y = row + down;
-        const double level = 125 + 30 * std::sin(0.9 * x + 0.31 * y) +
-                             30 * std::sin(0.53 * y - 0.37 * x + 1) + 25 * std::sin(0.21 * x + 1.1 * y);
+        const double level = texture(i / channels + right, row + down);
         if (format.depth == BitDepth::bits16)
           static_cast<std::uint16_t*>(values)[i] = static_cast<std::uint16_t>(256 * level);
         else
@@ -152,12 +167,12 @@ class RandomCase {
 // A random case of belief propagation, changed so that tiles have candidate labels.
 BeliefPropagationParameters with_candidates(const RandomCase& random_case, unsigned seed);
 
-// Random parameters with align_rows, and a pair whose rows are not aligned. About half of these pairs are
+// Random parameters with rows auto, and a pair whose rows are not aligned. About half of these pairs are
 // matched twice; the others have too few reliable disparities.
 struct MisalignedCase {
   explicit MisalignedCase(unsigned seed);
 
-  // The default parameters of another method, with align_rows, for the same images.
+  // The default parameters of another method, with rows auto, for the same images.
   MatcherParameters parameters_of(const std::string& method) const;
 
   BeliefPropagationParameters parameters;

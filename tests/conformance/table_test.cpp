@@ -184,7 +184,7 @@ std::vector<Rows> rounds_of(const Rows& rows) {
   std::map<std::string, std::size_t> used;
   for (const Row* row : rows) {
     // These exclude each other: refit() looks along rows, and a matcher searches rows or aligns them.
-    const bool excludes = row->about == "row_tolerance" || row->about == "align_rows";
+    const bool excludes = row->about == "row_tolerance" || row->about == "rows";
     const std::size_t round = used[excludes ? "refit" : row->about]++;
     rounds.resize(std::max(rounds.size(), round + 1));
     rounds[round].push_back(row);

@@ -337,7 +337,7 @@ TEST(ParametersTest, EachTellsWhereItWorks) {
     EXPECT_EQ(describe_parameter(method, "refit").devices, in_this_build({reference, cpu, cuda}));
     EXPECT_EQ(describe_parameter(method, "sub_pixel").devices, in_this_build({reference, cpu, cuda, opencl}));
   }
-  EXPECT_EQ(describe_parameter("bp", "align_rows").devices, in_this_build({reference, cpu, cuda, opencl}));
+  EXPECT_EQ(describe_parameter("bp", "rows").devices, in_this_build({reference, cpu, cuda, opencl}));
   const ParameterInfo arithmetic = describe_parameter("bp", "arithmetic");
   EXPECT_EQ(arithmetic.devices, in_this_build({reference, cpu, cuda, opencl}));
   ASSERT_EQ(arithmetic.choices[1], "fixed16");

@@ -665,8 +665,8 @@ TEST(RowToleranceTest, RowPriorsOfSemiGlobalMatchingThatDoNotFitAreRefused) {
 
 TEST(RowToleranceTest, AlignedRowsAreRefused) {
   MatcherParameters parameters = across_rows("bp", 1);
-  set_parameter(parameters, "align_rows", "true");
-  expect_refused(parameters, {"align_rows is true", "row_tolerance"});
+  set_parameter(parameters, "rows", "auto");
+  expect_refused(parameters, {"rows is auto", "row_tolerance"});
 }
 
 TEST(RowToleranceTest, CostCurvesHaveTheBestRowOffsetOfEachDisparity) {

@@ -42,7 +42,7 @@ TEST(RectifiedMatcherTest, RowsAreAligned) {
   RectifiedCase problem = rectified_case(0);
   BeliefPropagationParameters parameters;
   parameters.disparities = problem.parameters.disparities();
-  parameters.align_rows = true;
+  parameters.rows = ComparedRows::automatic;
   problem.parameters = parameters;
   const Result expected = rectify_and_match(problem);
   for (const Device& device : devices()) {

@@ -40,7 +40,7 @@ Fields fields(BeliefPropagationParameters& p) {
                               {"birchfield-tomasi", DataCost::birchfield_tomasi},
                               {"volume", DataCost::volume}},
                              "", 1000);
-  data_cost::add_align_rows_field(fields, p.align_rows);
+  data_cost::add_rows_field(fields, p.rows);
   data_cost::add_row_tolerance_field(fields, p.row_tolerance);
   fields.add("row_weight", p.row_weight, detail::range(0, 1024),
              {"Cost of a change of the row offset by one", "labels", Audience::experts});
@@ -77,7 +77,7 @@ BeliefPropagationParameters published() {
 
 BeliefPropagationParameters accurate() {
   BeliefPropagationParameters parameters;
-  parameters.align_rows = true;
+  parameters.rows = ComparedRows::automatic;
   parameters.refine.weighted_median = 7;
   return parameters;
 }
@@ -115,7 +115,7 @@ std::unique_ptr<detail::Method> method() {
        .approximate_tiles = true,
        .volume = true,
        .row_tolerance = &BeliefPropagationParameters::row_tolerance,
-       .align_rows = &BeliefPropagationParameters::align_rows,
+       .rows = &BeliefPropagationParameters::rows,
        .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
                     On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
                     On::backend<opencl, make_opencl>()

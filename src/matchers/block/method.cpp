@@ -27,7 +27,7 @@ Fields fields(BlockParameters& p) {
             "per cent"})
       .add("texture_threshold", p.texture_threshold, detail::not_negative(),
            {"Reject windows with less texture; 0 = none", "8-bit gray levels"});
-  data_cost::add_align_rows_field(fields, p.align_rows);
+  data_cost::add_rows_field(fields, p.rows);
   data_cost::add_row_tolerance_field(fields, p.row_tolerance);
   data_cost::add_row_prior_field(fields, p.row_prior);
   refine::add_sub_pixel_field(fields, p.sub_pixel);
@@ -56,7 +56,7 @@ std::unique_ptr<detail::Method> method() {
        .margins = margins,
        .full_row = &BlockParameters::full_row,
        .row_tolerance = &BlockParameters::row_tolerance,
-       .align_rows = &BlockParameters::align_rows,
+       .rows = &BlockParameters::rows,
        .backends = {
            On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
            On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),

@@ -38,7 +38,7 @@ Fields fields(CensusParameters& p) {
       .add("uniqueness", p.uniqueness, detail::range(0, 100),
            {"Reject pixels whose second-best cost is within this percentage of the best; 0 = none",
             "per cent"});
-  data_cost::add_align_rows_field(fields, p.align_rows);
+  data_cost::add_rows_field(fields, p.rows);
   data_cost::add_row_tolerance_field(fields, p.row_tolerance);
   data_cost::add_row_prior_field(fields, p.row_prior);
   refine::add_sub_pixel_field(fields, p.sub_pixel);
@@ -95,7 +95,7 @@ std::unique_ptr<detail::Method> method() {
        .fields = fields,
        .margins = margins,
        .row_tolerance = &CensusParameters::row_tolerance,
-       .align_rows = &CensusParameters::align_rows,
+       .rows = &CensusParameters::rows,
        .backends = {
            On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
            On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),

@@ -37,7 +37,7 @@ Fields fields(SemiGlobalParameters& p) {
            {"Contrast of an edge that lowers P2 to 1/e; 0 = ignore edges", "gray levels", Audience::experts})
       .add("edge_floor", p.edge_floor, detail::range(0, 1),
            {"Fraction of P2 that remains at any edge", "", Audience::experts});
-  data_cost::add_align_rows_field(fields, p.align_rows);
+  data_cost::add_rows_field(fields, p.rows);
   data_cost::add_row_tolerance_field(fields, p.row_tolerance);
   fields.add("row_jump", p.row_jump, detail::range(1, highest_jump),
              {"P3: cost of any change of the row offset", "units", Audience::experts});
@@ -127,7 +127,7 @@ std::unique_ptr<detail::Method> method() {
        .approximate_tiles = true,
        .volume = true,
        .row_tolerance = &SemiGlobalParameters::row_tolerance,
-       .align_rows = &SemiGlobalParameters::align_rows,
+       .rows = &SemiGlobalParameters::rows,
        .backends = {On::backend<reference, make_reference>(), On::backend<cpu, make_cpu>(),
                     On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
                     On::backend<opencl, make_opencl>().without("row_tolerance").without("refit")}});

@@ -46,7 +46,7 @@ Fields fields(TiledBeliefPropagationParameters& p) {
                              "units", highest_truncation);
   fields.add("frame", p.frame, detail::range(0, 1'000'000),
              {"Width of the border without data costs, in pixels", "pixels", Audience::experts});
-  data_cost::add_align_rows_field(fields, p.align_rows);
+  data_cost::add_rows_field(fields, p.rows);
   refine::add_sub_pixel_field(fields, p.sub_pixel);
   fields.add("min_confidence", p.min_confidence, detail::range(0, 1),
              {"Reject pixels of lower confidence (0 to 1); 0 = none"});
@@ -99,7 +99,7 @@ std::unique_ptr<detail::Method> method() {
        .energy = energy,
        .approximate_tiles = true,
        .volume = true,
-       .align_rows = &TiledBeliefPropagationParameters::align_rows,
+       .rows = &TiledBeliefPropagationParameters::rows,
        .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
                     On::tuned<cuda, make_cuda, cuda_tuning_space>()}});
 }

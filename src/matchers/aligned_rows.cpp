@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matchers/aligned_rows.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "check/check.h"
+#include "core/arena.h"
+#include "core/workers.h"
+#include "rows/row_alignment.h"
+
+namespace parallax::detail {
+namespace {
+
+// Corners are matched in all columns that the labels reach, and somewhat beyond.
+CheckParameters search_of(const MatcherParameters& parameters, Size size, int threads) {
+  constexpr int beyond = 16;
+  const int first = parameters.min_disparity(), last = first + parameters.disparities();
+  const int reach = std::max(std::abs(first), std::abs(last)) + beyond;
+  CheckParameters search;
+  search.search_columns = std::clamp(static_cast<double>(reach) / size.width, 0.01, 1.0);
+  search.threads = threads;
+  return search;
+}
+
+class AlignedPlan final : public Plan {
+ public:
+  AlignedPlan(std::unique_ptr<Plan> plan, const CheckParameters& search, const ImageFormat& format)
+      : plan_(std::move(plan)), search_(search), workers_(search.threads), alignment_(format) {
+    remedy = plan_->remedy;
+    alignment_.reserve(arena_);
+  }
+
+  std::size_t memory_bytes() const override { return plan_->memory_bytes() + arena_.bytes(); }
+  std::optional<GpuMemory> gpu_memory() const override { return plan_->gpu_memory(); }
+  bool tells_confidence() const override { return plan_->tells_confidence(); }
+  void sleep_while_waiting() override { plan_->sleep_while_waiting(); }
+
+  void allocate() override {
+    plan_->allocate();
+    arena_.allocate();
+    alignment_.reserve(arena_);
+  }
+
+  void run(const StereoPair& pair, const DisparityMap& map) override {
+    StageClock clock(stage_times);
+    const bool is_misaligned = alignment_.find(check::agreeing_points(pair, search_, workers_));
+    const StereoPair aligned = is_misaligned ? alignment_.aligned(pair, workers_) : pair;
+    clock.finish("rows");
+    plan_->run(aligned, map);
+    stage_times.insert(stage_times.end(), plan_->stage_times.begin(), plan_->stage_times.end());
+  }
+
+  void enqueue(const StereoPair&, const DisparityMap&, void*) override {
+    throw Error(ErrorCategory::device,
+                "rows auto moves rows in host memory: use run(), or choose rows given");
+  }
+
+ private:
+  std::unique_ptr<Plan> plan_;
+  CheckParameters search_;
+  Workers workers_;
+  rows::RowAlignment alignment_;
+  Arena arena_;
+};
+
+}  // namespace
+
+std::unique_ptr<Plan> with_aligned_rows(std::unique_ptr<Plan> plan, const MatcherParameters& parameters,
+                                        const ImageFormat& format, int threads) {
+  return std::make_unique<AlignedPlan>(std::move(plan), search_of(parameters, format.size, threads), format);
+}
+
+}  // namespace parallax::detail
