@@ -45,8 +45,7 @@ void expect_conformance(const MatcherParameters& parameters, const StereoPair& p
 TEST_P(OpenclConformance, BlockMatchingEqualsTheReference) {
   const RandomCase random_case("block", GetParam());
   BlockParameters parameters = *random_case.parameters().get_if<BlockParameters>();
-  parameters.refine.refit = 0;  // refused
-  parameters.row_tolerance = 0;
+  parameters.row_tolerance = 0;  // refused
   expect_conformance(parameters, random_case.pair(), random_case.with_confidence(),
                      random_case.description());
 }
@@ -106,8 +105,8 @@ CensusParameters with_kernels_of(const CensusParameters& built, CensusParameters
   // The steps after matching build their own kernels.
   parameters.refine.median = built.refine.median;
   parameters.refine.weighted_median = parameters.refine.bilateral = 0;
-  parameters.refine.refit = 0;  // refused
-  parameters.row_tolerance = 0;
+  parameters.refine.refit = built.refine.refit;
+  parameters.row_tolerance = 0;  // refused
   return parameters;
 }
 
@@ -161,7 +160,7 @@ TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
 // other tests cover them.
 BeliefPropagationParameters for_opencl(BeliefPropagationParameters parameters) {
   parameters.align_rows = false;  // has a test of its own
-  parameters.row_tolerance = 0;
+  parameters.row_tolerance = 0;   // refused
   const bool left_right_check = parameters.refine.left_right_check;
   parameters.refine = RefineParameters::none();
   parameters.refine.left_right_check = left_right_check;

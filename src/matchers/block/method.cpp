@@ -60,7 +60,7 @@ std::unique_ptr<detail::Method> method() {
        .backends = {
            On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
            On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
-           On::tuned<opencl, make_opencl, opencl_tuning_space>().without("row_tolerance").without("refit")}});
+           On::tuned<opencl, make_opencl, opencl_tuning_space>().without("row_tolerance")}});
 }
 
 }  // namespace block
