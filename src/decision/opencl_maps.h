@@ -28,8 +28,8 @@ inline void check_sub_pixel(const opencl::DeviceInfo& device, SubPixel sub_pixel
 // \throws Error (device) where decisions divide, and the device does not round divisions correctly
 inline void check_divisions(const opencl::DeviceInfo& device, const DecisionRule& rule) {
   if (rule.sub_pixel == SubPixel::none && rule.min_confidence == 0) return;
-  check_division(device,
-                 "sub-pixel disparities and min_confidence need: choose sub-pixel none and no min_confidence");
+  check_division(
+      device, "sub-pixel disparities and min_confidence need: choose sub-pixel none and no min_confidence");
 }
 
 // Destination of the left image's decisions. `before`: offset of the status of pixels before matching.

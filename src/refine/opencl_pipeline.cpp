@@ -59,12 +59,14 @@ OpenclPipeline::Refit::Refit(const ImageFormat& format, ArenaLayout& layout)
     : images(census_inputs(), format, {1, RefitMemory::border}, layout) {}
 
 void OpenclPipeline::Refit::prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory,
-                                    int window) {
+                                    int window, std::size_t rows_of_item) {
   images.prepare(context, queue, memory);
-  program = opencl::Program(context,
-                            {opencl::decision_sub_pixel_cl, opencl::data_cost_types_cl,
-                             opencl::data_cost_features_cl, opencl::refine_refit_cl},
-                            opencl::joined(images.options(), {define("WINDOW", window)}));
+  rows = rows_of_item;
+  program =
+      opencl::Program(context,
+                      {opencl::decision_sub_pixel_cl, opencl::data_cost_types_cl,
+                       opencl::data_cost_features_cl, opencl::refine_refit_cl},
+                      opencl::joined(images.options(), {define("WINDOW", window), define("ROWS", rows)}));
   refit = program.kernel("refit");
 }
 
@@ -103,7 +105,8 @@ void OpenclPipeline::Planes::prepare(const opencl::Context& context, std::size_t
 void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory) {
   memory_ = memory;
   const RefineParameters& p = parameters_;
-  if (refit_) refit_->prepare(context, queue, memory, p.refit);
+  // A GPU would gain little: in two of three rows, some of 32 neighbouring labels differ from those above.
+  if (refit_) refit_->prepare(context, queue, memory, p.refit, context.info().is_processor ? 16 : 1);
   if (!p.left_right_check && !removes_speckles() && !fills() && !takes_median() && !p.is_guided()) return;
   // A processor has one work item per row, and filters in vectors.
   const bool is_processor = context.info().is_processor;
@@ -191,7 +194,8 @@ void OpenclPipeline::refit(const opencl::Pair& pair, const opencl::Map& map, ope
   data_cost::OpenclImages& images = refit_->images;
   images.take(pair, queue);
   images.find_inputs(pair, false, queue);
-  refit_->refit.launch(queue, groups_of(size_, 1), {group_items}, memory_, map, images.inputs());
+  const Shape columns{groups_for(width_of(size_), group_items), groups_for(height_of(size_), refit_->rows)};
+  refit_->refit.launch(queue, columns, {group_items}, memory_, map, images.inputs());
 }
 
 void OpenclPipeline::fill(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const {

@@ -41,9 +41,11 @@ class OpenclPipeline {
   // The inputs of refit(): signatures of both images.
   struct Refit {
     Refit(const ImageFormat& format, ArenaLayout& layout);
-    void prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory, int window);
+    void prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory, int window,
+                 std::size_t rows_of_item);
 
     data_cost::OpenclImages images;
+    std::size_t rows = 1;  // of a work item
     opencl::Program program;
     opencl::Kernel refit;
   };

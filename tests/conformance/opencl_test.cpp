@@ -156,14 +156,19 @@ TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
   }
 }
 
-// A case of belief propagation that OpenCL can match. The steps after matching build their own kernels, and
-// other tests cover them.
+// Most steps after matching build their own kernels, and other tests cover them. Refit has a single window.
+RefineParameters for_opencl(const RefineParameters& parameters) {
+  RefineParameters few = RefineParameters::none();
+  few.left_right_check = parameters.left_right_check;
+  few.refit = parameters.refit > 0 ? 7 : 0;
+  return few;
+}
+
+// A case of belief propagation that OpenCL can match.
 BeliefPropagationParameters for_opencl(BeliefPropagationParameters parameters) {
   parameters.align_rows = false;  // has a test of its own
   parameters.row_tolerance = 0;   // refused
-  const bool left_right_check = parameters.refine.left_right_check;
-  parameters.refine = RefineParameters::none();
-  parameters.refine.left_right_check = left_right_check;
+  parameters.refine = for_opencl(parameters.refine);
   return parameters;
 }
 
@@ -294,9 +299,7 @@ TEST(OpenclBeliefPropagationTest, WhatItLacksIsRefusedByName) {
 // A case of semi-global matching that OpenCL can match.
 SemiGlobalParameters for_opencl(SemiGlobalParameters parameters) {
   parameters.row_tolerance = 0;  // refused
-  const bool left_right_check = parameters.refine.left_right_check;
-  parameters.refine = RefineParameters::none();
-  parameters.refine.left_right_check = left_right_check;
+  parameters.refine = for_opencl(parameters.refine);
   return parameters;
 }
 

@@ -47,10 +47,10 @@ class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
     const Guide right_guide = right_image_of(guide);
     const std::vector<std::byte> image = guide.bytes(), right_image = right_guide.bytes();
     ArenaLayout layout;
-    const Place place{
-        layout.reserve<float>(map.disparities.size()), layout.reserve<float>(map.disparities.size()),
-        layout.reserve<std::uint8_t>(map.statuses.size()), layout.reserve<std::byte>(image.size()),
-        layout.reserve<std::byte>(image.size())};
+    const Place place{layout.reserve<float>(map.disparities.size()),
+                      layout.reserve<float>(map.disparities.size()),
+                      layout.reserve<std::uint8_t>(map.statuses.size()),
+                      layout.reserve<std::byte>(image.size()), layout.reserve<std::byte>(image.size())};
     refine::OpenclPipeline pipeline(parameters, guide.format, context_->info(), layout);
     const opencl::Memory memory = opencl::allocate(*context_, layout.bytes(), 0);
     clear(memory, layout.bytes());
@@ -68,8 +68,8 @@ class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
                             size.width,
                             size.height};
     const PlaneBuffer<float> right_plane{place.right, size, right.stride()};
-    const Map expected = refined_on_cpu(
-        parameters, {guide.at(image.data()), right_guide.at(right_image.data())}, map, right);
+    const Map expected =
+        refined_on_cpu(parameters, {guide.at(image.data()), right_guide.at(right_image.data())}, map, right);
     upload(memory, place.left, image);
     upload(memory, place.right_image, right_image);
     for (int run = 0; run < 2; ++run) {
@@ -117,9 +117,10 @@ TEST_P(OpenclRefineTest, EqualsTheCpu) {
   on_each_device([&](const std::string& device) {
     const std::string picture = std::get<Picture>(GetParam()).name;
     std::size_t number = picture.size() + (device == "GPU" ? 1 : 0);
-    for_each_refine_problem(GetParam(), [&](const RefineParameters& parameters, Size size, const Guide& guide) {
-      if (number++ % 2 == 0) expect_as_on_cpu(parameters, size, guide, device);
-    });
+    for_each_refine_problem(GetParam(),
+                            [&](const RefineParameters& parameters, Size size, const Guide& guide) {
+                              if (number++ % 2 == 0) expect_as_on_cpu(parameters, size, guide, device);
+                            });
   });
 }
 
