@@ -2,27 +2,34 @@
 // Destination of decisions, for plans on OpenCL.
 #pragma once
 
+#include <string>
+
 #include "decision/decision.h"
 #include "decision/opencl_types.h"
 #include "devices/opencl/plan.h"
 
 namespace parallax::decision {
 
+// `needs`: what needs divisions, and what to choose instead.
+// \throws Error (device) if the device does not round divisions correctly
+inline void check_division(const opencl::DeviceInfo& device, const std::string& needs) {
+  if (device.divides_correctly) return;
+  throw Error(ErrorCategory::device, device.text + " (" + device.name +
+                                         ") does not round divisions correctly, which " + needs +
+                                         ", or another device");
+}
+
 // \throws Error (device) where fractions of disparities are wanted, and the device does not round divisions
 inline void check_sub_pixel(const opencl::DeviceInfo& device, SubPixel sub_pixel) {
-  if (sub_pixel == SubPixel::none || device.divides_correctly) return;
-  throw Error(ErrorCategory::device, device.text + " (" + device.name +
-                                         ") does not round divisions correctly, which sub-pixel disparities "
-                                         "need: choose sub-pixel none, or another device");
+  if (sub_pixel == SubPixel::none) return;
+  check_division(device, "sub-pixel disparities need: choose sub-pixel none");
 }
 
 // \throws Error (device) where decisions divide, and the device does not round divisions correctly
 inline void check_divisions(const opencl::DeviceInfo& device, const DecisionRule& rule) {
-  if ((rule.sub_pixel == SubPixel::none && rule.min_confidence == 0) || device.divides_correctly) return;
-  throw Error(ErrorCategory::device,
-              device.text + " (" + device.name +
-                  ") does not round divisions correctly, which sub-pixel disparities and min_confidence "
-                  "need: choose sub-pixel none and no min_confidence, or another device");
+  if (rule.sub_pixel == SubPixel::none && rule.min_confidence == 0) return;
+  check_division(
+      device, "sub-pixel disparities and min_confidence need: choose sub-pixel none and no min_confidence");
 }
 
 // Destination of the left image's decisions. `before`: offset of the status of pixels before matching.

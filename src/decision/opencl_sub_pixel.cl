@@ -4,6 +4,7 @@
 // Values of SubPixel.
 #define NO_SUB_PIXEL 0
 #define PARABOLA 1
+#define V_SHAPE 2
 
 #define SUB_PIXEL_STEEPNESS(method, before, best, after) \
   ((method) == PARABOLA ? (before) - 2 * (best) + (after) : max(before, after) - (best))

@@ -6,6 +6,7 @@
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/plan.h"
 #include "refine/refine.h"
+#include "refine/refit.h"
 #include "refine/refit_vectors.h"
 
 namespace parallax::refine {
@@ -30,14 +31,6 @@ Shape tiles_of(Size size, unsigned rows) {
 CudaVectors vectors(const DisparityMap& map) {
   return {map.disparity.data, map.row_offset.data, map.status.data, map.disparity.stride(),
           map.status.stride()};
-}
-
-// A cost model that needs only the inputs of census costs.
-data_cost::CostModel census_inputs() {
-  data_cost::CostModel model{};
-  model.cost = DataCost::census;
-  model.labels = 1;
-  return model;
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "decision/opencl_maps.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
 #include "refine/refine.h"
+#include "refine/refit.h"
 
 namespace parallax::refine {
 namespace {
@@ -29,7 +31,7 @@ void write(const opencl::Queue& queue, cl_mem memory, const Buffer<T>& to, const
 }  // namespace
 
 OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, const ImageFormat& format,
-                               ArenaLayout& layout)
+                               const opencl::DeviceInfo& device, ArenaLayout& layout)
     : parameters_(parameters),
       size_(format.size),
       depth_(format.depth),
@@ -41,12 +43,31 @@ OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, const ImageFo
   }
   const int window = std::max(parameters.median, guided_window_);
   if (window > 0) bordered_ = layout.reserve_plane<float>(bordered_size(size_, window));
+  if (refits()) {
+    decision::check_division(device, "refit needs: choose refit 0");
+    refit_.emplace(format, layout);
+  }
   if (fills_planes()) planes_ = Planes(size_, layout);
   if (fills_directions()) candidates_ = layout.reserve<float>(2 * size_.pixels());
   if (parameters.is_guided())
     guide_ = layout.reserve_plane<std::uint8_t>(bordered_guide_size(size_, guided_window_));
   if (parameters.weighted_median > 0) weighted_median_ = Guided(parameters.weighted_median, layout);
   if (parameters.bilateral > 0) bilateral_ = Guided(parameters.bilateral, layout);
+}
+
+OpenclPipeline::Refit::Refit(const ImageFormat& format, ArenaLayout& layout)
+    : images(census_inputs(), format, {1, RefitMemory::border}, layout) {}
+
+void OpenclPipeline::Refit::prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory,
+                                    int window, std::size_t rows_of_item) {
+  images.prepare(context, queue, memory);
+  rows = rows_of_item;
+  program =
+      opencl::Program(context,
+                      {opencl::decision_sub_pixel_cl, opencl::data_cost_types_cl,
+                       opencl::data_cost_features_cl, opencl::refine_refit_cl},
+                      opencl::joined(images.options(), {define("WINDOW", window), define("ROWS", rows)}));
+  refit = program.kernel("refit");
 }
 
 OpenclPipeline::Guided::Guided(int guided_window, ArenaLayout& layout)
@@ -84,6 +105,8 @@ void OpenclPipeline::Planes::prepare(const opencl::Context& context, std::size_t
 void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory) {
   memory_ = memory;
   const RefineParameters& p = parameters_;
+  // A GPU would gain little: in two of three rows, some of 32 neighbouring labels differ from those above.
+  if (refit_) refit_->prepare(context, queue, memory, p.refit, context.info().is_processor ? 16 : 1);
   if (!p.left_right_check && !removes_speckles() && !fills() && !takes_median() && !p.is_guided()) return;
   // A processor has one work item per row, and filters in vectors.
   const bool is_processor = context.info().is_processor;
@@ -116,7 +139,7 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
 }
 
 void OpenclPipeline::enqueue(const opencl::Pair& pair, const opencl::Map& map,
-                             const PlaneBuffer<float>& right, opencl::Queue& queue) const {
+                             const PlaneBuffer<float>& right, opencl::Queue& queue) {
   if (parameters_.left_right_check) {
     check_left_right(map, right, queue);
     queue.finish_stage("left_right_check");
@@ -124,6 +147,10 @@ void OpenclPipeline::enqueue(const opencl::Pair& pair, const opencl::Map& map,
   if (removes_speckles()) {
     remove_speckles(map, queue);
     queue.finish_stage("speckle");
+  }
+  if (refits()) {
+    refit(pair, map, queue);
+    queue.finish_stage("refit");
   }
   if (parameters_.is_guided()) take_guide(pair, queue);
   if (fills()) {
@@ -161,6 +188,14 @@ void OpenclPipeline::remove_speckles(const opencl::Map& map, opencl::Queue& queu
                      links);
   add_sizes_.launch(queue, pixels, items, memory_, map, links, sizes);
   remove_speckles_.launch(queue, pixels, items, memory_, map, links, sizes, parameters_.speckle_size);
+}
+
+void OpenclPipeline::refit(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) {
+  data_cost::OpenclImages& images = refit_->images;
+  images.take(pair, queue);
+  images.find_inputs(pair, false, queue);
+  const Shape columns{groups_for(width_of(size_), group_items), groups_for(height_of(size_), refit_->rows)};
+  refit_->refit.launch(queue, columns, {group_items}, memory_, map, images.inputs());
 }
 
 void OpenclPipeline::fill(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "parallax/refine.h"
 
 #include "core/arena.h"
+#include "data_cost/opencl_images.h"
 #include "devices/opencl/program.h"
 #include "devices/opencl/types.h"
 #include "refine/opencl_types.h"
@@ -16,14 +18,16 @@ namespace parallax::refine {
 class OpenclPipeline {
  public:
   // `format`: format of the pair.
-  OpenclPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout);
+  // \throws Error (device) for steps that the device cannot do exactly
+  OpenclPipeline(const RefineParameters& parameters, const ImageFormat& format,
+                 const opencl::DeviceInfo& device, ArenaLayout& layout);
 
-  // Builds the kernels, and writes tables into `memory`, which has the reserved layout.
+  // Builds the kernels, and writes tables into `memory`, which has the reserved layout and is zero.
   void prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory);
-  // Enqueues all requested steps, in their order. The left image of `pair` guides some; `right` is empty
-  // unless maps are checked against each other.
+  // Enqueues all requested steps, in their order. The left image of `pair` guides some, and refit() reads
+  // both; `right` is empty unless maps are checked against each other.
   void enqueue(const opencl::Pair& pair, const opencl::Map& map, const PlaneBuffer<float>& right,
-               opencl::Queue& queue) const;
+               opencl::Queue& queue);
 
  private:
   bool removes_speckles() const { return parameters_.speckle_size > 1; }
@@ -31,7 +35,20 @@ class OpenclPipeline {
   bool fills_planes() const { return parameters_.fill == Fill::planes; }
   // Directions also fill the pixels that planes leave.
   bool fills_directions() const { return parameters_.fill == Fill::directions || fills_planes(); }
+  bool refits() const { return parameters_.refit > 0; }
   bool takes_median() const { return parameters_.median > 0; }
+
+  // The inputs of refit(): signatures of both images.
+  struct Refit {
+    Refit(const ImageFormat& format, ArenaLayout& layout);
+    void prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory, int window,
+                 std::size_t rows_of_item);
+
+    data_cost::OpenclImages images;
+    std::size_t rows = 1;  // of a work item
+    opencl::Program program;
+    opencl::Kernel refit;
+  };
 
   // A filter that uses the guide image.
   struct Guided {
@@ -69,6 +86,7 @@ class OpenclPipeline {
 
   void check_left_right(const opencl::Map& map, const PlaneBuffer<float>& right, opencl::Queue& queue) const;
   void remove_speckles(const opencl::Map& map, opencl::Queue& queue) const;
+  void refit(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue);
   void fill(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const;
   void fill_planes(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const;
   // Copies the map, surrounded by "no value" for a window of this size.
@@ -93,6 +111,7 @@ class OpenclPipeline {
   opencl::Program program_;
   opencl::Kernel check_left_right_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_, fill_row_,
       take_guide_, find_in_columns_, fill_directions_, border_, median_;
+  std::optional<Refit> refit_;
   Planes planes_;
   Guided weighted_median_, bilateral_;
 };

@@ -9,6 +9,7 @@
 
 #include "core/arena.h"
 #include "core/workers.h"
+#include "data_cost/data_cost.h"
 #include "decision/sub_pixel.h"
 
 namespace parallax::refine {
@@ -19,6 +20,14 @@ inline constexpr std::uint64_t takes_part = std::uint64_t{1} << 63;
 
 // The samples that a census of 9×7 reads left and right of a pixel.
 inline constexpr int refit_census_border = 4;
+
+// A cost model that needs only the inputs of census costs, for GPUs.
+inline data_cost::CostModel census_inputs() {
+  data_cost::CostModel model{};
+  model.cost = DataCost::census;
+  model.labels = 1;
+  return model;
+}
 
 // Sums of Hamming distances over a window, for the label before a pixel's, its own and the one after it.
 struct LabelCosts {

@@ -45,8 +45,7 @@ void expect_conformance(const MatcherParameters& parameters, const StereoPair& p
 TEST_P(OpenclConformance, BlockMatchingEqualsTheReference) {
   const RandomCase random_case("block", GetParam());
   BlockParameters parameters = *random_case.parameters().get_if<BlockParameters>();
-  parameters.refine.refit = 0;  // refused
-  parameters.row_tolerance = 0;
+  parameters.row_tolerance = 0;  // refused
   expect_conformance(parameters, random_case.pair(), random_case.with_confidence(),
                      random_case.description());
 }
@@ -106,8 +105,8 @@ CensusParameters with_kernels_of(const CensusParameters& built, CensusParameters
   // The steps after matching build their own kernels.
   parameters.refine.median = built.refine.median;
   parameters.refine.weighted_median = parameters.refine.bilateral = 0;
-  parameters.refine.refit = 0;  // refused
-  parameters.row_tolerance = 0;
+  parameters.refine.refit = built.refine.refit;
+  parameters.row_tolerance = 0;  // refused
   return parameters;
 }
 
@@ -157,14 +156,19 @@ TEST(OpenclCensusTest, ComparesBothLabelsBesideTheBest) {
   }
 }
 
-// A case of belief propagation that OpenCL can match. The steps after matching build their own kernels, and
-// other tests cover them.
+// Most steps after matching build their own kernels, and other tests cover them. Refit has a single window.
+RefineParameters for_opencl(const RefineParameters& parameters) {
+  RefineParameters few = RefineParameters::none();
+  few.left_right_check = parameters.left_right_check;
+  few.refit = parameters.refit > 0 ? 7 : 0;
+  return few;
+}
+
+// A case of belief propagation that OpenCL can match.
 BeliefPropagationParameters for_opencl(BeliefPropagationParameters parameters) {
   parameters.rows = ComparedRows::given;  // has a test of its own
-  parameters.row_tolerance = 0;
-  const bool left_right_check = parameters.refine.left_right_check;
-  parameters.refine = RefineParameters::none();
-  parameters.refine.left_right_check = left_right_check;
+  parameters.row_tolerance = 0;           // refused
+  parameters.refine = for_opencl(parameters.refine);
   return parameters;
 }
 
@@ -295,9 +299,7 @@ TEST(OpenclBeliefPropagationTest, WhatItLacksIsRefusedByName) {
 // A case of semi-global matching that OpenCL can match.
 SemiGlobalParameters for_opencl(SemiGlobalParameters parameters) {
   parameters.row_tolerance = 0;  // refused
-  const bool left_right_check = parameters.refine.left_right_check;
-  parameters.refine = RefineParameters::none();
-  parameters.refine.left_right_check = left_right_check;
+  parameters.refine = for_opencl(parameters.refine);
   return parameters;
 }
 

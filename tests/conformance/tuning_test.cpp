@@ -106,10 +106,8 @@ void check_cases(const std::string& method, DeviceKind kind, unsigned cases) {
   for (unsigned seed = 0; seed < cases && (!compiles || tried == 0); ++seed) {
     const RandomCase one(method, seed + 1000);
     device.threads = static_cast<int>(seed % 3);
-    MatcherParameters parameters = one.parameters();
-    if (kind == DeviceKind::opencl) parameters.refine().refit = 0;  // refused
-    if (!is_available(parameters, device)) continue;
-    check_problem({parameters, one.pair(), one.description()}, device, random, compiles ? 3 : 6, tried);
+    if (!is_available(one.parameters(), device)) continue;
+    check_problem({one.parameters(), one.pair(), one.description()}, device, random, compiles ? 3 : 6, tried);
   }
   const Backend& backend = detail::find_backend(preset(method, "default"), device);
   EXPECT_EQ(tried > 0, backend.tuning_space != nullptr) << method;

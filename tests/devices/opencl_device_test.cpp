@@ -151,6 +151,16 @@ TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelOfCensusMatchi
                {"opencl:0.0", "sub-pixel none"});
 }
 
+TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesRefit) {
+  const Disguised disguised([](opencl::DeviceInfo& info) { info.divides_correctly = false; });
+  BlockParameters parameters = small_block();
+  parameters.sub_pixel = SubPixel::none;
+  plan(parameters);
+  parameters.refine.refit = 5;
+  expect_error(refusal(parameters), ErrorCategory::device,
+               {"opencl:0.0", "does not round divisions correctly, which refit needs: choose refit 0"});
+}
+
 template <class Parameters>
 void expect_division_refused() {
   const Disguised disguised([](opencl::DeviceInfo& info) { info.divides_correctly = false; });

@@ -334,7 +334,7 @@ TEST(ParametersTest, EachTellsWhereItWorks) {
   using enum DeviceKind;
   for (const char* method : {"block", "bp", "census", "sgm"}) {
     EXPECT_EQ(describe_parameter(method, "row_tolerance").devices, in_this_build({reference, cpu}));
-    EXPECT_EQ(describe_parameter(method, "refit").devices, in_this_build({reference, cpu, cuda}));
+    EXPECT_EQ(describe_parameter(method, "refit").devices, in_this_build({reference, cpu, cuda, opencl}));
     EXPECT_EQ(describe_parameter(method, "sub_pixel").devices, in_this_build({reference, cpu, cuda, opencl}));
   }
   EXPECT_EQ(describe_parameter("bp", "rows").devices, in_this_build({reference, cpu, cuda, opencl}));
@@ -366,7 +366,6 @@ TEST(ParametersTest, WhatADeviceLacksIsRefusedByName) {
                        ErrorCategory::device, {message});
   };
   expect_lacking("row_tolerance", "2", "row_tolerance is not available on device opencl: choose device cpu");
-  expect_lacking("refit", "5", "refit is not available on device opencl: choose device cpu");
   expect_lacking(
       "arithmetic", "float32",
       "arithmetic float32 is not available on device opencl: choose fixed8 or fixed16, or device cpu");

@@ -25,7 +25,7 @@ class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
   struct Place {
     Buffer<float> disparity, right;
     Buffer<std::uint8_t> status;
-    Buffer<std::byte> left;
+    Buffer<std::byte> left, right_image;
   };
 
   // Tests the kernels for processors, then those for GPUs.
@@ -44,15 +44,21 @@ class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
   void expect_as_on_cpu(const RefineParameters& parameters, Size size, const Guide& guide,
                         const std::string& device) {
     const Map map = random_map(std::get<Picture>(GetParam()), size, 1), right = right_of(map, 2);
-    const std::vector<std::byte> image = guide.bytes();
+    const Guide right_guide = right_image_of(guide);
+    const std::vector<std::byte> image = guide.bytes(), right_image = right_guide.bytes();
     ArenaLayout layout;
-    const Place place{
-        layout.reserve<float>(map.disparities.size()), layout.reserve<float>(map.disparities.size()),
-        layout.reserve<std::uint8_t>(map.statuses.size()), layout.reserve<std::byte>(image.size())};
-    refine::OpenclPipeline pipeline(parameters, guide.format, layout);
+    const Place place{layout.reserve<float>(map.disparities.size()),
+                      layout.reserve<float>(map.disparities.size()),
+                      layout.reserve<std::uint8_t>(map.statuses.size()),
+                      layout.reserve<std::byte>(image.size()), layout.reserve<std::byte>(image.size())};
+    refine::OpenclPipeline pipeline(parameters, guide.format, context_->info(), layout);
     const opencl::Memory memory = opencl::allocate(*context_, layout.bytes(), 0);
+    clear(memory, layout.bytes());
     pipeline.prepare(*context_, queue_, memory.get());
-    const opencl::Pair pair{{opencl::offset(place.left), -1}, {-1, -1}, {guide.channels, 0}, -1};
+    const opencl::Pair pair{{opencl::offset(place.left), opencl::offset(place.right_image)},
+                            {-1, -1},
+                            {guide.channels, guide.channels},
+                            -1};
     const opencl::Map there{opencl::offset(place.disparity),
                             map.stride(),
                             opencl::offset(place.status),
@@ -62,8 +68,10 @@ class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
                             size.width,
                             size.height};
     const PlaneBuffer<float> right_plane{place.right, size, right.stride()};
-    const Map expected = refined_on_cpu(parameters, {guide.at(image.data()), {}}, map, right);
+    const Map expected =
+        refined_on_cpu(parameters, {guide.at(image.data()), right_guide.at(right_image.data())}, map, right);
     upload(memory, place.left, image);
+    upload(memory, place.right_image, right_image);
     for (int run = 0; run < 2; ++run) {
       upload(memory, place.disparity, map.disparities);
       upload(memory, place.right, right.disparities);
@@ -77,6 +85,13 @@ class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
           << size.width << "×" << size.height << ", " << guide.channels << " channels of "
           << static_cast<int>(guide.format.depth) << " bits, on a " << device << ", run " << run;
     }
+  }
+
+  void clear(const opencl::Memory& memory, std::size_t bytes) {
+    const cl_uint zero = 0;
+    check(driver().clEnqueueFillBuffer(queue_.handle(), memory.get(), &zero, sizeof zero, 0, bytes, 0,
+                                       nullptr, nullptr),
+          "clearing");
   }
 
   template <class T>
@@ -102,10 +117,10 @@ TEST_P(OpenclRefineTest, EqualsTheCpu) {
   on_each_device([&](const std::string& device) {
     const std::string picture = std::get<Picture>(GetParam()).name;
     std::size_t number = picture.size() + (device == "GPU" ? 1 : 0);
-    for_each_refine_problem(GetParam(), [&](RefineParameters parameters, Size size, const Guide& guide) {
-      parameters.refit = 0;  // refused
-      if (number++ % 2 == 0) expect_as_on_cpu(parameters, size, guide, device);
-    });
+    for_each_refine_problem(GetParam(),
+                            [&](const RefineParameters& parameters, Size size, const Guide& guide) {
+                              if (number++ % 2 == 0) expect_as_on_cpu(parameters, size, guide, device);
+                            });
   });
 }
 
@@ -113,14 +128,14 @@ TEST(OpenclPipelineTest, MapTooLargeForTheSpeckleFilterIsRefused) {
   ArenaLayout layout;
   expect_refused(
       [&] {
-        refine::OpenclPipeline({}, {{65536, 32768}}, layout);
+        refine::OpenclPipeline({}, {{65536, 32768}}, {}, layout);
       },
       "the speckle filter takes up to 2^31 − 1 pixels");
 }
 
 TEST(OpenclPipelineTest, StepsNobodyAskedForTakeNoMemory) {
   ArenaLayout layout;
-  refine::OpenclPipeline(RefineParameters::none(), {{65536, 32768}}, layout);
+  refine::OpenclPipeline(RefineParameters::none(), {{65536, 32768}}, {}, layout);
   EXPECT_EQ(layout.bytes(), 0u);
 }
 

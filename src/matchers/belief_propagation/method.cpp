@@ -120,8 +120,7 @@ std::unique_ptr<detail::Method> method() {
                     On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
                     On::backend<opencl, make_opencl>()
                         .without("arithmetic", {"float32", "float16", "bfloat16"})
-                        .without("row_tolerance")
-                        .without("refit")}});
+                        .without("row_tolerance")}});
 }
 
 }  // namespace belief_propagation

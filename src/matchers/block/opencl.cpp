@@ -127,7 +127,7 @@ class OpenclPlan : public opencl::Plan {
       : opencl::Plan(device, format, true),
         parameters_(parameters),
         search_(plan_search(parameters, format)),
-        refinement_(parameters.refine, format, layout_) {
+        refinement_(parameters.refine, format, context().info(), layout_) {
     check_device(context().info(), parameters);
     if (right_map()) right_disparity_ = layout_.reserve_plane<float>(format.size);
   }

@@ -56,7 +56,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
       : opencl::Plan(device, format, true),
         CensusPlan(parameters, format.size),
         layout_of_device_(layout_of(context().info(), configuration)),
-        refinement_(parameters.refine, format, layout_) {
+        refinement_(parameters.refine, format, context().info(), layout_) {
     decision::check_sub_pixel(context().info(), parameters.sub_pixel);
     for (const Level& level : levels_) placed_.push_back(place(level.size));
     if (searches(right_side)) right_disparity_ = layout_.reserve_plane<float>(format.size);

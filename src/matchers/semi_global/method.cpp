@@ -130,7 +130,7 @@ std::unique_ptr<detail::Method> method() {
        .rows = &SemiGlobalParameters::rows,
        .backends = {On::backend<reference, make_reference>(), On::backend<cpu, make_cpu>(),
                     On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
-                    On::backend<opencl, make_opencl>().without("row_tolerance").without("refit")}});
+                    On::backend<opencl, make_opencl>().without("row_tolerance")}});
 }
 
 }  // namespace semi_global

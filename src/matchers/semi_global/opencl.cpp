@@ -40,7 +40,7 @@ class Opencl final : public opencl::Plan {
         dealing_(is_processor() ? Dealing{1, round_up(parameters.disparities, 64)}
                                 : deal(parameters.disparities)),
         images_(model_, format, {1, dealing_.per_lane + pixels_at_once()}, layout_),
-        refinement_(parameters.refine, format, layout_) {
+        refinement_(parameters.refine, format, context().info(), layout_) {
     decision::check_divisions(context().info(), model_.decision());
     data_cost::check_reachable(model_, format.size);
     volumes_ = {.width = format.size.width,
