@@ -60,11 +60,11 @@ struct BeliefPropagationParameters {
   DataCost cost = DataCost::census;
   float data_weight = 0.04f;  ///< λ: cost of one gray level (or bit) of difference; above 0, to 1000
   /// τ: larger differences count as this, in gray levels or bits; 0 = no limit; 0…256.
-  float data_truncation = 0;
+  float data_truncation = 20;
   /// Gray levels by which neighbours must be darker than the centre to count, in a third of a census, or
   /// brighter, in another third: noise in blank regions then changes few bits. 0 = all count as soon as they
   /// are darker (Zabih & Woodfill 1994); 0…64. Other costs ignore it.
-  int census_tolerance = 0;
+  int census_tolerance = 1;
   /// Cost of a label whose right pixel is outside the image or masked; 0…1000. Without a value, a pixel with
   /// any such label has no data cost at all, as in the published algorithm.
   std::optional<float> outside_cost = 1.6f;
@@ -93,7 +93,7 @@ struct BeliefPropagationParameters {
   float discontinuity_truncation = 6;
   /// Where neighbours differ by ΔI gray levels, smoothness is multiplied by
   /// edge_floor + (1 − edge_floor)·exp(−|ΔI| / edge_contrast). 0 = the same smoothness everywhere; 0…256.
-  float edge_contrast = 7;
+  float edge_contrast = 12;
   float edge_floor = 0.05f;  ///< share of the smoothness that remains at any edge; 0…1
 
   SubPixel sub_pixel = SubPixel::v_shape;  ///< how beliefs are interpolated between labels

@@ -60,7 +60,7 @@ struct SemiGlobalParameters {
   DataCost cost = DataCost::census;
   float data_weight = 1;  ///< cost of one gray level (or bit) of difference, in units; above 0, to 1000
   /// Larger differences count as this, in gray levels or bits; 0 = no limit; 0…256.
-  float data_truncation = 0;
+  float data_truncation = 24;
   /// Gray levels by which neighbours must be darker than the centre to count, in a third of a census, or
   /// brighter, in another third: noise in blank regions then changes few bits. 0 = all count as soon as they
   /// are darker (Zabih & Woodfill 1994); 0…64. Other costs ignore it.
@@ -77,10 +77,10 @@ struct SemiGlobalParameters {
   int small_jump = 16;
   /// P2: cost of any larger change, in units; above P1, to 8191. The number of paths times the sum of P2 and
   /// the highest data cost is at most 65534.
-  int large_jump = 120;
+  int large_jump = 160;
   /// Where neighbours differ by ΔI gray levels, P2 is multiplied by edge_floor + (1 − edge_floor)·exp(−|ΔI| /
   /// edge_contrast), and rounded, but not below P1 + 1. 0 = the same P2 everywhere; 0…256.
-  float edge_contrast = 14;
+  float edge_contrast = 10;
   float edge_floor = 0.05f;  ///< share of P2 that remains at any edge; 0…1
 
   /// Whether the rows of the right image are moved first. See BeliefPropagationParameters::rows. Not with DataCost::volume.

@@ -388,6 +388,9 @@ def match(
 
     disparities="auto" searches the range that check() recommends for the pair, of NumPy arrays.
 
+    Rows of the right image are moved first if corners show that they are off, unless rows="given": images in host memory,
+    not in tiles, and not with row_tolerance.
+
     A pair that needs more than max_memory is matched in tiles. For belief propagation, `padding` is the number of
     pixels of overlap around each tile (0 = 80). progress(done, total) is called after each tile, and an
     exception that it raises ends the match.
@@ -407,6 +410,9 @@ def match(
     if len(shape) not in (2, 3):
         raise ArgumentError(f"left has shape {shape}: give (height, width) or (height, width, 3)")
     size = (shape[1], shape[0])
+    rows_given = "rows" in parameters
+    if not (is_on_gpu(left) or costs is not None or stream is not None) and _may_align_rows(method, parameters):
+        parameters["rows"] = "auto"
     if max_memory > 0 and isinstance(left, np.ndarray):
         settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters, both_maps)
         if settings.estimated_memory(size, _image_type(dtype)) > max_memory:
@@ -416,6 +422,9 @@ def match(
                     "image: raise the limit, or leave out both_maps"
                 )
             images = Images(left, right, left_mask, right_mask, costs, range=range)
+            if not rows_given:
+                parameters.pop("rows", None)
+                settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters)
             return _match_in_tiles(settings, images, (confidence, row_offset), out, padding, progress)
     matcher = Matcher(
         method,
@@ -445,6 +454,12 @@ def match(
     finally:
         if isinstance(left, np.ndarray):
             matcher._settings.release()
+
+
+def _may_align_rows(method: str, parameters: Mapping[str, Any]) -> bool:
+    """Whether the caller leaves it to match() which rows are compared, and the method aligns them."""
+    excluding = parameters.get("row_tolerance") or parameters.get("cost") == "volume"
+    return "rows" not in parameters and method != "motion" and not excluding
 
 
 def _range(

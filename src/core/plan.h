@@ -65,6 +65,8 @@ class Plan {
   // Reserved in advance, so that a run does not allocate.
   static constexpr std::size_t max_stages = 16;
   std::vector<StageTime> stage_times;
+  // Matcher::rows_moved().
+  double rows_moved = 0;
 };
 
 // \throws Error (memory) where the limits or this machine do not allow it; nothing is allocated then

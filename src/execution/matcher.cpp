@@ -90,6 +90,10 @@ Result Matcher::make_result(bool with_confidence) const {
   return result;
 }
 
+double Matcher::rows_moved() const {
+  return plan().rows_moved;
+}
+
 const std::vector<StageTime>& Matcher::stage_times() const {
   return plan().stage_times;
 }

@@ -31,6 +31,7 @@ void RightMapPlan::allocate() {
 void RightMapPlan::run(const StereoPair& pair, const DisparityMap& map) {
   plan_->run(pair, left_of(map));
   stage_times = plan_->stage_times;
+  rows_moved = plan_->rows_moved;
   if (map.right.empty()) return;
   StageClock clock(right_times_);
   plan_->run(mirrored(pair), as_map(map.right));

@@ -45,6 +45,7 @@ class PlansInFlight final : public Plan {
     Plan& plan = *plans_.front();
     plan.run(pair, map);
     stage_times = plan.stage_times;
+    rows_moved = plan.rows_moved;
   }
   void start(const StereoPair& pair, const DisparityMap& map) override {
     stage_times.clear();

@@ -13,13 +13,17 @@
 namespace parallax::detail {
 namespace {
 
+// Memory that finding corners takes for a moment.
+constexpr std::size_t corner_bytes_of_pixel = 32;
+
 // Corners are matched in all columns that the labels reach, and somewhat beyond.
 CheckParameters search_of(const MatcherParameters& parameters, Size size, int threads) {
   constexpr int beyond = 16;
   const int first = parameters.min_disparity(), last = first + parameters.disparities();
   const int reach = std::max(std::abs(first), std::abs(last)) + beyond;
   CheckParameters search;
-  search.search_columns = std::clamp(static_cast<double>(reach) / size.width, 0.01, 1.0);
+  if (!searches_full_rows(parameters))
+    search.search_columns = std::clamp(static_cast<double>(reach) / size.width, 0.01, 1.0);
   search.threads = threads;
   return search;
 }
@@ -27,12 +31,16 @@ CheckParameters search_of(const MatcherParameters& parameters, Size size, int th
 class AlignedPlan final : public Plan {
  public:
   AlignedPlan(std::unique_ptr<Plan> plan, const CheckParameters& search, const ImageFormat& format)
-      : plan_(std::move(plan)), search_(search), workers_(search.threads), alignment_(format) {
+      : plan_(std::move(plan)),
+        search_(search),
+        workers_(search.threads),
+        alignment_(format),
+        corner_bytes_(corner_bytes_of_pixel * format.size.pixels()) {
     remedy = plan_->remedy;
     alignment_.reserve(arena_);
   }
 
-  std::size_t memory_bytes() const override { return plan_->memory_bytes() + arena_.bytes(); }
+  std::size_t memory_bytes() const override { return plan_->memory_bytes() + arena_.bytes() + corner_bytes_; }
   std::optional<GpuMemory> gpu_memory() const override { return plan_->gpu_memory(); }
   bool tells_confidence() const override { return plan_->tells_confidence(); }
   void sleep_while_waiting() override { plan_->sleep_while_waiting(); }
@@ -47,6 +55,7 @@ class AlignedPlan final : public Plan {
     StageClock clock(stage_times);
     const bool is_misaligned = alignment_.find(check::agreeing_points(pair, search_, workers_));
     const StereoPair aligned = is_misaligned ? alignment_.aligned(pair, workers_) : pair;
+    rows_moved = is_misaligned ? alignment_.mean_rows() : 0;
     clock.finish("rows");
     plan_->run(aligned, map);
     stage_times.insert(stage_times.end(), plan_->stage_times.begin(), plan_->stage_times.end());
@@ -62,6 +71,7 @@ class AlignedPlan final : public Plan {
   CheckParameters search_;
   Workers workers_;
   rows::RowAlignment alignment_;
+  std::size_t corner_bytes_;
   Arena arena_;
 };
 

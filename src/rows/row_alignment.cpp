@@ -115,7 +115,8 @@ bool RowAlignment::find(const std::vector<CheckedPoint>& points) {
   if (points.size() < min_points) return false;
   const std::vector<Offset> offsets = weighted_offsets(format_.size, points);
   if (!fit(offsets)) return false;
-  return limit(offsets) >= negligible * negligible;
+  limit(offsets);
+  return mean_rows_ >= negligible;
 }
 
 bool RowAlignment::fit(const std::vector<Offset>& offsets) {
@@ -135,18 +136,19 @@ bool RowAlignment::fit(const std::vector<Offset>& offsets) {
   return true;
 }
 
-// Limits v to its range at the points. Returns its mean square there.
-double RowAlignment::limit(const std::vector<Offset>& offsets) {
-  double lowest = std::numeric_limits<double>::max(), highest = -lowest, squares = 0;
+// Limits v to its range at the points.
+void RowAlignment::limit(const std::vector<Offset>& offsets) {
+  double lowest = std::numeric_limits<double>::max(), highest = -lowest, squares = 0, weights = 0;
   for (const Offset& offset : offsets) {
     const double rows = surface_.at(offset.terms[1], offset.terms[2]);
     lowest = std::min(lowest, rows);
     highest = std::max(highest, rows);
-    squares += rows * rows;
+    squares += offset.weight * rows * rows;
+    weights += offset.weight;
   }
   surface_.lowest = lowest;
   surface_.highest = highest;
-  return squares / static_cast<double>(offsets.size());
+  mean_rows_ = std::sqrt(squares / weights);
 }
 
 // Interpolates between the rows around; rows outside the image are those of its border.

@@ -36,13 +36,15 @@ class RowAlignment {
   // few points to tell.
   bool find(const std::vector<CheckedPoint>& points);
   const RowSurface& surface() const { return surface_; }
+  // The root mean square of v at the points, each with its weight.
+  double mean_rows() const { return mean_rows_; }
 
   // The pair with its right image and mask moved by v, in the memory of this object.
   StereoPair aligned(const StereoPair& pair, const Workers& workers) const;
 
  private:
   bool fit(const std::vector<Offset>& offsets);
-  double limit(const std::vector<Offset>& offsets);
+  void limit(const std::vector<Offset>& offsets);
   template <class Value>
   void move_row(const ImageView& right, View<const std::uint8_t> mask, int y) const;
 
@@ -50,6 +52,7 @@ class RowAlignment {
   std::byte* moved_ = nullptr;
   View<std::uint8_t> moved_mask_;
   RowSurface surface_;
+  double mean_rows_ = 0;
 };
 
 }  // namespace parallax::rows

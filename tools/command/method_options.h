@@ -64,6 +64,7 @@ struct Search {
   MatcherParameters parameters;
   TunedValues configuration;
   bool range_given = false;      // the user or the preset chose the range of disparities
+  bool rows_by_default = false;  // rows are aligned because the user did not say which ones to compare
   bool automatic_range = false;  // --disparities auto: the range that check_pair() recommends
 
   // The first device, with its threads.

@@ -65,6 +65,9 @@ void PairMatch::tell(const Stopwatch& stopwatch, const Result& result) const {
   std::cerr << std::fixed << std::setprecision(1) << "matched " << text(plan_.map_size()) << " by "
             << plan_.request().search.method << " on " << plan_.device().text() << " in " << stopwatch.total()
             << " ms, " << 100 * pixel_shares(result).valid << " % of pixels have a disparity\n";
+  if (const double rows = plan_.matcher().rows_moved(); rows > 0)
+    std::cerr << std::setprecision(2) << "rows of the right picture were moved by " << rows
+              << " px (root mean square) first, as its corners show; --rows given leaves them\n";
   if (result.row_offset.width() > 0) std::cerr << describe_row_offsets(rows_of(result));
 }
 

@@ -83,6 +83,7 @@ ordered_json describe(const MatchPlan& plan, const Stopwatch& stopwatch, const P
                     {"parameters", describe_parameters(plan.parameters())},
                     {"milliseconds", stopwatch.to_json()},
                     {"memory_bytes", plan.matcher().memory_bytes()},
+                    {"rows_moved", plan.matcher().rows_moved()},
                     {"valid", shares.valid},
                     {"status", to_json(shares)}};
   if (request.repaired) {

@@ -136,6 +136,29 @@ void check_request(const Options& options, const MatchOptions& request) {
   parameters.validate();
 }
 
+// The rows of a single pair are aligned, unless the user says which rows to compare, or a parameter excludes
+// it.
+void align_rows_by_default(const Options& options, MatchOptions& request) {
+  Search& search = request.match.search;
+  if (options.given("--rows") || request.repair) return;
+  MatcherParameters aligned = search.parameters;
+  try {
+    set_parameter(aligned, "rows", "auto");
+    aligned.validate();
+  } catch (const Error&) {
+    return;
+  }
+  search.parameters = aligned;
+  search.rows_by_default = true;
+}
+
+// Tiles and sequences are matched by the rows that they have, unless the user says otherwise.
+MatchOptions with_rows_as_given(MatchOptions request) {
+  Search& search = request.match.search;
+  if (search.rows_by_default) set_parameter(search.parameters, "rows", "given");
+  return request;
+}
+
 // What keeps a pair from being matched in tiles, as an advice; empty = nothing.
 std::string obstacle_of(const MatchOptions& request) {
   const Outputs& outputs = request.match.outputs;
@@ -186,7 +209,8 @@ bool looks_first(const MatchOptions& request) {
                                          open_picture_tiff(input.left).has_value());
 }
 
-int match_by_tiles(const MatchOptions& request) {
+int match_by_tiles(const MatchOptions& whole) {
+  const MatchOptions request = with_rows_as_given(whole);
   const std::string obstacle = obstacle_of(request);
   if (!obstacle.empty()) throw UsageError("cannot match in tiles: " + obstacle);
   const auto& [input, search, outputs, depth, repaired] = request.match;
@@ -285,6 +309,7 @@ MatchOptions parse_match(const Arguments& given) {
   settle_cost_file(options, input, search);
   check_automatic_range(options, search);
   settle_layout(request.match.input);
+  align_rows_by_default(options, request);
   check_request(options, request);
   settle_devices(search);
   return request;
@@ -297,7 +322,7 @@ int match_command(const Arguments& arguments) {
   if (planned) return match_planned_tiles(arguments);
   const MatchOptions request = parse_match(arguments);
   const std::unique_ptr<FrameSource> frames = open_sequence(request.match.input);
-  return frames ? match_frames(request, *frames) : match_pair(request);
+  return frames ? match_frames(with_rows_as_given(request), *frames) : match_pair(request);
 }
 
 }  // namespace parallax::tool

@@ -68,6 +68,7 @@ BeliefPropagationParameters published() {
   parameters.candidate_levels = 0;
   parameters.cost = DataCost::absolute_difference;
   parameters.data_truncation = 15;
+  parameters.census_tolerance = 0;
   parameters.outside_cost.reset();
   parameters.edge_contrast = 0;
   parameters.sub_pixel = SubPixel::none;

@@ -75,6 +75,7 @@ SemiGlobalParameters opencv_sgbm() {
   SemiGlobalParameters parameters;
   parameters.paths = 5;
   parameters.cost = DataCost::gradient_birchfield_tomasi;
+  parameters.data_truncation = 0;
   parameters.window = 3;
   parameters.outside_cost.reset();
   parameters.small_jump = 2;
@@ -98,6 +99,7 @@ SemiGlobalParameters opencv_sgbm_hh() {
 SemiGlobalParameters libsgm() {
   SemiGlobalParameters parameters;
   parameters.cost = DataCost::census_centre_symmetric;
+  parameters.data_truncation = 0;
   parameters.small_jump = 10;
   parameters.large_jump = 120;
   parameters.edge_contrast = 0;
