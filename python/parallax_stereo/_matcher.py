@@ -411,7 +411,7 @@ def match(
         raise ArgumentError(f"left has shape {shape}: give (height, width) or (height, width, 3)")
     size = (shape[1], shape[0])
     rows_given = "rows" in parameters
-    if not (is_on_gpu(left) or costs is not None or stream is not None) and _may_align_rows(method, parameters):
+    if not (is_on_gpu(left) or costs is not None or stream is not None) and _may_align_rows(method, preset, parameters):
         parameters["rows"] = "auto"
     if max_memory > 0 and isinstance(left, np.ndarray):
         settings = _Settings(method, preset, device, threads, max_memory, configure or {}, parameters, both_maps)
@@ -456,10 +456,12 @@ def match(
             matcher._settings.release()
 
 
-def _may_align_rows(method: str, parameters: Mapping[str, Any]) -> bool:
-    """Whether the caller leaves it to match() which rows are compared, and the method aligns them."""
-    excluding = parameters.get("row_tolerance") or parameters.get("cost") == "volume"
-    return "rows" not in parameters and method != "motion" and not excluding
+def _may_align_rows(method: str, preset: str, parameters: Mapping[str, Any]) -> bool:
+    """Whether the caller leaves it to match() which rows are compared, and the method aligns them. Presets of publications
+    and of other libraries stay as they were published."""
+    excluding = parameters.get("row_tolerance") or parameters.get("cost") == "volume" or method == "motion"
+    own = preset in ("default", "fast", "balanced", "accurate", "mgm")
+    return own and "rows" not in parameters and not excluding
 
 
 def _range(

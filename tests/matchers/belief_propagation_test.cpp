@@ -429,7 +429,7 @@ TEST(BeliefPropagationCandidatesTest, LoseFewOfThePolesThatAllLabelsKeep) {
   candidates.refine = RefineParameters::none();
   BeliefPropagationParameters all = candidates;
   all.candidate_levels = 0;
-  const double bounds[] = {20, 25, 20};
+  const double bounds[] = {20, 50, 30};
   for (int width = 1; width <= 3; ++width) {
     const Poles poles(width);
     for (int ranges : {1, 4}) {
@@ -480,6 +480,7 @@ TEST(BeliefPropagationParametersTest, SumsThatHalvesCannotHoldAreRefused) {
   BeliefPropagationParameters parameters;
   parameters.arithmetic = Arithmetic::float16;
   parameters.data_weight = 10;
+  parameters.data_truncation = 0;
   expect_refused([&] { parameters.validate(); }, "levels is 5");
   expect_refused([&] { parameters.validate(); }, "bfloat16 or float32");
   parameters.levels = 4;

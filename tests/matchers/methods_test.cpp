@@ -281,7 +281,8 @@ Plane<std::uint8_t> noise(Size size, int spread, unsigned seed) {
 TEST_P(BeliefsTest, CensusWithAToleranceCountsNeighboursDarkerOrBrighterByMore) {
   const Size size{23, 11};
   const int labels = 6, tolerance = 3;
-  MatcherParameters parameters = with(plain(labels), {{"cost", "census"}, {"data_weight", "1"}});
+  MatcherParameters parameters =
+      with(plain(labels), {{"cost", "census"}, {"data_weight", "1"}, {"data_truncation", "0"}});
   if (GetParam() == std::string("bp")) set_parameter(parameters, "arithmetic", "float32");
   const auto gray = [&](const Plane<std::uint8_t>& plane) {
     return ImageView(plane.row(0), {size, BitDepth::bits8}, 1, plane.view().stride_bytes);

@@ -366,7 +366,7 @@ TEST(SemiGlobalTest, RefusesWhatDoesNotFit) {
   expect_refusal("large_jump is 16: choose more than small_jump", [](Parameters& p) { p.large_jump = 16; });
   expect_refusal("large_jump is 8191: choose less", [](Parameters& p) { p.large_jump = 8191; });
   expect_refusal("data_weight is 1000: choose less", [](Parameters& p) { p.data_weight = 1000; });
-  expect_refusal("outside_cost is 8100: choose at most 8071", [](Parameters& p) { p.outside_cost = 8100; });
+  expect_refusal("outside_cost is 8100: choose at most 8031", [](Parameters& p) { p.outside_cost = 8100; });
   expect_refusal("cost is mean_absolute_difference: choose another",
                  [](Parameters& p) { p.cost = DataCost::mean_absolute_difference; });
 }

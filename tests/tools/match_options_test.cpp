@@ -35,8 +35,20 @@ BeliefPropagationParameters bp(const std::string& options) {
 }
 
 TEST(MatchOptionsTest, DefaultsAreThoseOfTheLibrary) {
-  for (const std::string& method : list_methods())
-    EXPECT_EQ(to_json(search_of({"--method", method}).parameters), to_json(preset(method, "default")));
+  for (const std::string& method : list_methods()) {
+    MatcherParameters expected = preset(method, "default");
+    if (method != "motion") set_parameter(expected, "rows", "auto");
+    EXPECT_EQ(to_json(search_of({"--method", method}).parameters), to_json(expected));
+  }
+}
+
+// Rows are aligned where that changes nothing that was published, and that the user asked for.
+TEST(MatchOptionsTest, RowsAreAlignedUnlessSomethingExcludesIt) {
+  EXPECT_EQ(bp("").rows, ComparedRows::automatic);
+  EXPECT_EQ(bp("--preset accurate").rows, ComparedRows::automatic);
+  for (const char* options : {"--rows given", "--row-tolerance 1", "--preset grauer-gray-2010", "--repair"})
+    EXPECT_EQ(bp(options).rows, ComparedRows::given) << options;
+  EXPECT_EQ(bp("--preset grauer-gray-2010 --rows auto").rows, ComparedRows::automatic);
 }
 
 // Another value that is valid on a command line.
@@ -69,21 +81,25 @@ TEST(MatchOptionsTest, EveryOptionReachesItsFieldAndNoOther) {
       const std::string value = get_parameter(expected, parameter.name);
       std::string name = parameter.name;
       std::replace(name.begin(), name.end(), '_', '-');
+      const Arguments start = method == "motion" || name == "rows"
+                                  ? Arguments{"--method", method}
+                                  : Arguments{"--method", method, "--rows", "given"};
+      const auto read_with = [&](const Arguments& more) {
+        Arguments all = start;
+        all.insert(all.end(), more.begin(), more.end());
+        return to_json(search_of(all).parameters);
+      };
       if (parameter.kind == ParameterKind::flag) {
         set_parameter(expected, parameter.name, value == "true" ? "false" : "true");
-        EXPECT_EQ(
-            to_json(search_of({"--method", method, (value == "true" ? "--no-" : "--") + name}).parameters),
-            to_json(expected));
+        EXPECT_EQ(read_with({(value == "true" ? "--no-" : "--") + name}), to_json(expected));
         continue;
       }
       const std::string other = another_value(method, parameter, value);
       set_parameter(expected, parameter.name, other);
-      EXPECT_EQ(to_json(search_of({"--method", method, "--" + name, other}).parameters), to_json(expected))
-          << name;
+      EXPECT_EQ(read_with({"--" + name, other}), to_json(expected)) << name;
       if (!parameter.optional) continue;
       set_parameter(expected, parameter.name, "none");
-      EXPECT_EQ(to_json(search_of({"--method", method, "--no-" + name}).parameters), to_json(expected))
-          << name;
+      EXPECT_EQ(read_with({"--no-" + name}), to_json(expected)) << name;
     }
 }
 

@@ -162,7 +162,7 @@ TEST_F(RepairCommand, MatchWithoutARigMovesTheRightPictureOnly) {
         count += !(std::abs(static_cast<double>(map.at(x, y)) - truth.true_disparity(x, y)) <= 1);
     return count;
   };
-  const int as_it_is = wrong(matched("l.png r.png", "")),
+  const int as_it_is = wrong(matched("l.png r.png", "--rows given")),
             repaired = wrong(matched("l.png r.png", "--repair")),
             without_faults = wrong(matched("l0.png r0.png", ""));
   EXPECT_LT(repaired, 0.7 * as_it_is) << without_faults;

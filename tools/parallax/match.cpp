@@ -136,11 +136,16 @@ void check_request(const Options& options, const MatchOptions& request) {
   parameters.validate();
 }
 
-// The rows of a single pair are aligned, unless the user says which rows to compare, or a parameter excludes
-// it.
+// Other presets are those of a publication or of another library, and stay as they were published.
+bool is_own_preset(const std::string& preset) {
+  const std::string own[] = {"default", "fast", "balanced", "accurate", "mgm"};
+  return std::find(std::begin(own), std::end(own), preset) != std::end(own);
+}
+
+// The rows of a single pair are aligned, unless the user says which rows to compare, or something excludes it.
 void align_rows_by_default(const Options& options, MatchOptions& request) {
   Search& search = request.match.search;
-  if (options.given("--rows") || request.repair) return;
+  if (options.given("--rows") || request.repair || !is_own_preset(search.preset)) return;
   MatcherParameters aligned = search.parameters;
   try {
     set_parameter(aligned, "rows", "auto");
