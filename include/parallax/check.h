@@ -159,6 +159,7 @@ struct PairReport {
   int rows_points = 0;        ///< points that the rows off rest on: the best located ones
   double rows_off = 0;        ///< median distance of their rows, in pixels
   double rows_off_95 = 0;     ///< 95 % quantile of it, in pixels
+  double rows_off_aligned = 0;  ///< 95 % quantile that is left where match() aligns rows (ComparedRows)
   double rows_off_model = 0;  ///< 95 % quantile of the model's rows off at these points: free of their noise
   RowModel model;             ///< what the differences consist of
   DisparityRange range;       ///< disparities seen; for mirrored or turned pictures, once this is undone
@@ -172,6 +173,8 @@ struct PairReport {
 
   /// Whether the pair can be matched as it is.
   bool fit() const { return verdict == Verdict::fit; }
+  /// Whether ComparedRows::automatic brings the rows within CheckParameters::max_rows_off.
+  bool will_be_aligned = false;
   /// Whether `range` is known and that of the pair as it is: no picture has to be mirrored or turned first.
   bool has_range() const;
 };

@@ -86,6 +86,11 @@ class PairReport:
         return self.verdict == "fit"
 
     @property
+    def will_be_aligned(self) -> bool:
+        """Whether rows are off, but match() aligns them by itself."""
+        return bool(json.loads(self.json)["will_be_aligned"])
+
+    @property
     def range(self) -> Dict[str, int]:
         """The range to search, {"min_disparity": ..., "disparities": ...}, as keywords for match() and Matcher.
         ArgumentError where none was found."""

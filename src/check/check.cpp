@@ -9,6 +9,7 @@
 #include "core/floating_point.h"
 #include "rows/corner_rows.h"
 #include "rows/least_squares.h"
+#include "rows/row_alignment.h"
 
 namespace parallax {
 namespace check {
@@ -118,6 +119,20 @@ void measure_rows(const Evidence& evidence, PairReport& report) {
   report.rows_off_model = rows::quantile(model, 0.95);
 }
 
+// The 95 % quantile of what is left of the rows off once they are aligned.
+double rows_off_when_aligned(Size size, const std::vector<CheckedPoint>& points) {
+  rows::RowAlignment alignment({size});
+  const bool moves = alignment.find(points);
+  std::vector<double> off;
+  for (const CheckedPoint& point : points) {
+    const double moved = moves ? alignment.surface().at_pixel(static_cast<double>(point.right_x),
+                                                              static_cast<double>(point.left_y))
+                               : 0;
+    off.push_back(std::abs(static_cast<double>(point.rows_off()) - moved));
+  }
+  return rows::quantile(off, 0.95);
+}
+
 void take(Evidence evidence, PairReport& report) {
   measure_rows(evidence, report);
   report.matched = evidence.matched;
@@ -197,14 +212,18 @@ void examine(const StereoPair& pair, const CheckParameters& parameters, PairRepo
     return;
   }
   Evidence evidence = gather(left, right, parameters, workers);
-  if (!evidence.agrees()) evidence = gather(left, right, wider(parameters), workers);
+  const bool agrees_nearby = evidence.agrees();
+  if (!agrees_nearby) evidence = gather(left, right, wider(parameters), workers);
   report.matched = evidence.matched;
   if (!evidence.agrees()) {
     if (!explain_by_flip(pair, left, scale, parameters, workers, report)) report.verdict = Verdict::unrelated;
     return;
   }
   measure_rows(evidence, report);
+  report.rows_off_aligned = rows_off_when_aligned(report.size, evidence.points);
   report.verdict = judge(report, evidence, parameters);
+  report.will_be_aligned = report.verdict == Verdict::rows_off && agrees_nearby &&
+                           report.rows_off_aligned <= parameters.max_rows_off;
   take(std::move(evidence), report);
   compare_appearance(pair, left.image, right.image, {}, scale, workers, report);
 }

@@ -58,6 +58,7 @@ ordered_json range_json(const PairReport& report) {
 std::string to_json(const PairReport& report) {
   const ordered_json json{
       {"verdict", name(report.verdict)},
+      {"will_be_aligned", report.will_be_aligned},
       {"fit", report.fit()},
       {"side", name(report.side)},
       {"sentence", report.sentence},
@@ -70,6 +71,7 @@ std::string to_json(const PairReport& report) {
        {{"points", report.rows_points},
         {"median", report.rows_off},
         {"95", report.rows_off_95},
+        {"aligned_95", report.rows_off_aligned},
         {"model_95", report.rows_off_model}}},
       {"model", model_json(report.model)},
       {"disparities", range_json(report)},

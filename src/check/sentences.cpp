@@ -61,7 +61,10 @@ std::string sentence_of(const PairReport& report, const CheckParameters& paramet
       return "The pair is fit to be matched: its rows line up (" + rows_text(report) + ").";
     case Verdict::rows_off:
       return "The rows of the pair do not line up (" + rows_text(report) + "), above all because " +
-             main_cause(report) + ": rectify it with a new calibration.";
+             main_cause(report) +
+             (report.will_be_aligned ? ": match aligns them by itself, to 95 % within " +
+                                           with_decimals(report.rows_off_aligned, 2) + " px (--rows auto)."
+                                     : ", and match cannot align them: rectify it with a new calibration.");
     case Verdict::exchanged:
       return "Left and right are exchanged, as most disparities are negative: give the right picture first. "
              "(Both "

@@ -115,6 +115,9 @@ TEST(CheckTest, RowsOffByMoreThanAllowedAreNotFit) {
   EXPECT_NEAR(report.rows_off, 0.7, 0.02);
   EXPECT_NEAR(report.rows_off_95, 0.7, 0.1);
   EXPECT_NE(report.sentence.find("shifted by 0.70 px"), std::string::npos) << report.sentence;
+  EXPECT_TRUE(report.will_be_aligned);
+  EXPECT_LT(report.rows_off_aligned, 0.15);
+  EXPECT_NE(report.sentence.find("match aligns them by itself"), std::string::npos) << report.sentence;
   const FaultyPair pair(small, 1, {.rows = 0.7});
   EXPECT_EQ(check_pair(pair.pair(), {.max_rows_off = 1}).verdict, Verdict::fit);
   EXPECT_EQ(check_faults({.rows = 0.3}).verdict, Verdict::fit);
@@ -126,7 +129,10 @@ TEST(CheckTest, RowsOffOfManyPixelsAreFoundWithinTheSearch) {
   EXPECT_EQ(report.verdict, Verdict::rows_off);
   EXPECT_NEAR(report.model.shift.value, 12, 0.05);
   // More than 5 % of the height, and then more than three times as much.
-  EXPECT_NEAR(check_faults({.rows = 40}).model.shift.value, 40, 0.05);
+  const PairReport beyond = check_faults({.rows = 40});
+  EXPECT_NEAR(beyond.model.shift.value, 40, 0.05);
+  EXPECT_FALSE(beyond.will_be_aligned) << "match searches no farther than 5 %";
+  EXPECT_NE(beyond.sentence.find("rectify it with a new calibration"), std::string::npos) << beyond.sentence;
   const FaultyPair far(small, 1, {.rows = 60});
   EXPECT_EQ(check_pair(far.pair()).verdict, Verdict::unrelated);
   EXPECT_EQ(check_pair(far.pair(), {.search_rows = 0.1}).verdict, Verdict::rows_off);

@@ -222,6 +222,23 @@ INSTANTIATE_TEST_SUITE_P(Methods, AlignedMethod, testing::Values("block", "censu
                            return info.param == std::string("tiled-bp") ? "tiled_bp" : info.param;
                          });
 
+TEST(RowAlignmentTest, RowsOffByUpToTwoPixelsCostLittle) {
+  const Pair straight(none, BitDepth::bits8);
+  const double best = mean_error(match(parameters(ComparedRows::given), cpu(2), straight.views()));
+  for (const double rows : {-2.0, -1.0, -0.5, -0.3, 0.3, 0.5, 1.0, 2.0}) {
+    const Pair pair(surface({rows}), BitDepth::bits8);
+    Matcher matcher(parameters(ComparedRows::automatic), cpu(2), pair.views().left.format);
+    Result result = matcher.make_result();
+    matcher.run(pair.views(), result.map());
+    EXPECT_LT(mean_error(result), best + 0.1) << rows;
+    EXPECT_NEAR(matcher.rows_moved(), std::abs(rows), 0.03);
+  }
+  Matcher matcher(parameters(ComparedRows::automatic), cpu(2), straight.views().left.format);
+  Result result = matcher.make_result();
+  matcher.run(straight.views(), result.map());
+  EXPECT_EQ(matcher.rows_moved(), 0);
+}
+
 TEST(RowAlignmentTest, LeavesAStraightPairAsItIs) {
   const Pair pair(none, BitDepth::bits8);
   EXPECT_TRUE(same_bytes(match(parameters(ComparedRows::given), cpu(1), pair.views()),

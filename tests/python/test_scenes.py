@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The errors of the defaults on scenes of all kinds: docs/measurements/scenes.md has the figures, and here is some slack."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "benchmarks"))
+
+# Per cent: seen pixels off by more than 1, and all pixels, off by more than 1 on Middlebury, and by KITTI's rule elsewhere.
+MOST = {
+    "bp": {
+        "middlebury2014": (7.6, 11.8),
+        "middlebury2003": (3.2, 6.0),
+        "eth3d": (7.6, 2.0),
+        "kitti": (18.7, 3.5),
+        "flyingthings": (8.8, 5.0),
+        "lightfield": (1.3, 0.5),
+    },
+    "sgm": {
+        "middlebury2014": (7.9, 13.2),
+        "middlebury2003": (3.5, 6.8),
+        "eth3d": (6.7, 2.1),
+        "kitti": (19.6, 5.0),
+        "flyingthings": (7.1, 4.5),
+        "lightfield": (1.5, 0.5),
+    },
+}
+
+
+@pytest.mark.parametrize("method", MOST)
+def test_errors_of_the_defaults(method: str) -> None:
+    folder = pathlib.Path(os.environ.get("PARALLAX_DATA", pathlib.Path(__file__).parents[3] / "shared" / "data"))
+    if not (folder / "field").is_dir():
+        pytest.skip(f"{folder / 'field'} is missing: set PARALLAX_DATA")
+    scenes = pytest.importorskip("scenes")
+    trials = scenes.Trials(folder)
+    (by_pair,) = trials.errors(method, [{}])
+    means = trials.means(by_pair)
+    for name, most in MOST[method].items():
+        found = means[name][[0, 1 if name.startswith("middlebury") else 2]]
+        assert (found < most).all(), f"{name}: {found}"
