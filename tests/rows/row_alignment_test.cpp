@@ -228,13 +228,13 @@ TEST(RowAlignmentTest, RowsOffByUpToTwoPixelsCostLittle) {
   for (const double rows : {-2.0, -1.0, -0.5, -0.3, 0.3, 0.5, 1.0, 2.0}) {
     const Pair pair(surface({rows}), BitDepth::bits8);
     Matcher matcher(parameters(ComparedRows::automatic), cpu(2), pair.views().left.format);
-    Result result = matcher.make_result();
+    Result result(size);
     matcher.run(pair.views(), result.map());
     EXPECT_LT(mean_error(result), best + 0.1) << rows;
     EXPECT_NEAR(matcher.rows_moved(), std::abs(rows), 0.03);
   }
   Matcher matcher(parameters(ComparedRows::automatic), cpu(2), straight.views().left.format);
-  Result result = matcher.make_result();
+  Result result(size);
   matcher.run(straight.views(), result.map());
   EXPECT_EQ(matcher.rows_moved(), 0);
 }
