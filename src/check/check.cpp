@@ -15,6 +15,8 @@ namespace parallax {
 namespace check {
 namespace {
 
+// Corners that a report rests on, and those from which match() aligns rows: fewer, to take less time.
+constexpr int corners_of_report = 5000, corners_of_rows = 2000;
 // Fewer corners permit no conclusion.
 constexpr std::size_t min_corners = 30;
 // Fewer points, or a smaller share of the matches, mean that the pictures do not show the same scene.
@@ -36,10 +38,10 @@ struct Sight {
 };
 
 Sight see(const ImageView& image, View<const std::uint8_t> mask, float scale, Flip flip,
-          const Workers& workers) {
+          const Workers& workers, int corners = corners_of_report) {
   Sight sight;
   sight.image = gray_image(image, scale, flip, workers);
-  sight.corners = find_corners(sight.image, mask, flip, workers);
+  sight.corners = find_corners(sight.image, mask, flip, corners, workers);
   sight.words = describe(sight.image, sight.corners, workers);
   return sight;
 }
@@ -233,8 +235,8 @@ void examine(const StereoPair& pair, const CheckParameters& parameters, PairRepo
 std::vector<CheckedPoint> agreeing_points(const StereoPair& pair, const CheckParameters& parameters,
                                           const Workers& workers) {
   const float scale = gray_scale(pair);
-  const Sight left = see(pair.left, pair.left_mask, scale, {}, workers);
-  const Sight right = see(pair.right, pair.right_mask, scale, {}, workers);
+  const Sight left = see(pair.left, pair.left_mask, scale, {}, workers, corners_of_rows);
+  const Sight right = see(pair.right, pair.right_mask, scale, {}, workers, corners_of_rows);
   if (std::min(left.corners.size(), right.corners.size()) < min_corners) return {};
   Evidence evidence = gather(left, right, parameters, workers);
   if (!evidence.agrees()) return {};

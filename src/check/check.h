@@ -45,9 +45,9 @@ inline constexpr int corner_margin = 12;
 // The pixels around a corner that describe it.
 inline constexpr int description_reach = 8;
 
-// Corners by Shi and Tomasi's measure, spread over the image, row by row. Masked pixels describe no corner;
-// an empty mask masks nothing.
-std::vector<Corner> find_corners(const GrayImage& image, View<const std::uint8_t> mask, Flip flip,
+// About as many corners as `wanted` by Shi and Tomasi's measure, spread over the image, row by row. Masked
+// pixels describe no corner; an empty mask masks nothing.
+std::vector<Corner> find_corners(const GrayImage& image, View<const std::uint8_t> mask, Flip flip, int wanted,
                                  const Workers& workers);
 
 // Signs of differences around each corner, 224 bits in four words: word w of corner i is words[w·pitch + i].

@@ -14,7 +14,6 @@ namespace {
 // In mean squared gray levels per pixel. Noise of two gray levels stays below it.
 constexpr float min_strength = 0.5f;
 constexpr int max_in_cell = 6;
-constexpr int wanted_corners = 5000;
 constexpr int smallest_cell = 16;
 constexpr int moment_radius = 2;
 constexpr int moment_rows = 2 * moment_radius + 1;
@@ -124,14 +123,14 @@ std::vector<Corner> corners_of_cell(const Plane<float>& strengths, View<const st
 
 }  // namespace
 
-std::vector<Corner> find_corners(const GrayImage& image, View<const std::uint8_t> mask, Flip flip,
+std::vector<Corner> find_corners(const GrayImage& image, View<const std::uint8_t> mask, Flip flip, int wanted,
                                  const Workers& workers) {
   const Size size = image.size();
   if (size.width <= 2 * corner_margin || size.height <= 2 * corner_margin) return {};
   Plane<float> strengths(size);
   for_row_ranges(workers, size.height,
                  [&](int first, int last, int) { strengths_of_rows(image.smooth, first, last, strengths); });
-  const double area = static_cast<double>(size.pixels()) * max_in_cell / wanted_corners;
+  const double area = static_cast<double>(size.pixels()) * max_in_cell / wanted;
   const int side = std::max(smallest_cell, static_cast<int>(std::sqrt(area)));
   const int width = size.width - 2 * corner_margin, height = size.height - 2 * corner_margin;
   const int columns = divide_round_up(width, side), rows = divide_round_up(height, side);
