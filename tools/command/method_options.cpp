@@ -228,6 +228,24 @@ void settle_search(const Options& options, Search& search) {
       search.range_given || options.given("--disparities") || searches_full_rows(search.parameters);
 }
 
+bool align_rows(MatcherParameters& parameters) {
+  MatcherParameters aligned = parameters;
+  try {
+    set_parameter(aligned, "rows", "auto");
+    aligned.validate();
+  } catch (const Error&) {
+    return false;
+  }
+  parameters = aligned;
+  return true;
+}
+
+void align_rows_by_default(const Options& options, Search& search) {
+  const std::string own[] = {"default", "fast", "balanced", "accurate", "mgm"};
+  const bool is_own = std::find(std::begin(own), std::end(own), search.preset) != std::end(own);
+  search.rows_by_default = is_own && !options.given("--rows") && align_rows(search.parameters);
+}
+
 bool take_automatic_range(Arguments& arguments) {
   const auto joined = std::find(arguments.begin(), arguments.end(), "--disparities=auto");
   if (joined != arguments.end()) {

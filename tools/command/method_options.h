@@ -82,6 +82,11 @@ void add_search_options(Options& options, Search& search);
 // Call after parsing.
 // \throws UsageError
 void settle_search(const Options& options, Search& search);
+// Lets the matcher align rows, unless another parameter excludes it; returns whether it does.
+bool align_rows(MatcherParameters& parameters);
+// Does so for single pairs, unless the user says which rows to compare. Presets of publications and of other
+// libraries stay as they were published. Call after settle_search().
+void align_rows_by_default(const Options& options, Search& search);
 
 // Removes "--disparities auto", as that option takes numbers only; returns whether it was there.
 bool take_automatic_range(Arguments& arguments);

@@ -110,6 +110,7 @@ std::vector<Trial> standard_trials(const Device& device) {
   for (const MatcherOnDevice& entry : list_matchers())
     if (entry.device == device.kind && entry.method != "motion")
       trials.push_back({entry.method, method_preset(entry.method, "default"), device});
+  for (Trial& trial : trials) align_rows(trial.parameters);
   return trials;
 }
 

@@ -136,27 +136,6 @@ void check_request(const Options& options, const MatchOptions& request) {
   parameters.validate();
 }
 
-// Other presets are those of a publication or of another library, and stay as they were published.
-bool is_own_preset(const std::string& preset) {
-  const std::string own[] = {"default", "fast", "balanced", "accurate", "mgm"};
-  return std::find(std::begin(own), std::end(own), preset) != std::end(own);
-}
-
-// The rows of a single pair are aligned, unless the user says which rows to compare, or something excludes it.
-void align_rows_by_default(const Options& options, MatchOptions& request) {
-  Search& search = request.match.search;
-  if (options.given("--rows") || request.repair || !is_own_preset(search.preset)) return;
-  MatcherParameters aligned = search.parameters;
-  try {
-    set_parameter(aligned, "rows", "auto");
-    aligned.validate();
-  } catch (const Error&) {
-    return;
-  }
-  search.parameters = aligned;
-  search.rows_by_default = true;
-}
-
 // Tiles and sequences are matched by the rows that they have, unless the user says otherwise.
 MatchOptions with_rows_as_given(MatchOptions request) {
   Search& search = request.match.search;
@@ -314,7 +293,7 @@ MatchOptions parse_match(const Arguments& given) {
   settle_cost_file(options, input, search);
   check_automatic_range(options, search);
   settle_layout(request.match.input);
-  align_rows_by_default(options, request);
+  if (!request.repair) align_rows_by_default(options, search);
   check_request(options, request);
   settle_devices(search);
   return request;

@@ -80,6 +80,7 @@ ScoreboardRequest parse_scoreboard(const Arguments& arguments, const std::string
   options.footer(footer_of("bench --suite " + suite, search.method));
   options.read(arguments);
   settle_search(options, search);
+  align_rows_by_default(options, search);
   search.parameters.validate();
   check_unknown(request.data.truth_none);
   if (request.data.test && request.submission.empty())
