@@ -26,9 +26,9 @@ namespace parallax {
 /// Gray levels are those of 8-bit images; 256 values of a 16-bit image are one gray level.
 ///
 /// Presets of the method "bp":
-/// - `default`: the best mean error on the Middlebury pairs of docs/reference/belief_propagation.md;
-/// - `accurate`: the same with ComparedRows::automatic and a weighted median of 7: fewer errors, in about twice the
-///   time; not in tiles;
+/// - `default`: the fewest errors on scenes of all kinds, of those in docs/measurements/scenes.md;
+/// - `accurate`: the same with ComparedRows::automatic and a weighted median of 7: slightly fewer errors; not in
+///   tiles;
 /// - `grauer-gray-2010`: Grauer-Gray & Cavazos 2010: 15 labels for tsukuba, 10 iterations, σ 1;
 /// - `grauer-gray-2019`: Grauer-Gray 2019: 7 iterations, no smoothing.
 /// The published presets give integer labels, without sub-pixel interpolation or refinement.

@@ -152,13 +152,13 @@ struct PairReport {
   std::string sentence;                           ///< the verdict for people: what is wrong and what to do
   std::vector<std::string> remarks;               ///< further sentences about what impairs a match
 
-  Size size;                  ///< of the pictures
-  int left_corners = 0;       ///< found in the left picture
-  int right_corners = 0;      ///< found in the right picture
-  int matched = 0;            ///< corners matched both ways, before the fit
-  int rows_points = 0;        ///< points that the rows off rest on: the best located ones
-  double rows_off = 0;        ///< median distance of their rows, in pixels
-  double rows_off_95 = 0;     ///< 95 % quantile of it, in pixels
+  Size size;                    ///< of the pictures
+  int left_corners = 0;         ///< found in the left picture
+  int right_corners = 0;        ///< found in the right picture
+  int matched = 0;              ///< corners matched both ways, before the fit
+  int rows_points = 0;          ///< points that the rows off rest on: the best located ones
+  double rows_off = 0;          ///< median distance of their rows, in pixels
+  double rows_off_95 = 0;       ///< 95 % quantile of it, in pixels
   double rows_off_aligned = 0;  ///< 95 % quantile that is left where match() aligns rows (ComparedRows)
   double rows_off_model = 0;  ///< 95 % quantile of the model's rows off at these points: free of their noise
   RowModel model;             ///< what the differences consist of

@@ -83,7 +83,8 @@ struct SemiGlobalParameters {
   float edge_contrast = 10;
   float edge_floor = 0.05f;  ///< share of P2 that remains at any edge; 0…1
 
-  /// Whether the rows of the right image are moved first. See BeliefPropagationParameters::rows. Not with DataCost::volume.
+  /// Whether the rows of the right image are moved first. See BeliefPropagationParameters::rows. Not with
+  /// DataCost::volume.
   ComparedRows rows = ComparedRows::given;
   /// N: matches are also searched in the N rows above and below, for pairs whose rows do not line up; 0…16. A
   /// label is then a disparity and a row offset (DisparityMap::row_offset). Only on reference and cpu, and

@@ -75,7 +75,8 @@ struct TiledBeliefPropagationParameters {
   float smoothing = 0;  ///< σ of the Gaussian that first smooths both images, in pixels; 0 = none; 0…30
   int frame = 0;  ///< pixels nearer to the border of the image than this have no data costs; 0…1,000,000
 
-  /// Whether the rows of the right image are moved first. See BeliefPropagationParameters::rows. Not with DataCost::volume.
+  /// Whether the rows of the right image are moved first. See BeliefPropagationParameters::rows. Not with
+  /// DataCost::volume.
   ComparedRows rows = ComparedRows::given;
   SubPixel sub_pixel = SubPixel::parabola;  ///< how beliefs are interpolated between labels
   /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is

@@ -33,7 +33,8 @@ inline constexpr int default_tile_padding = 80;
 /// Returns the margins of a match, including its left-right check. For belief propagation, `padding` pixels
 /// are added on every side to what its labels reach; other methods ignore it.
 /// \throws Error (argument) as a Matcher does, for a padding out of range (0…1,000,000), and for parameters
-/// that do not allow tiles: block matching over full rows, data costs from the caller, ComparedRows::automatic and refit.
+/// that do not allow tiles: block matching over full rows, data costs from the caller,
+/// ComparedRows::automatic and refit.
 Margins margins(const MatcherParameters& parameters, const ImageFormat& format,
                 int padding = default_tile_padding);
 

@@ -85,8 +85,8 @@ double residual(const Vector<n>& model, const Vector<all>& terms, double value) 
 }
 
 // The unknowns of least absolute residuals, by least squares with weights of 1 / max(|residual|, 0.1) from
-// one round to the next. for_each(add) calls add(terms, value, weight = 1) for every equation. `diagonal` is added to the
-// matrix: small values keep it solvable. Empty if it is singular.
+// one round to the next. for_each(add) calls add(terms, value, weight = 1) for every equation. `diagonal` is
+// added to the matrix: small values keep it solvable. Empty if it is singular.
 template <std::size_t n, class ForEach>
 std::optional<Vector<n>> min_absolute(int rounds, const Vector<n>& diagonal, const ForEach& for_each) {
   constexpr double min_residual = 0.1;
