@@ -6,10 +6,12 @@
     python3 benchmarks/scenes.py table DATA
     python3 benchmarks/scenes.py table DATA bp edge_contrast=20 refit=9
     python3 benchmarks/scenes.py choose DATA bp edge_contrast=7,20,40 data_truncation=0,24
+    python3 benchmarks/scenes.py ranges DATA
 
 DATA is the folder that PARALLAX_DATA names for the tests. The first prints every method and preset, the second one
 method with parameters. The third tries every combination of the values and prints the best: for all sets, and for
-each set the one that the other sets choose, with what it is worth on the set left out.
+each set the one that the other sets choose, with what it is worth on the set left out. The last prints the range of
+disparities that the check recommends for every pair, beside the true one.
 """
 
 import itertools
@@ -186,7 +188,32 @@ def choose(trials, words):
         print(f"without {left_out}: {settings[chosen]}; on {left_out}, {worth:.3f} times the errors of the defaults")
 
 
+def range_row(name, left, right, truth):
+    """What the check says of a pair, and of its exchange. A range needs as many multiples of 16 disparities as hold the
+    central 99.5 % of the true ones."""
+    report, exchanged = px.check(left, right), px.check(right, left)
+    true = truth[np.isfinite(truth)]
+    lowest, highest = np.quantile(true, (0.0025, 0.9975))
+    need = 16 * int(np.ceil((np.ceil(highest) - np.floor(lowest) + 1) / 16))
+    cells = ["none", "", ""]
+    if report.range is not None:
+        first, labels = report.range["min_disparity"], report.range["disparities"]
+        inside = ((true >= first) & (true <= first + labels - 1)).mean()
+        cells = [f"{first} to {first + labels - 1}", f"{100 * inside:.2f} %", f"{labels / need:.2f}"]
+    return [name, f"{lowest:.1f} to {highest:.1f}", *cells, report.verdict, exchanged.verdict]
+
+
+def ranges(data):
+    print("| pair | true, central 99.5 % | found | true inside | width / need | verdict | exchanged |")
+    print("|---|--:|--:|--:|--:|---|---|")
+    for name in SETS:
+        for pair, left, right, _, _, truth, _ in load(data, name):
+            print("| " + " | ".join(range_row(f"{name}/{pair}", left, right, truth)) + " |", flush=True)
+
+
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "ranges":
+        return ranges(pathlib.Path(sys.argv[2]))
     commands = {"table": table, "choose": choose}
     if len(sys.argv) < 3 or sys.argv[1] not in commands:
         sys.exit(__doc__)
