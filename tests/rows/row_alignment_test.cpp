@@ -225,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, AlignedMethod, testing::Values("block", "censu
 TEST(RowAlignmentTest, RowsOffByUpToTwoPixelsCostLittle) {
   const Pair straight(none, BitDepth::bits8);
   const double best = mean_error(match(parameters(ComparedRows::given), cpu(2), straight.views()));
-  for (const double rows : {-2.0, -1.0, -0.5, -0.3, 0.3, 0.5, 1.0, 2.0}) {
+  for (const double rows : {-2.0, -0.3, 0.5, 1.0}) {
     const Pair pair(surface({rows}), BitDepth::bits8);
     Matcher matcher(parameters(ComparedRows::automatic), cpu(2), pair.views().left.format);
     Result result(size);
