@@ -123,8 +123,8 @@ class Matcher {
   /// \throws Error as enqueue() does.
   void enqueue(const StereoPair& pair, const FiniteMap& map, void* stream);
 
-  /// By how many rows run() moved the right image of the last pair, root mean square over its corners: 0 where
-  /// rows were as given, or aligned already (ComparedRows::automatic).
+  /// By how many rows run() moved the right image of the last pair, root mean square over its corners; 0
+  /// where rows were as given, or aligned already (ComparedRows::automatic).
   double rows_moved() const;
 
   /// Bytes that this matcher holds, not counting the caller's images.

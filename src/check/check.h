@@ -80,8 +80,8 @@ std::vector<CheckedPoint> refine_points(const GrayImage& left, const GrayImage& 
                                         const std::vector<Corner>& right_corners,
                                         const std::vector<CornerMatch>& matches, const Workers& workers);
 
-// Corners that both images show, which agree with a model of how their rows are off; empty if too few do. For a
-// pair of one format.
+// Corners that both images show, which agree with a model of how their rows are off; empty if too few do. The
+// images have one format.
 std::vector<CheckedPoint> agreeing_points(const StereoPair& pair, const CheckParameters& parameters,
                                           const Workers& workers);
 

@@ -45,7 +45,7 @@ class OpenclPipeline {
                  std::size_t rows_of_item);
 
     data_cost::OpenclImages images;
-    std::size_t rows = 1;  // of a work item
+    std::size_t rows = 1;  // rows of a work item
     opencl::Program program;
     opencl::Kernel refit;
   };

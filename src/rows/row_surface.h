@@ -25,8 +25,7 @@
 // algebra of all.
 //
 // Application. Matchers that search rows add costs to those off the surface; row_alignment.h moves the rows
-// of the right image; row_offsets.h completes the map of row offsets
-// after a match.
+// of the right image before a match; row_offsets.h completes the map of row offsets after one.
 #pragma once
 
 #include <algorithm>
