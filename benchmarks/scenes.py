@@ -7,11 +7,13 @@
     python3 benchmarks/scenes.py table DATA bp edge_contrast=20 refit=9
     python3 benchmarks/scenes.py choose DATA bp edge_contrast=7,20,40 data_truncation=0,24
     python3 benchmarks/scenes.py ranges DATA
+    python3 benchmarks/scenes.py worst DATA worst.png
 
 DATA is the folder that PARALLAX_DATA names for the tests. The first prints every method and preset, the second one
 method with parameters. The third tries every combination of the values and prints the best: for all sets, and for
-each set the one that the other sets choose, with what it is worth on the set left out. The last prints the range of
-disparities that the check recommends for every pair, beside the true one.
+each set the one that the other sets choose, with what it is worth on the set left out. The fourth prints the range of
+disparities that the check recommends for every pair, beside the true one. The last draws the ten pairs on which bp has
+the most errors, with the maps of the defaults of 0.1 beside them.
 """
 
 import itertools
@@ -29,6 +31,8 @@ from error_causes import gray, pairs_of_2003, pairs_of_2014
 SETS = ("middlebury2014", "middlebury2003", "eth3d", "kitti", "flyingthings", "lightfield")
 # First and number of disparities, for all pairs of a set.
 RANGES = {"eth3d": (0, 64), "kitti": (0, 192), "flyingthings": (0, 192), "lightfield": (-16, 32)}
+# bp's defaults of 0.1.
+BEFORE = {"data_truncation": 0, "census_tolerance": 0, "edge_contrast": 7, "rows": "given"}
 
 
 def field_pairs(folder, first, labels):
@@ -211,11 +215,43 @@ def ranges(data):
             print("| " + " | ".join(range_row(f"{name}/{pair}", left, right, truth)) + " |", flush=True)
 
 
+def wrong_pixels(disparity, truth):
+    """White where right to 1 pixel, red where off by more than 3, orange between, gray where the truth is not known."""
+    known = np.isfinite(truth)
+    with np.errstate(invalid="ignore"):
+        off = np.abs(disparity - truth)
+    kind = np.where(known, (off > 1).astype(int) + (off > 3), 3)
+    return np.array([(255, 255, 255), (255, 170, 60), (210, 30, 30), (150, 150, 150)], np.uint8)[kind]
+
+
+def worst(trials, words):
+    """One row for each pair: the map of the defaults of 0.1, that of today's, and its wrong pixels."""
+    from PIL import Image, ImageDraw
+
+    width, height = 240, 125
+    by_pair = list(trials.errors("bp", [BEFORE, {}]))
+    chosen = np.argsort(-by_pair[1][:, 0])[:10]
+    sheet = Image.new("RGB", (3 * width, len(chosen) * (height + 16)), "white")
+    for i, index in enumerate(chosen):
+        name, (pair, left, right, first, labels, truth, _) = trials.pairs[index]
+        top = i * (height + 16)
+        text = f"{name}/{pair}: {by_pair[0][index, 0]:.1f} to {by_pair[1][index, 0]:.1f} % off by more than 1 px"
+        ImageDraw.Draw(sheet).text((4, top + 2), text, "black")
+        before, after = (px.match(left, right, labels, min_disparity=first, **s) for s in (BEFORE, {}))
+        scale = np.quantile(truth[np.isfinite(truth)], (0.001, 0.999))
+        maps = [before.colour(*scale), after.colour(*scale), wrong_pixels(after.disparity, truth)]
+        for column, picture in enumerate(maps):
+            small = Image.fromarray(picture)
+            small.thumbnail((width - 4, height))
+            sheet.paste(small, (column * width, top + 16))
+    sheet.quantize(64).save(words[0], optimize=True)
+
+
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "ranges":
         return ranges(pathlib.Path(sys.argv[2]))
-    commands = {"table": table, "choose": choose}
-    if len(sys.argv) < 3 or sys.argv[1] not in commands:
+    commands = {"table": table, "choose": choose, "worst": worst}
+    if len(sys.argv) < (4 if sys.argv[1:2] == ["worst"] else 3) or sys.argv[1] not in commands:
         sys.exit(__doc__)
     commands[sys.argv[1]](Trials(pathlib.Path(sys.argv[2])), sys.argv[3:])
 

@@ -127,6 +127,9 @@ class Matcher {
   /// where rows were as given, or aligned already (ComparedRows::automatic).
   double rows_moved() const;
 
+  /// With ComparedRows::once, the next pair tells anew by how many rows the right image is lower.
+  void forget_rows();
+
   /// Bytes that this matcher holds, not counting the caller's images.
   std::size_t memory_bytes() const;
 

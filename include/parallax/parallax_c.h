@@ -358,6 +358,12 @@ typedef struct parallax_stage {
 PARALLAX_API parallax_code parallax_matcher_stages(parallax_matcher* matcher, const parallax_stage** stages,
                                                    size_t* count);
 
+/** Returns by how many rows the last parallax_matcher_run() moved the right image, root mean square over its
+    corners; 0 where rows were as given, or aligned already (parameter "rows"). */
+PARALLAX_API parallax_code parallax_matcher_rows_moved(parallax_matcher* matcher, double* rows);
+/** With "rows" "once", the next pair tells anew by how many rows the right image is lower. */
+PARALLAX_API parallax_code parallax_matcher_forget_rows(parallax_matcher* matcher);
+
 /** Computes the energy that the method minimises, for any disparity map of a pair. */
 PARALLAX_API parallax_code parallax_matcher_energy(parallax_matcher* matcher, const parallax_pair* pair,
                                                    const parallax_image* disparity, double* energy);

@@ -14,6 +14,10 @@ enum class ComparedRows {
   /// image are moved by as much before the match. A pair that is aligned, or that has too few corners to
   /// tell, is matched as it is. docs/explanation/rows.md describes the method.
   automatic,
+  /// As `automatic`, but a Matcher looks at corners only until a pair has enough of them; later pairs have
+  /// their rows moved by as much, until Matcher::forget_rows(). For cameras that do not move against each
+  /// other. A MatcherPool, which matches pairs in any order, refuses it.
+  once,
 };
 
 }  // namespace parallax

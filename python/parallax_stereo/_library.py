@@ -316,6 +316,8 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
     "parallax_matcher_refine_strip": [_HANDLE, _IMAGE, ctypes.POINTER(Map)],
     "parallax_matcher_estimate_strip_memory": [_HANDLE, _INT, _INT, _BYTES],
     "parallax_matcher_stages": [_HANDLE, ctypes.POINTER(ctypes.POINTER(Stage)), _COUNT],
+    "parallax_matcher_rows_moved": [_HANDLE, ctypes.POINTER(ctypes.c_double)],
+    "parallax_matcher_forget_rows": [_HANDLE],
     "parallax_matcher_energy": [_HANDLE, ctypes.POINTER(Pair), _IMAGE, ctypes.POINTER(ctypes.c_double)],
     "parallax_pool_create": [_HANDLE, _TEXT, ctypes.POINTER(PoolLimits), ctypes.POINTER(_HANDLE)],
     "parallax_pool_submit": [_HANDLE, ctypes.POINTER(Pair), ctypes.POINTER(Map), _HANDLE, _BYTES],

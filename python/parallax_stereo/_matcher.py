@@ -80,6 +80,8 @@ class Result:
         #: the result of the right image, or None if the matcher was not asked for both maps: right (x, y) shows the same
         #: point as left (x + disparity, y + row_offset)
         self.right: Optional[Result] = None
+        #: by how many rows match() moved the right image first, root mean square over its corners; 0 = none
+        self.rows_moved = 0.0
         self._left, self._right = left, right
         # Objects that work on a GPU needs, which may still be running.
         self._needed: Any = None
@@ -161,7 +163,8 @@ class Result:
     def __repr__(self) -> str:
         height, width = self.disparity.shape
         share = float((_on_host(self.disparity) < np.inf).mean())
-        return f"<Result {width}×{height}, {100 * share:.1f} % with a disparity>"
+        moved = f", rows moved by {self.rows_moved:.2f} px" if self.rows_moved else ""
+        return f"<Result {width}×{height}, {100 * share:.1f} % with a disparity{moved}>"
 
 
 class _RightResult(Result):
@@ -274,6 +277,18 @@ class Matcher(Copied):
     def stages(self) -> Dict[str, float]:
         """Milliseconds of each stage of the last run from host memory."""
         return _stages("matcher", self._settings.handle, self._settings.lock)
+
+    @property
+    def rows_moved(self) -> float:
+        """By how many rows the last run from host memory moved the right image, root mean square over its corners; 0 where
+        rows were as given, or aligned already."""
+        rows = ctypes.c_double()
+        function("matcher_rows_moved")(self._settings.handle, ctypes.byref(rows))
+        return rows.value
+
+    def forget_rows(self) -> None:
+        """With rows="once", the next pair tells anew by how many rows the right image is lower."""
+        function("matcher_forget_rows")(self._settings.handle)
 
     def __call__(
         self,
@@ -439,7 +454,7 @@ def match(
         **parameters,
     )
     try:
-        return matcher(
+        result = matcher(
             left,
             right,
             left_mask=left_mask,
@@ -451,6 +466,8 @@ def match(
             stream=stream,
             range=range,
         )
+        result.rows_moved = matcher.rows_moved
+        return result
     finally:
         if isinstance(left, np.ndarray):
             matcher._settings.release()

@@ -29,6 +29,7 @@ class Plan {
   virtual bool tells_confidence() const { return false; }
   virtual bool tells_row_offsets() const { return false; }
   virtual bool tells_right_map() const { return false; }
+  virtual void forget_rows() {}
   // The caller has already called check_run().
   virtual void run(const StereoPair& pair, const DisparityMap& map) = 0;
   // run() for Matcher::start(): waits for the previous pair, and may return while this one is being matched.
@@ -67,6 +68,8 @@ class Plan {
   std::vector<StageTime> stage_times;
   // Matcher::rows_moved().
   double rows_moved = 0;
+  // Whether the next pair is mirrored, so that its rows are off by other amounts than the caller's.
+  bool is_mirrored = false;
 };
 
 // \throws Error (memory) where the limits or this machine do not allow it; nothing is allocated then

@@ -35,9 +35,15 @@ void add_cost_fields(detail::Fields& fields, Parameters& p, detail::Names<DataCo
 
 inline void add_rows_field(detail::Fields& fields, ComparedRows& rows) {
   fields.add(
-      "rows", rows, {{"given", ComparedRows::given}, {"auto", ComparedRows::automatic}},
+      "rows", rows,
+      {{"given", ComparedRows::given}, {"auto", ComparedRows::automatic}, {"once", ComparedRows::once}},
       {"Rows that are compared: as given, or aligned automatically, by fractions of a row that corners "
-       "of both images show, if that is not negligible"});
+       "of both images show, if that is not negligible; once = by what the first pair of a matcher shows"});
+}
+
+// \throws Error (argument) unless rows are as given; `instead` is what to choose
+inline void check_rows_given(ComparedRows rows, const char* instead) {
+  if (rows != ComparedRows::given) refuse("rows", rows == ComparedRows::once ? "once" : "auto", instead);
 }
 
 // Adds row_tolerance: matches are searched in as many rows above and below.
@@ -59,8 +65,7 @@ inline void add_row_prior_field(detail::Fields& fields, float& row_prior) {
 template <class Parameters>
 void check_row_tolerance(const Parameters& p) {
   if (p.row_tolerance == 0) return;
-  if (p.rows == ComparedRows::automatic)
-    refuse("rows", "auto", "given with row_tolerance, which finds other row offsets");
+  check_rows_given(p.rows, "given with row_tolerance, which finds other row offsets");
   if (p.refine.refit > 0)
     refuse("refit", p.refine.refit, "0 with row_tolerance: fractions are fitted in one row");
 }
@@ -69,8 +74,7 @@ void check_row_tolerance(const Parameters& p) {
 template <class Parameters>
 void check_rows_of_volume(const Parameters& p) {
   if (p.cost != DataCost::volume) return;
-  if (p.rows == ComparedRows::automatic)
-    refuse("rows", "auto", "given, or another cost than volume, which the caller has computed");
+  check_rows_given(p.rows, "given, or another cost than volume, which the caller has computed");
   if constexpr (requires { p.row_tolerance; })
     if (p.row_tolerance > 0)
       refuse("row_tolerance", p.row_tolerance, "0 with cost volume, which has no rows but the pixel's own");

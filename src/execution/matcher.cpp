@@ -94,6 +94,10 @@ double Matcher::rows_moved() const {
   return plan().rows_moved;
 }
 
+void Matcher::forget_rows() {
+  plan().forget_rows();
+}
+
 const std::vector<StageTime>& Matcher::stage_times() const {
   return plan().stage_times;
 }

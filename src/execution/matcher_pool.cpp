@@ -14,6 +14,7 @@
 #include "core/workers.h"
 #include "execution/lane.h"
 #include "execution/tuned_plan.h"
+#include "matchers/method.h"
 
 namespace parallax {
 namespace {
@@ -173,6 +174,9 @@ MatcherPool::State::~State() {
 
 SharedSettings MatcherPool::State::settings_of(const MatcherParameters& parameters) {
   parameters.validate();
+  if (detail::method_of(parameters).compared_rows(parameters) == ComparedRows::once)
+    throw Error(ErrorCategory::argument,
+                "rows is once: choose auto or given in a pool, which matches pairs in any order");
   auto settings = std::make_shared<const Settings>(parameters);
   const std::lock_guard lock(settings_mutex_);
   const auto known = known_settings_.find(settings->text);

@@ -29,11 +29,13 @@ void RightMapPlan::allocate() {
 }
 
 void RightMapPlan::run(const StereoPair& pair, const DisparityMap& map) {
+  plan_->is_mirrored = false;
   plan_->run(pair, left_of(map));
   stage_times = plan_->stage_times;
   rows_moved = plan_->rows_moved;
   if (map.right.empty()) return;
   StageClock clock(right_times_);
+  plan_->is_mirrored = true;
   plan_->run(mirrored(pair), as_map(map.right));
   mirror_back(map.right);
   clock.finish("right map");
@@ -43,8 +45,10 @@ void RightMapPlan::run(const StereoPair& pair, const DisparityMap& map) {
 void RightMapPlan::start(const StereoPair& pair, const DisparityMap& map) {
   wait(0);
   stage_times.clear();
+  plan_->is_mirrored = false;
   plan_->start(pair, left_of(map));
   if (map.right.empty()) return;
+  plan_->is_mirrored = true;
   plan_->start(mirrored(pair), as_map(map.right));
   running_ = map.right;
 }

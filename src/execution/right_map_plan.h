@@ -23,6 +23,7 @@ class RightMapPlan : public Plan {
   bool tells_confidence() const override { return plan_->tells_confidence(); }
   bool tells_row_offsets() const override { return plan_->tells_row_offsets(); }
   bool tells_right_map() const override { return true; }
+  void forget_rows() override { plan_->forget_rows(); }
   void sleep_while_waiting() override { plan_->sleep_while_waiting(); }
   CostCurve cost_curve(int x, int y) const override { return plan_->cost_curve(x, y); }
 

@@ -76,13 +76,15 @@ class PlansInFlight final : public Plan {
 };
 
 // Makes one plan for each pair that may be matched at once on the device; one where it matches pairs one by
-// one.
+// one, or the host aligns their rows one by one.
 // \throws Error (argument) when `pairs` is out of range
 template <class Make>
-std::unique_ptr<Plan> plan_in_flight(const Device& device, int pairs, const Make& make) {
+std::unique_ptr<Plan> plan_in_flight(const MatcherParameters& parameters, const Device& device, int pairs,
+                                     const Make& make) {
   constexpr int max_pairs = 64;
   check_range("pairs_in_flight", pairs, 1, max_pairs);
-  if (pairs == 1 || device.kind != DeviceKind::cuda) return make();
+  const bool aligns_rows = method_of(parameters).compared_rows(parameters) != ComparedRows::given;
+  if (pairs == 1 || device.kind != DeviceKind::cuda || aligns_rows) return make();
   std::vector<std::unique_ptr<Plan>> plans;
   for (int i = 0; i < pairs; ++i) plans.push_back(make());
   return std::make_unique<PlansInFlight>(std::move(plans));
@@ -141,7 +143,7 @@ std::unique_ptr<Plan> allocate_tuned_plan(const MatcherParameters& parameters, c
           std::unique_ptr<Plan> plan = make_plan(parameters, device, format, chosen, limits.both_maps);
           return around ? around(std::move(plan)) : std::move(plan);
         };
-        std::unique_ptr<Plan> plan = plan_in_flight(device, limits.pairs_in_flight, make);
+        std::unique_ptr<Plan> plan = plan_in_flight(parameters, device, limits.pairs_in_flight, make);
         allocate(*plan, limits);
         return plan;
       });

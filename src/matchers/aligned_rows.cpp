@@ -2,8 +2,10 @@
 #include "matchers/aligned_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "check/check.h"
 #include "core/arena.h"
@@ -30,14 +32,16 @@ CheckParameters search_of(const MatcherParameters& parameters, Size size, int th
 
 class AlignedPlan final : public Plan {
  public:
-  AlignedPlan(std::unique_ptr<Plan> plan, const CheckParameters& search, const ImageFormat& format)
+  AlignedPlan(std::unique_ptr<Plan> plan, ComparedRows rows, const CheckParameters& search,
+              const ImageFormat& format)
       : plan_(std::move(plan)),
+        keeps_rows_(rows == ComparedRows::once),
         search_(search),
         workers_(search.threads),
-        alignment_(format),
+        alignments_{rows::RowAlignment(format), rows::RowAlignment(format)},
         corner_bytes_(corner_bytes_of_pixel * format.size.pixels()) {
     remedy = plan_->remedy;
-    alignment_.reserve(arena_);
+    reserve();
   }
 
   std::size_t memory_bytes() const override { return plan_->memory_bytes() + arena_.bytes() + corner_bytes_; }
@@ -48,14 +52,20 @@ class AlignedPlan final : public Plan {
   void allocate() override {
     plan_->allocate();
     arena_.allocate();
-    alignment_.reserve(arena_);
+    reserve();
   }
+  void forget_rows() override { is_known_.fill(false); }
 
   void run(const StereoPair& pair, const DisparityMap& map) override {
     StageClock clock(stage_times);
-    const bool is_misaligned = alignment_.find(check::agreeing_points(pair, search_, workers_));
-    const StereoPair aligned = is_misaligned ? alignment_.aligned(pair, workers_) : pair;
-    rows_moved = is_misaligned ? alignment_.mean_rows() : 0;
+    rows::RowAlignment& alignment = alignments_[is_mirrored];
+    if (!is_known_[is_mirrored]) {
+      const std::vector<CheckedPoint> points = check::agreeing_points(pair, search_, workers_);
+      alignment.find(points);
+      is_known_[is_mirrored] = keeps_rows_ && points.size() >= rows::RowAlignment::min_points;
+    }
+    const StereoPair aligned = alignment.moves() ? alignment.aligned(pair, workers_) : pair;
+    rows_moved = alignment.moves() ? alignment.mean_rows() : 0;
     clock.finish("rows");
     plan_->run(aligned, map);
     stage_times.insert(stage_times.end(), plan_->stage_times.begin(), plan_->stage_times.end());
@@ -63,23 +73,33 @@ class AlignedPlan final : public Plan {
 
   void enqueue(const StereoPair&, const DisparityMap&, void*) override {
     throw Error(ErrorCategory::device,
-                "rows auto moves rows in host memory: use run(), or choose rows given");
+                "rows are aligned in host memory: use run(), or choose rows given");
   }
 
  private:
+  // One pair at a time is matched, so both share their memory.
+  void reserve() {
+    alignments_[0].reserve(arena_);
+    alignments_[1] = alignments_[0];
+  }
+
   std::unique_ptr<Plan> plan_;
+  bool keeps_rows_;
   CheckParameters search_;
   Workers workers_;
-  rows::RowAlignment alignment_;
+  std::array<rows::RowAlignment, 2> alignments_;  // of the caller's pairs, and of mirrored ones
+  std::array<bool, 2> is_known_{};
   std::size_t corner_bytes_;
   Arena arena_;
 };
 
 }  // namespace
 
-std::unique_ptr<Plan> with_aligned_rows(std::unique_ptr<Plan> plan, const MatcherParameters& parameters,
-                                        const ImageFormat& format, int threads) {
-  return std::make_unique<AlignedPlan>(std::move(plan), search_of(parameters, format.size, threads), format);
+std::unique_ptr<Plan> with_aligned_rows(std::unique_ptr<Plan> plan, ComparedRows rows,
+                                        const MatcherParameters& parameters, const ImageFormat& format,
+                                        int threads) {
+  return std::make_unique<AlignedPlan>(std::move(plan), rows, search_of(parameters, format.size, threads),
+                                       format);
 }
 
 }  // namespace parallax::detail

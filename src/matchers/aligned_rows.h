@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ComparedRows::automatic, around a plan of any method and device.
+// ComparedRows::automatic and once, around a plan of any method and device.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@ namespace parallax::detail {
 
 // Moves the rows of the right image by what corners of both images show, unless they are aligned already, and
 // matches with `plan`.
-std::unique_ptr<Plan> with_aligned_rows(std::unique_ptr<Plan> plan, const MatcherParameters& parameters,
-                                        const ImageFormat& format, int threads);
+std::unique_ptr<Plan> with_aligned_rows(std::unique_ptr<Plan> plan, ComparedRows rows,
+                                        const MatcherParameters& parameters, const ImageFormat& format,
+                                        int threads);
 
 }  // namespace parallax::detail

@@ -63,7 +63,7 @@ class Method {
   virtual Capabilities capabilities() const = 0;
   virtual bool searches_full_rows(const MatcherParameters& parameters) const = 0;
   virtual bool searches_rows(const MatcherParameters& parameters) const = 0;
-  virtual bool aligns_rows(const MatcherParameters& parameters) const = 0;
+  virtual ComparedRows compared_rows(const MatcherParameters& parameters) const = 0;
   // Whether its maps are of vectors.
   virtual bool finds_motion() const = 0;
 
@@ -123,9 +123,9 @@ class DeclaredMethod final : public Method {
     const auto tolerance = declared_.row_tolerance;
     return declared_.two_axes || (tolerance != nullptr && parameters.get_if<Parameters>()->*tolerance > 0);
   }
-  bool aligns_rows(const MatcherParameters& parameters) const override {
-    return declared_.rows != nullptr &&
-           parameters.get_if<Parameters>()->*declared_.rows == ComparedRows::automatic;
+  ComparedRows compared_rows(const MatcherParameters& parameters) const override {
+    if (declared_.rows == nullptr) return ComparedRows::given;
+    return parameters.get_if<Parameters>()->*declared_.rows;
   }
   bool finds_motion() const override { return declared_.two_axes; }
 

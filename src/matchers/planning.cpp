@@ -43,8 +43,9 @@ std::unique_ptr<Plan> make_plan(const MatcherParameters& parameters, const Devic
   check_request(parameters, device, format);
   std::unique_ptr<Plan> plan =
       find_backend(parameters, device).make(parameters, device, format, configuration);
-  if (!method_of(parameters).aligns_rows(parameters)) return plan;
-  return with_aligned_rows(std::move(plan), parameters, format,
+  const ComparedRows rows = method_of(parameters).compared_rows(parameters);
+  if (rows == ComparedRows::given) return plan;
+  return with_aligned_rows(std::move(plan), rows, parameters, format,
                            device.kind == DeviceKind::reference ? 1 : device.threads);
 }
 

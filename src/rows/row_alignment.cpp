@@ -10,8 +10,6 @@
 namespace parallax::rows {
 namespace {
 
-// Fewer points tell nothing.
-constexpr std::size_t min_points = 30;
 // Points count for as much as their cells, of which the image has this many: corners crowd on few objects.
 constexpr int cell_columns = 20, cell_rows = 14;
 // Rows of points are known to this many pixels at best: surfaces are not quite smooth.
@@ -25,7 +23,7 @@ constexpr int fitting_rounds = 10;
 constexpr double negligible = 0.05;
 
 // Offsets are rounded to 1/64 of a row.
-constexpr int fractions = 64;
+constexpr int fraction_bits = 6, fractions = 1 << fraction_bits;
 constexpr int weight_bits = 12;
 
 using Terms = RowAlignment::Terms;
@@ -112,10 +110,14 @@ void RowAlignment::reserve(Arena& arena) {
 
 bool RowAlignment::find(const std::vector<CheckedPoint>& points) {
   surface_ = {format_.size};
+  mean_rows_ = 0;
   if (points.size() < min_points) return false;
   const std::vector<Offset> offsets = weighted_offsets(format_.size, points);
-  if (!fit(offsets)) return false;
-  limit(offsets);
+  if (fit(offsets)) limit(offsets);
+  return moves();
+}
+
+bool RowAlignment::moves() const {
   return mean_rows_ >= negligible;
 }
 
@@ -151,31 +153,61 @@ void RowAlignment::limit(const std::vector<Offset>& offsets) {
   mean_rows_ = std::sqrt(squares / weights);
 }
 
-// Interpolates between the rows around; rows outside the image are those of its border.
+// Where the pixels [x, x + count) of row y lie in the right image, in units of 1/fractions of a row.
+void RowAlignment::find_places(int x, int y, int count, int* places) const {
+  // The surface along a row, v = a + column · (b + c₃·column).
+  const std::array<double, 6>& c = surface_.c;
+  const double row = position(y, format_.size.height), step = 2.0 / format_.size.width;
+  const double a = c[0] + c[2] * row - c[3] / 3 + c[5] * (row * row - 1.0 / 3), b = c[1] + c[4] * row;
+  // A conversion to int drops the fraction, which rounds a positive number down.
+  constexpr int positive = 1 << 27;
+  const double rounding = positive + 0.5 + static_cast<double>(y) * fractions;
+  for (int i = 0; i < count; ++i) {
+    const double column = (x + i) * step - 1;
+    const double v = std::min(std::max(a + column * (b + c[3] * column), surface_.lowest), surface_.highest);
+    places[i] = static_cast<int>(v * fractions + rounding) - positive;
+  }
+}
+
+// Interpolates between the four rows around a place; rows outside the image are those of its border.
 template <class Value>
-void RowAlignment::move_row(const ImageView& right, View<const std::uint8_t> mask, int y) const {
+void RowAlignment::move_run(const ImageView& right, int place, int x, int y, int count) const {
   static const auto weights = [] {
     std::array<std::array<int, 4>, fractions> all;
     for (int i = 0; i < fractions; ++i) all[to_size(i)] = weights_of(i);
     return all;
   }();
-  const int last = format_.size.height - 1, channels = right.channels;
+  const auto [w0, w1, w2, w3] = weights[to_size(place & (fractions - 1))];
+  const int channels = right.channels, last = format_.size.height - 1, above = place >> fraction_bits;
+  const auto row = [&](int k) {
+    return static_cast<const Value*>(right.row(std::clamp(above + k, 0, last))) + x * channels;
+  };
+  const Value *r0 = row(-1), *r1 = row(0), *r2 = row(1), *r3 = row(2);
   Value* to =
-      reinterpret_cast<Value*>(moved_) + static_cast<std::ptrdiff_t>(y) * format_.size.width * channels;
-  for (int x = 0; x < format_.size.width; ++x) {
-    const auto place = static_cast<int>(std::lround((y + surface_.at_pixel(x, y)) * fractions));
-    const int above = place >> 6;
-    const std::array<int, 4>& weight = weights[to_size(place & (fractions - 1))];
-    const Value* from[4];
-    for (int k = 0; k < 4; ++k)
-      from[k] = static_cast<const Value*>(right.row(std::clamp(above + k - 1, 0, last))) + x * channels;
-    for (int c = 0; c < channels; ++c) {
-      std::int64_t sum = 1 << (weight_bits - 1);
-      for (int k = 0; k < 4; ++k) sum += std::int64_t{weight[to_size(k)]} * from[k][c];
-      *to++ = static_cast<Value>(
-          std::clamp<std::int64_t>(sum >> weight_bits, 0, std::numeric_limits<Value>::max()));
+      reinterpret_cast<Value*>(moved_) + (static_cast<std::ptrdiff_t>(y) * format_.size.width + x) * channels;
+  for (int i = 0; i < count * channels; ++i) {
+    const int sum = (1 << (weight_bits - 1)) + w0 * r0[i] + w1 * r1[i] + w2 * r2[i] + w3 * r3[i];
+    to[i] = static_cast<Value>(std::clamp<int>(sum >> weight_bits, 0, std::numeric_limits<Value>::max()));
+  }
+}
+
+// Neighbours mostly lie in one place of their columns, so that runs of them are interpolated alike.
+template <class Value>
+void RowAlignment::move_row(const ImageView& right, View<const std::uint8_t> mask, int y) const {
+  constexpr int strip = 64;
+  const int width = format_.size.width, last = format_.size.height - 1;
+  for (int x = 0; x < width; x += strip) {
+    std::array<int, strip> places;
+    const int count = std::min(strip, width - x);
+    find_places(x, y, count, places.data());
+    for (int i = 0; i < count;) {
+      const int first = i, place = places[to_size(i)];
+      while (i < count && places[to_size(i)] == place) ++i;
+      move_run<Value>(right, place, x + first, y, i - first);
+      const int nearest = std::clamp((place + fractions / 2) >> fraction_bits, 0, last);
+      if (!mask.empty())
+        std::copy_n(mask.row(nearest) + x + first, i - first, moved_mask_.row(y) + x + first);
     }
-    if (!mask.empty()) moved_mask_.at(x, y) = mask.at(x, std::clamp((place + fractions / 2) >> 6, 0, last));
   }
 }
 

@@ -19,6 +19,9 @@ namespace parallax::rows {
 
 class RowAlignment {
  public:
+  // Fewer points tell nothing.
+  static constexpr std::size_t min_points = 30;
+
   using Terms = Vector<6>;  // 1, x, y, x², x·y, y²
 
   // By how many rows a point is off.
@@ -32,9 +35,10 @@ class RowAlignment {
   // Called twice, as Arena says, before any other function. Images of 1 or 3 channels fit.
   void reserve(Arena& arena);
 
-  // Finds the surface. False where rows are aligned already: if v is small in the mean, or if there are too
-  // few points to tell.
+  // Finds the surface, and returns moves().
   bool find(const std::vector<CheckedPoint>& points);
+  // Whether rows have to be moved: not if v is small in the mean, or if there were too few points to tell.
+  bool moves() const;
   const RowSurface& surface() const { return surface_; }
   // The root mean square of v at the points, each with its weight.
   double mean_rows() const { return mean_rows_; }
@@ -45,6 +49,9 @@ class RowAlignment {
  private:
   bool fit(const std::vector<Offset>& offsets);
   void limit(const std::vector<Offset>& offsets);
+  void find_places(int x, int y, int count, int* places) const;
+  template <class Value>
+  void move_run(const ImageView& right, int place, int x, int y, int count) const;
   template <class Value>
   void move_row(const ImageView& right, View<const std::uint8_t> mask, int y) const;
 

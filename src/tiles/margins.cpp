@@ -24,10 +24,10 @@ Margins margins(const MatcherParameters& parameters, const ImageFormat& format, 
   parameters.validate();
   check_steps(parameters.refine());
   const detail::Method& method = detail::method_of(parameters);
-  if (method.aligns_rows(parameters))
+  if (method.compared_rows(parameters) != ComparedRows::given)
     throw Error(
         ErrorCategory::argument,
-        "rows auto is not available in tiles, because it looks at the whole image: choose rows given");
+        "tiles take rows as given, because aligning them looks at the whole image: choose rows given");
   return method.margins(parameters, format, padding);
 }
 

@@ -489,6 +489,8 @@ TEST(CTest, NullIsRefusedByName) {
   refused(parallax_matcher_refine_strip(matcher, nullptr, nullptr), "left image");
   refused(parallax_matcher_estimate_strip_memory(matcher, 8, 8, nullptr), "bytes");
   refused(parallax_matcher_stages(matcher, nullptr, &count), "stages");
+  refused(parallax_matcher_rows_moved(matcher, nullptr), "rows");
+  refused(parallax_matcher_forget_rows(nullptr), "matcher");
   refused(parallax_matcher_energy(matcher, nullptr, nullptr, nullptr), "pair");
   refused(parallax_evaluate(nullptr, nullptr, nullptr, nullptr), "disparity map");
   refused(parallax_read_calibration(nullptr, nullptr), "path");
@@ -620,6 +622,31 @@ TEST(CTest, CancelEndsTheCallsThatHaveBegunAndTheMatcherRunsAgain) {
   expect_same(expected, again, "after parallax_matcher_cancel()");
   expect_code(PARALLAX_ERROR_ARGUMENT, parallax_matcher_cancel(nullptr), "matcher is NULL");
   expect_code(PARALLAX_ERROR_ARGUMENT, parallax_rectified_matcher_cancel(nullptr), "is NULL");
+}
+
+TEST(CTest, RowsOfAStreamAreForgotten) {
+  const SynthPair pair = synthesize({{320, 240}, 32});
+  ImageView shifted = pair.right_view();
+  shifted.data = shifted.row(1);
+  shifted.format.size.height = 239;
+  ImageView left = pair.left_view(), right = pair.right_view();
+  left.format.size.height = right.format.size.height = 239;
+  Handle matcher("bp");
+  expect_ok(parallax_matcher_set_string(matcher, "rows", "once"));
+  expect_ok(parallax_matcher_set_int(matcher, "disparities", 32));
+  expect_ok(parallax_matcher_plan(matcher, 320, 239, PARALLAX_UINT8));
+  const auto moved = [&](const StereoPair& images) {
+    Result result({320, 239});
+    Arguments arguments(images, result);
+    double rows = -1;
+    expect_ok(parallax_matcher_run(matcher, &arguments.given, &arguments.map));
+    expect_ok(parallax_matcher_rows_moved(matcher, &rows));
+    return rows;
+  };
+  EXPECT_NEAR(moved({left, shifted}), 1, 0.05);
+  EXPECT_NEAR(moved({left, right}), 1, 0.05);
+  expect_ok(parallax_matcher_forget_rows(matcher));
+  EXPECT_EQ(moved({left, right}), 0);
 }
 
 TEST(CTest, AnInterruptEndsLongCallsOfItsThread) {

@@ -469,6 +469,9 @@ TEST_F(MatcherPoolTest, WhatNoMatcherTakesIsRefused) {
 TEST_F(MatcherPoolTest, ImpossiblePoolsAreRefused) {
   expect_refused([&] { MatcherPool(parameters_, {}); }, "no device");
   expect_refused([&] { MatcherPool(MatcherParameters(), three); }, "belong to no method");
+  MatcherParameters rows = preset("bp", "default");
+  set_parameter(rows, "rows", "once");
+  expect_refused([&] { MatcherPool(rows, three); }, "rows is once: choose auto or given");
   expect_refused([&] { MatcherPool(parameters_, three, {.matchers_per_gpu = 65}); },
                  "matchers_per_gpu is 65");
   expect_refused([&] { MatcherPool(parameters_, three, {.waiting = -1}); }, "waiting is -1");

@@ -17,6 +17,21 @@ def same(one: px.Result, other: px.Result) -> bool:
     return bool(one.disparity.tobytes() == other.disparity.tobytes() and one.status.tobytes() == other.status.tobytes())
 
 
+def test_rows_are_aligned_and_it_is_told() -> None:
+    left, right, _ = px.synthesize((320, 240), 32)
+    lower = np.ascontiguousarray(np.roll(right, 1, axis=0))
+    result = px.match(left, lower, 32, "sgm")
+    assert abs(result.rows_moved - 1) < 0.05 and "rows moved by" in repr(result)
+    given = px.match(left, lower, 32, "sgm", rows="given")
+    assert given.rows_moved == 0 and "rows" not in repr(given) and not same(result, given)
+    matcher = px.Matcher("sgm", (320, 240), disparities=32, rows="once")
+    assert same(matcher(left, lower), result) and abs(matcher.rows_moved - 1) < 0.05
+    matcher(left, right)
+    assert abs(matcher.rows_moved - 1) < 0.05
+    matcher.forget_rows()
+    assert same(matcher(left, right), px.match(left, right, 32, "sgm")) and matcher.rows_moved == 0
+
+
 @pytest.mark.parametrize("method", px.methods())
 def test_every_method_matches(method: str, pair: Any) -> None:
     left, right, truth = pair

@@ -239,6 +239,27 @@ TEST(RowAlignmentTest, RowsOffByUpToTwoPixelsCostLittle) {
   EXPECT_EQ(matcher.rows_moved(), 0);
 }
 
+TEST(RowAlignmentTest, OnceMovesLaterPairsByTheRowsOfTheFirst) {
+  const Pair first(surface({0.5}), BitDepth::bits8), later(surface({-1.0}), BitDepth::bits8);
+  const Plane<std::uint8_t> blank(size, 128);
+  Matcher matcher(parameters(ComparedRows::once), cpu(2), first.views().left.format, {.both_maps = true});
+  Matcher anew(parameters(ComparedRows::automatic), cpu(2), first.views().left.format, {.both_maps = true});
+  parallax::Result result = matcher.make_result(), expected = anew.make_result();
+  const auto run = [&](const StereoPair& pair) {
+    matcher.run(pair, result.map());
+    anew.run(pair, expected.map());
+    return same_bytes(result, expected) && same_bytes(*result.right, *expected.right);
+  };
+  EXPECT_TRUE(run({blank.view(), blank.view()})) << "a blank pair tells nothing";
+  EXPECT_TRUE(run(first.views()));
+  EXPECT_FALSE(run(later.views()));
+  EXPECT_NEAR(matcher.rows_moved(), 0.5, 0.03);
+  EXPECT_NEAR(anew.rows_moved(), 1.0, 0.03);
+  EXPECT_TRUE(run(first.views()));
+  matcher.forget_rows();
+  EXPECT_TRUE(run(later.views()));
+}
+
 TEST(RowAlignmentTest, LeavesAStraightPairAsItIs) {
   const Pair pair(none, BitDepth::bits8);
   EXPECT_TRUE(same_bytes(match(parameters(ComparedRows::given), cpu(1), pair.views()),
