@@ -29,7 +29,7 @@ from error_causes import pairs_of_2003, pairs_of_2014
 PRESETS = {
     "block": "default",
     "census": "fast balanced accurate",
-    "sgm": "fast default mgm",
+    "sgm": "default mgm",
     "tiled-bp": "default",
     "bp": "default accurate",
 }

@@ -454,7 +454,7 @@ void print_tables(const Printer& table, const std::vector<std::string>& tiles) {
       table.rows(measure, {contest}, {of_contest + " tile=" + tile}, schedulers());
   if (table.begins("sgm", match_columns))
     table.rows(measure, {quarter, vga, half, full_hd},
-               {"sgm libsgm paths=4", "sgm libsgm paths=8", "sgm fast", "sgm default", "sgm mgm"});
+               {"sgm libsgm paths=4", "sgm libsgm paths=8", "sgm default", "sgm mgm"});
   if (table.begins("in-flight", "1 | 2 | 4 | 8")) {
     table.rows(measure_in_flight, {vga, hd}, {"census fast", "block default"});
     table.rows(measure_in_flight, {vga, hd}, {"bp default"}, at_once);

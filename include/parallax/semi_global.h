@@ -40,19 +40,17 @@ enum class RightMap {
 /// are those of 8-bit images; 256 values of a 16-bit image are one gray level.
 ///
 /// Presets of the method "sgm":
-/// - `default`: 8 paths, the best mean error on the Middlebury pairs of docs/measurements/errors.md;
-/// - `fast`: the same with 4 paths;
-/// - `mgm`: 8 paths with Aggregation::mgm, a higher P2, and the right image matched, too;
+/// - `default`: 4 paths, the fewest errors on the scenes of docs/measurements/scenes.md;
+/// - `mgm`: 8 paths with Aggregation::mgm, a lower P1, and the right image matched, too;
 /// - `opencv-sgbm`, `opencv-sgbm-hh`: what OpenCV 4.6 makes of the default arguments of StereoSGBM::create(),
-///   with 5 and
-///   with 8 paths;
+///   with 5 and with 8 paths;
 /// - `libsgm`: the settings of libSGM's README.
 struct SemiGlobalParameters {
   int min_disparity = 0;  ///< disparity of the first label, in pixels, any sign; −1,000,000…1,000,000
   int disparities = 64;   ///< number of labels, one per pixel of disparity; 2…1024
   /// Number of paths through each pixel: 8; 5, those of OpenCV's StereoSGBM, which come from the left, the
   /// right, and the row above; or 4, from the left, the right, above and below.
-  int paths = 8;
+  int paths = 4;
   Aggregation aggregation = Aggregation::sgm;  ///< mgm needs 4 or 8 paths
 
   /// Any data cost except mean_absolute_difference. The costs of a `volume` are rounded, and clamped to what
@@ -74,7 +72,7 @@ struct SemiGlobalParameters {
   float smoothing = 0;  ///< σ of the Gaussian that first smooths both images, in pixels; 0 = none; 0…30
 
   /// P1: cost of a change by one label from one pixel of a path to the next, in units; 1…8191.
-  int small_jump = 16;
+  int small_jump = 28;
   /// P2: cost of any larger change, in units; above P1, to 8191. The number of paths times the sum of P2 and
   /// the highest data cost is at most 65534.
   int large_jump = 160;
@@ -107,8 +105,8 @@ struct SemiGlobalParameters {
   /// g / (g + paths·P2), where g is the gap between the lowest sum and the lowest one more than one label
   /// away.
   float min_confidence = 0;
-  RightMap right_map = RightMap::sums;                                           ///< of the left-right check
-  RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 0};  ///< steps after the match
+  RightMap right_map = RightMap::sums;                                            ///< of the left-right check
+  RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 10};  ///< steps after the match
 
   /// \throws Error (argument) naming the field, its value and the allowed range, also when sums do not fit 16
   /// bits.

@@ -227,7 +227,7 @@ TEST(SemiGlobalTest, BandsOfRowsGiveTheBytesOfTheReference) {
       expect_same(expected, match(parameters, cpu(threads), views(pair), 0xEE, true),
                   what + ", " + std::to_string(threads) + " threads");
   };
-  for (const char* name : {"default", "fast", "mgm", "opencv-sgbm", "opencv-sgbm-hh", "libsgm"})
+  for (const char* name : {"default", "mgm", "opencv-sgbm", "opencv-sgbm-hh", "libsgm"})
     expect_bytes(*preset("sgm", name).get_if<Parameters>(), name);
   Parameters parameters = *preset("sgm", "mgm").get_if<Parameters>();
   parameters.paths = 8;

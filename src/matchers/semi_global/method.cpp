@@ -56,17 +56,13 @@ Fields fields(SemiGlobalParameters& p) {
   return fields;
 }
 
-SemiGlobalParameters fast() {
-  SemiGlobalParameters parameters;
-  parameters.paths = 4;
-  return parameters;
-}
-
 SemiGlobalParameters mgm() {
   SemiGlobalParameters parameters;
+  parameters.paths = 8;
   parameters.aggregation = Aggregation::mgm;
-  parameters.large_jump = 160;
+  parameters.small_jump = 16;
   parameters.right_map = RightMap::match;
+  parameters.refine.speckle_size = 0;
   return parameters;
 }
 
@@ -98,6 +94,7 @@ SemiGlobalParameters opencv_sgbm_hh() {
 // The settings of libSGM's README.
 SemiGlobalParameters libsgm() {
   SemiGlobalParameters parameters;
+  parameters.paths = 8;
   parameters.cost = DataCost::census_centre_symmetric;
   parameters.data_truncation = 0;
   parameters.small_jump = 10;
@@ -118,7 +115,6 @@ std::unique_ptr<detail::Method> method() {
   return detail::declare<SemiGlobalParameters>(
       {.name = "sgm",
        .presets = {{"default", [] { return SemiGlobalParameters{}; }},
-                   {"fast", fast},
                    {"mgm", mgm},
                    {"opencv-sgbm", opencv_sgbm},
                    {"opencv-sgbm-hh", opencv_sgbm_hh},
