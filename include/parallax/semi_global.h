@@ -106,7 +106,7 @@ struct SemiGlobalParameters {
   /// away.
   float min_confidence = 0;
   RightMap right_map = RightMap::sums;                                            ///< of the left-right check
-  RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 10};  ///< steps after the match
+  RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 30};  ///< steps after the match
 
   /// \throws Error (argument) naming the field, its value and the allowed range, also when sums do not fit 16
   /// bits.

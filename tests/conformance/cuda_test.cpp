@@ -115,7 +115,7 @@ TEST_F(CudaTest, AlignedRowsEqualTheReference) {
                 match(misaligned.parameters, gpu(), pair, 0xEE, true), misaligned.description);
     Matcher matcher(misaligned.parameters, gpu(), pair.left.format);
     expect_error(error_of([&] { run_on_device(matcher, pair, true); }), ErrorCategory::device,
-                 {"rows auto", "run()"});
+                 {"rows are aligned in host memory", "run()"});
   }
   const MisalignedCase misaligned(0);
   for (const char* method : {"block", "census", "sgm", "tiled-bp"}) {

@@ -22,12 +22,12 @@ MOST = {
         "lightfield": (1.3, 0.5),
     },
     "sgm": {
-        "middlebury2014": (7.9, 13.2),
-        "middlebury2003": (3.5, 6.8),
-        "eth3d": (6.7, 2.1),
-        "kitti": (19.6, 5.0),
-        "flyingthings": (7.1, 4.5),
-        "lightfield": (1.5, 0.5),
+        "middlebury2014": (7.9, 12.6),
+        "middlebury2003": (3.1, 6.3),
+        "eth3d": (5.5, 1.4),
+        "kitti": (17.0, 3.7),
+        "flyingthings": (7.4, 4.4),
+        "lightfield": (1.0, 0.5),
     },
 }
 

@@ -204,7 +204,7 @@ TEST_P(AlignedMethod, RefusesWhatItCannotDo) {
       [] {
         plan_tiles(parameters_of(GetParam(), "auto"), cpu(1), {{400, 300}}, {});
       },
-      "rows auto is not available in tiles");
+      "tiles take rows as given");
   MatcherParameters parameters = parameters_of(GetParam(), "auto");
   if (GetParam() != std::string("tiled-bp")) {
     set_parameter(parameters, "row_tolerance", "1");
