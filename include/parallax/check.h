@@ -125,7 +125,8 @@ struct RowModel {
 };
 
 /// Disparities that the points show, in pixels, and the range to search. Points without neighbours of a like
-/// disparity are left out, because most of them are wrong.
+/// disparity are left out, because most of them are wrong. The range rests on a match of small pictures, and on
+/// the points where that sees little.
 struct DisparityRange {
   int points = 0;                        ///< that it rests on
   double lowest = 0;                     ///< lowest that three points or more support
@@ -135,7 +136,13 @@ struct DisparityRange {
   double histogram_start = 0;            ///< lower end of the first step
   double histogram_step = 0;             ///< its size
   int min_disparity = 0;                 ///< recommended for the parameter of this name
-  int disparities = 0;                   ///< recommended, with a margin: a multiple of 16; 0 = not known
+  int disparities = 0;                   ///< recommended, with a margin: a multiple of 8; 0 = not known
+  /// Share of the picture whose disparity the match of small pictures is certain of, 0 to 1. 0 = it was not
+  /// matched, or showed nothing.
+  double seen = 0;
+  /// Whether `seen` is 0.35 or more and points agree. If not, the nearest or farthest things may lie outside the
+  /// range.
+  bool sure = false;
 };
 
 /// How gray values or colours of the right picture follow from those of the left one: right = gain · left +

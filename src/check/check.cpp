@@ -135,11 +135,11 @@ double rows_off_when_aligned(Size size, const std::vector<CheckedPoint>& points)
   return rows::quantile(off, 0.95);
 }
 
-void take(Evidence evidence, PairReport& report) {
+void take(Evidence evidence, const DenseEvidence& dense, PairReport& report) {
   measure_rows(evidence, report);
   report.matched = evidence.matched;
   report.model = evidence.model;
-  report.range = find_range(evidence.points, report.size);
+  report.range = find_range(evidence.points, dense, report.size);
   report.points = std::move(evidence.points);
 }
 
@@ -186,7 +186,7 @@ bool explain_by_flip(const StereoPair& pair, const Sight& left, float scale,
     report.side = best.negative_share() > 0.5 ? Side::left : Side::right;
     if (report.side == Side::left) flip_both(found->flip, report.size, best);
   }
-  take(std::move(best), report);
+  take(std::move(best), {}, report);
   return true;
 }
 
@@ -194,6 +194,14 @@ Verdict judge(const PairReport& report, const Evidence& evidence, const CheckPar
   if (shows_no_parallax(evidence)) return Verdict::identical;
   if (evidence.negative_share() > mostly) return Verdict::exchanged;
   return report.rows_off_95 > parameters.max_rows_off ? Verdict::rows_off : Verdict::fit;
+}
+
+// Where corners do not suffice, the match of small pictures may.
+void take_dense_range(const StereoPair& pair, const Sight& left, const Sight& right,
+                      const CheckParameters& parameters, const Workers& workers, PairReport& report) {
+  report.range =
+      find_range({}, see_densely(pair, left.image, right.image, {}, {}, parameters.search_columns, workers),
+                 report.size);
 }
 
 void examine(const StereoPair& pair, const CheckParameters& parameters, PairReport& report) {
@@ -211,6 +219,7 @@ void examine(const StereoPair& pair, const CheckParameters& parameters, PairRepo
     const bool both = std::max(left.corners.size(), right.corners.size()) < min_corners;
     report.verdict = Verdict::too_little_texture;
     report.side = both ? Side::neither : left.corners.size() < min_corners ? Side::left : Side::right;
+    take_dense_range(pair, left, right, parameters, workers, report);
     return;
   }
   Evidence evidence = gather(left, right, parameters, workers);
@@ -218,7 +227,9 @@ void examine(const StereoPair& pair, const CheckParameters& parameters, PairRepo
   if (!agrees_nearby) evidence = gather(left, right, wider(parameters), workers);
   report.matched = evidence.matched;
   if (!evidence.agrees()) {
-    if (!explain_by_flip(pair, left, scale, parameters, workers, report)) report.verdict = Verdict::unrelated;
+    if (explain_by_flip(pair, left, scale, parameters, workers, report)) return;
+    report.verdict = Verdict::unrelated;
+    take_dense_range(pair, left, right, parameters, workers, report);
     return;
   }
   measure_rows(evidence, report);
@@ -226,7 +237,9 @@ void examine(const StereoPair& pair, const CheckParameters& parameters, PairRepo
   report.verdict = judge(report, evidence, parameters);
   report.will_be_aligned = report.verdict == Verdict::rows_off && agrees_nearby &&
                            report.rows_off_aligned <= parameters.max_rows_off;
-  take(std::move(evidence), report);
+  const DenseEvidence dense = see_densely(pair, left.image, right.image, evidence.points, evidence.model,
+                                          parameters.search_columns, workers);
+  take(std::move(evidence), dense, report);
   compare_appearance(pair, left.image, right.image, {}, scale, workers, report);
 }
 

@@ -85,7 +85,22 @@ std::vector<CheckedPoint> refine_points(const GrayImage& left, const GrayImage& 
 std::vector<CheckedPoint> agreeing_points(const StereoPair& pair, const CheckParameters& parameters,
                                           const Workers& workers);
 
-DisparityRange find_range(const std::vector<CheckedPoint>& points, Size size);
+// Disparities that a match of small pictures is certain of.
+struct DenseEvidence {
+  std::vector<double> disparities;  // of pixels of the small picture, ascending, in pixels of the pair
+  std::size_t pixels = 0;           // of the small picture that are not masked
+
+  double seen() const {
+    return static_cast<double>(disparities.size()) / static_cast<double>(std::max<std::size_t>(1, pixels));
+  }
+};
+
+// The points tell by how many rows the pair is off and which sign disparities have; there may be none.
+DenseEvidence see_densely(const StereoPair& pair, const GrayImage& left, const GrayImage& right,
+                          const std::vector<CheckedPoint>& points, const RowModel& model,
+                          double search_columns, const Workers& workers);
+
+DisparityRange find_range(const std::vector<CheckedPoint>& points, const DenseEvidence& dense, Size size);
 
 // Sets exposure, colour and sharpness of the report from its points.
 void compare_appearance(const StereoPair& pair, const GrayImage& left, const GrayImage& right, Flip flip,

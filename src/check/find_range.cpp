@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "check/check.h"
 #include "core/integers.h"
@@ -10,7 +11,11 @@ namespace parallax::check {
 namespace {
 
 constexpr int histogram_steps = 32;
-constexpr int whole_labels = 16;  // matchers search groups of 16 labels fastest
+constexpr int whole_labels = 8;  // matchers search whole groups of labels fastest
+// Shares of the picture that must be seen to count for anything, to count without points, which no pair of unlike
+// pictures reaches, and to be sure of the range.
+constexpr double least_seen = 0.02, least_seen_without_points = 0.1, well_seen = 0.35;
+constexpr double share_left_out = 0.003;  // at both ends
 
 // Closer points share much of their windows of 17×17 pixels, so both may be wrong in the same way.
 constexpr float too_near = 14;
@@ -51,14 +56,45 @@ void write_histogram(const std::vector<double>& disparities, DisparityRange& ran
   }
 }
 
-// The nearest and the farthest place need not have corners. Walls and skies behind a scene often have none,
-// so the range includes 0, the disparity of points at infinity, unless the scene is shallower than half its
-// distance.
-void recommend(Size size, DisparityRange& range) {
-  const double margin = 4 + 0.1 * (range.highest - range.lowest);
-  double lowest = std::floor(range.lowest - margin), highest = std::ceil(range.highest + margin);
-  if (range.lowest >= 0 && 2 * lowest < range.highest) lowest = 0;
-  if (range.highest <= 0 && 2 * highest > range.lowest) highest = 0;
+// Sets what the points show: their disparities, ascending.
+void describe_points(const std::vector<double>& disparities, DisparityRange& range) {
+  range.lowest = disparities[2];
+  range.highest = disparities[disparities.size() - 3];
+  constexpr std::array<double, 5> shares = {0.01, 0.05, 0.5, 0.95, 0.99};
+  std::vector<double> ordered = disparities;
+  for (std::size_t i = 0; i < shares.size(); ++i) range.quantiles[i] = rows::quantile(ordered, shares[i]);
+  write_histogram(disparities, range);
+}
+
+// Lowest and highest disparity.
+struct Extremes {
+  double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+
+  void include(const Extremes& other) {
+    lowest = std::min(lowest, other.lowest);
+    highest = std::max(highest, other.highest);
+  }
+};
+
+// What all but a small share of the picture shows.
+Extremes extremes_of(const DenseEvidence& dense, bool has_points) {
+  const std::size_t count = dense.disparities.size();
+  if (dense.seen() < (has_points ? least_seen : least_seen_without_points) || count == 0) return {};
+  const auto left_out = static_cast<std::size_t>(share_left_out * static_cast<double>(dense.pixels));
+  const std::size_t first = std::min(left_out, (count - 1) / 2);
+  return {dense.disparities[first], dense.disparities[count - 1 - first]};
+}
+
+// Where little of the picture is seen, the nearest and the farthest place need not be. Walls and skies behind a scene
+// often have nothing to match, so the range then includes 0, the disparity of points at infinity, unless the scene is
+// shallower than half its distance.
+void recommend(const Extremes& found, Size size, DisparityRange& range) {
+  const double span = found.highest - found.lowest;
+  const double margin = range.sure ? 2 + 0.05 * span : 4 + 0.1 * span;
+  double lowest = std::floor(found.lowest - margin), highest = std::ceil(found.highest + margin);
+  const bool is_deep = !range.sure;
+  if (found.lowest >= 0 && ((is_deep && 2 * lowest < found.highest) || lowest < 0)) lowest = 0;
+  if (found.highest <= 0 && ((is_deep && 2 * highest > found.lowest) || highest > 0)) highest = 0;
   const double most = size.width - 1;
   lowest = std::clamp(lowest, -most, most);
   const int least = static_cast<int>(std::clamp(highest, lowest, most) - lowest) + 1;
@@ -68,18 +104,18 @@ void recommend(Size size, DisparityRange& range) {
 
 }  // namespace
 
-DisparityRange find_range(const std::vector<CheckedPoint>& points, Size size) {
+DisparityRange find_range(const std::vector<CheckedPoint>& points, const DenseEvidence& dense, Size size) {
   DisparityRange range;
-  std::vector<double> disparities = supported_disparities(points, size);
+  range.seen = dense.seen();
+  range.sure = range.seen >= well_seen && !points.empty();
+  const std::vector<double> disparities = supported_disparities(points, size);
   range.points = static_cast<int>(disparities.size());
-  if (disparities.size() < 3) return range;
-  range.lowest = disparities[2];
-  range.highest = disparities[disparities.size() - 3];
-  constexpr std::array<double, 5> shares = {0.01, 0.05, 0.5, 0.95, 0.99};
-  for (std::size_t i = 0; i < shares.size(); ++i) range.quantiles[i] = rows::quantile(disparities, shares[i]);
-  std::sort(disparities.begin(), disparities.end());
-  write_histogram(disparities, range);
-  recommend(size, range);
+  Extremes found = extremes_of(dense, !points.empty());
+  if (disparities.size() >= 3) {
+    describe_points(disparities, range);
+    if (!range.sure) found.include({range.lowest, range.highest});
+  }
+  if (found.lowest <= found.highest) recommend(found, size, range);
   return range;
 }
 

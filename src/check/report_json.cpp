@@ -50,7 +50,9 @@ ordered_json range_json(const PairReport& report) {
           {"histogram",
            {{"start", range.histogram_start}, {"step", range.histogram_step}, {"points", range.histogram}}},
           {"min_disparity", range.min_disparity},
-          {"disparities", range.disparities}};
+          {"disparities", range.disparities},
+          {"seen", range.seen},
+          {"sure", range.sure}};
 }
 
 }  // namespace
