@@ -36,7 +36,7 @@ struct CheckParameters {
 enum class Verdict {
   fit,                 ///< rows line up, and most disparities are positive
   rows_off,            ///< rows differ by more than CheckParameters::max_rows_off
-  exchanged,           ///< rows line up, but most disparities are negative: left and right are exchanged
+  exchanged,           ///< most disparities are negative: left and right are exchanged
   mirrored,            ///< one picture is mirrored left to right
   upside_down,         ///< one picture is mirrored top to bottom
   turned,              ///< one picture is turned by 180°
@@ -128,9 +128,10 @@ struct RowModel {
 /// disparity are left out, because most of them are wrong. The range rests on a match of small pictures, and on
 /// the points where that sees little.
 struct DisparityRange {
-  int points = 0;                        ///< that it rests on
-  double lowest = 0;                     ///< lowest that three points or more support
-  double highest = 0;                    ///< highest that three points or more support
+  int points = 0;  ///< that it rests on
+  double lowest =
+      0;  ///< lowest that three points or more support; with fewer points, that small pictures show
+  double highest = 0;                    ///< highest, likewise
   std::array<double, 5> quantiles = {};  ///< at 1, 5, 50, 95 and 99 %
   std::vector<int> histogram;            ///< points in each step of histogram_step from histogram_start on
   double histogram_start = 0;            ///< lower end of the first step
@@ -143,6 +144,7 @@ struct DisparityRange {
   /// Whether `seen` is 0.35 or more and points agree. If not, the nearest or farthest things may lie outside the
   /// range.
   bool sure = false;
+  std::string sentence;  ///< how sure the range is, for people; empty without a range
 };
 
 /// How gray values or colours of the right picture follow from those of the left one: right = gain · left +

@@ -786,7 +786,7 @@ typedef struct parallax_pair_report {
   /** Not 0: min_disparity and disparities are known, and no picture has to be mirrored or turned first. */
   int32_t has_range;
   int32_t min_disparity;      /**< recommended for the parameter of this name */
-  int32_t disparities;        /**< recommended, with a margin: a multiple of 16; 0 = not known */
+  int32_t disparities;        /**< recommended, with a margin: a multiple of 8; 0 = not known */
   int32_t range_points;       /**< points that the range rests on */
   int32_t rows_points;        /**< points that the rows off rest on */
   double rows_off;            /**< median distance of their rows */
@@ -822,6 +822,9 @@ typedef struct parallax_pair_report {
   parallax_exposure green;    /**< of green, likewise */
   parallax_exposure blue;     /**< of blue, likewise */
   double sharpness;           /**< of the right picture over that of the left one; 1 = the same */
+  double seen;                /**< share of the picture that shows the range: 0 to 1 */
+  int32_t sure;               /**< not 0: `seen` is enough to be sure of the range */
+  const char* range_sentence; /**< how sure the range is, for people; empty without a range */
 } parallax_pair_report;
 
 /** Checks a pair of 8 or 16 bits. Masks are obeyed; costs are ignored. A pair that cannot be matched is no

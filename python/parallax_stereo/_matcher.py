@@ -7,6 +7,7 @@ import ctypes
 import dataclasses
 import json
 import threading
+import warnings
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -401,7 +402,8 @@ def match(
 
         result = px.match(left, right, disparities=128)
 
-    disparities="auto" searches the range that check() recommends for the pair, of NumPy arrays.
+    disparities="auto" searches the range that check() recommends for the pair, of NumPy arrays, and warns where it is
+    not sure of it.
 
     Rows of the right image are moved first if corners show that they are off, unless rows="given": images in host memory,
     not in tiles, and not with row_tolerance.
@@ -494,7 +496,11 @@ def _range(
         raise ArgumentError('disparities is "auto", but the images are on a GPU: give the number of disparities')
     if "min_disparity" in parameters:
         raise ArgumentError('min_disparity is given, and disparities is "auto": leave out one of them')
-    return _check.check(left, right, left_mask=left_mask, right_mask=right_mask, threads=threads, range=values).range
+    report = _check.check(left, right, left_mask=left_mask, right_mask=right_mask, threads=threads, range=values)
+    found = report.range
+    if not report.sure:
+        warnings.warn(report.range_sentence, stacklevel=3)
+    return found
 
 
 def _match_in_tiles(

@@ -102,6 +102,9 @@ class HeldReport : public parallax_pair_report {
     histogram_count = histogram_.size();
     histogram_start = range.histogram_start;
     histogram_step = range.histogram_step;
+    seen = range.seen;
+    sure = range.sure ? 1 : 0;
+    range_sentence = range.sentence.c_str();
   }
   void set_appearance() {
     exposure = exposure_of(report_.exposure);

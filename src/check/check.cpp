@@ -190,9 +190,11 @@ bool explain_by_flip(const StereoPair& pair, const Sight& left, float scale,
   return true;
 }
 
-Verdict judge(const PairReport& report, const Evidence& evidence, const CheckParameters& parameters) {
+Verdict judge(const PairReport& report, const Evidence& evidence, const DenseEvidence& dense,
+              const CheckParameters& parameters) {
   if (shows_no_parallax(evidence)) return Verdict::identical;
-  if (evidence.negative_share() > mostly) return Verdict::exchanged;
+  const bool is_contradicted = dense.seen() >= well_seen && dense.negative_share() < 1 - mostly;
+  if (evidence.negative_share() > mostly && !is_contradicted) return Verdict::exchanged;
   return report.rows_off_95 > parameters.max_rows_off ? Verdict::rows_off : Verdict::fit;
 }
 
@@ -234,11 +236,11 @@ void examine(const StereoPair& pair, const CheckParameters& parameters, PairRepo
   }
   measure_rows(evidence, report);
   report.rows_off_aligned = rows_off_when_aligned(report.size, evidence.points);
-  report.verdict = judge(report, evidence, parameters);
-  report.will_be_aligned = report.verdict == Verdict::rows_off && agrees_nearby &&
-                           report.rows_off_aligned <= parameters.max_rows_off;
   const DenseEvidence dense = see_densely(pair, left.image, right.image, evidence.points, evidence.model,
                                           parameters.search_columns, workers);
+  report.verdict = judge(report, evidence, dense, parameters);
+  report.will_be_aligned = report.verdict == Verdict::rows_off && agrees_nearby &&
+                           report.rows_off_aligned <= parameters.max_rows_off;
   take(std::move(evidence), dense, report);
   compare_appearance(pair, left.image, right.image, {}, scale, workers, report);
 }

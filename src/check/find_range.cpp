@@ -12,9 +12,9 @@ namespace {
 
 constexpr int histogram_steps = 32;
 constexpr int whole_labels = 8;  // matchers search whole groups of labels fastest
-// Shares of the picture that must be seen to count for anything, to count without points, which no pair of unlike
-// pictures reaches, and to be sure of the range.
-constexpr double least_seen = 0.02, least_seen_without_points = 0.1, well_seen = 0.35;
+// Shares of the picture that must be seen to count for anything, and to count without points, which no pair of
+// unlike pictures reaches.
+constexpr double least_seen = 0.02, least_seen_without_points = 0.1;
 constexpr double share_left_out = 0.003;  // at both ends
 
 // Closer points share much of their windows of 17×17 pixels, so both may be wrong in the same way.
@@ -115,7 +115,12 @@ DisparityRange find_range(const std::vector<CheckedPoint>& points, const DenseEv
     describe_points(disparities, range);
     if (!range.sure) found.include({range.lowest, range.highest});
   }
-  if (found.lowest <= found.highest) recommend(found, size, range);
+  if (found.lowest > found.highest) return range;
+  if (disparities.size() < 3) {
+    range.lowest = found.lowest;
+    range.highest = found.highest;
+  }
+  recommend(found, size, range);
   return range;
 }
 

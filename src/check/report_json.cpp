@@ -52,7 +52,8 @@ ordered_json range_json(const PairReport& report) {
           {"min_disparity", range.min_disparity},
           {"disparities", range.disparities},
           {"seen", range.seen},
-          {"sure", range.sure}};
+          {"sure", range.sure},
+          {"sentence", range.sentence}};
 }
 
 }  // namespace

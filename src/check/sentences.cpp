@@ -68,7 +68,7 @@ std::string sentence_of(const PairReport& report, const CheckParameters& paramet
     case Verdict::exchanged:
       return "Left and right are exchanged, as most disparities are negative: give the right picture first. "
              "(Both "
-             "pictures mirrored or upside down look the same.)";
+             "pictures mirrored or upside down, or cameras that converge before the scene, look the same.)";
     case Verdict::mirrored:
       return picture + " is mirrored left to right: mirror it back.";
     case Verdict::upside_down:
@@ -117,10 +117,19 @@ void remark_on_sharpness(PairReport& report) {
                              with_decimals(report.sharpness, 2) + " times that of the left one): focus it.");
 }
 
+std::string sentence_of(const DisparityRange& range) {
+  if (range.disparities == 0) return "";
+  const std::string seen = with_decimals(100 * range.seen, 0) + " % of the picture";
+  return range.sure ? "The range of disparities is sure: " + seen + " shows it."
+                    : "The range of disparities is not sure: only " + seen +
+                          " shows it, so nearer or farther things may lie outside.";
+}
+
 }  // namespace
 
 void write_sentences(const CheckParameters& parameters, PairReport& report) {
   report.sentence = sentence_of(report, parameters);
+  if (report.has_range()) report.range.sentence = sentence_of(report.range);
   if (report.points.empty()) return;
   if (report.verdict != Verdict::rows_off && report.rows_off_95 > parameters.max_rows_off)
     report.remarks.push_back("Besides, the rows do not line up (" + rows_text(report) +

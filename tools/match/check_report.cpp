@@ -63,12 +63,15 @@ std::string range_lines(const DisparityRange& range) {
   std::string quantiles;
   for (const double value : range.quantiles)
     quantiles += (quantiles.empty() ? "" : ", ") + with_decimals(value, 1);
+  const std::string search = table_line("search", range_options(range)) +
+                             (range.sentence.empty() ? "" : table_line("", range.sentence));
+  if (range.points < 3) return search;
   return table_line("disparities", with_decimals(range.lowest, 1) + " to " + pixels(range.highest, 1) + " (" +
                                        std::to_string(range.points) +
                                        " points); 1, 5, 50, 95, 99 %: " + quantiles) +
          table_line("", with_decimals(range.histogram_start, 0) + " [" + histogram_bars(range) + "] " +
                             with_decimals(end, 0)) +
-         table_line("search", range_options(range));
+         search;
 }
 
 // In the unit of the baseline; infinite for points at infinity and beyond.
@@ -171,6 +174,8 @@ std::string describe_check(const PairReport& report, const Calibration* calibrat
   if (!report.points.empty())
     text += "\n" + rows_lines(report) + model_lines(report.model) + range_lines(report.range) +
             appearance_lines(report);
+  else
+    text += range_lines(report.range);
   if (dense) text += dense_lines(*dense);
   return text + depth_lines(calibration, report.range) +
          table_line("corners", std::to_string(report.left_corners) + " and " +

@@ -103,7 +103,7 @@ void match_rows(const StereoPair& pair, const PairReport& report, const DenseReq
   if (static_cast<double>(dense.rows.pixels) < min_share * static_cast<double>(size.pixels()))
     fail("only " + std::to_string(dense.rows.pixels) + " of " + std::to_string(size.pixels()) +
          " pixels have a row offset");
-  if (report.has_range()) compare_with(report.model, disparity, row_offset, dense);
+  if (!report.points.empty() && report.has_range()) compare_with(report.model, disparity, row_offset, dense);
   dense.row_offset = std::move(result.row_offset);
 }
 

@@ -122,6 +122,7 @@ void MatchPlan::find_range(const PicturePair& pictures, const std::string& name)
   if (!report.has_range())
     throw Error(ErrorCategory::file, "no range of disparities was found: " + report.sentence);
   if (!report.fit()) complain(report.sentence);
+  if (!report.range.sure) complain(report.range.sentence);
   search.parameters.min_disparity() = report.range.min_disparity;
   search.parameters.disparities() = report.range.disparities;
   search.parameters.validate();

@@ -291,7 +291,7 @@ class SequenceReport {
       common.lowest = std::min(common.lowest, range.lowest);
       common.highest = std::max(common.highest, range.highest);
       common.min_disparity = first;
-      common.disparities = (end - first + 15) / 16 * 16;
+      common.disparities = (end - first + 7) / 8 * 8;
     }
     return common;
   }
