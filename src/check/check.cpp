@@ -27,8 +27,10 @@ constexpr double min_share = 0.4;
 constexpr double well_located = 0.05;
 // Disparities in pixels below which pictures show no parallax.
 constexpr double no_parallax = 0.25;
-// Minimum share of negative disparities in exchanged pictures; pictures of converging cameras have some, too.
-constexpr double mostly = 0.75;
+// Minimum share of negative disparities in exchanged pictures, and a share of positive ones that wrong points have.
+constexpr double mostly = 0.75, few_positive = 0.05;
+// DenseEvidence::order from which surfaces tell the order of the pictures.
+constexpr double clear_order = 0.07;
 
 // A picture with its corners.
 struct Sight {
@@ -56,9 +58,17 @@ struct Evidence {
     return points.size() >= min_points && static_cast<double>(points.size()) >= min_share * matched;
   }
   double negative_share() const {
-    const auto negative = std::count_if(points.begin(), points.end(),
-                                        [](const CheckedPoint& point) { return point.disparity() < 0; });
-    return static_cast<double>(negative) / static_cast<double>(std::max<std::size_t>(1, points.size()));
+    return share([](const CheckedPoint& point) { return point.disparity() < 0; });
+  }
+  double positive_share() const {
+    return share([](const CheckedPoint& point) { return point.disparity() > 0.5f; });
+  }
+
+ private:
+  template <class Test>
+  double share(const Test& test) const {
+    const auto count = std::count_if(points.begin(), points.end(), test);
+    return static_cast<double>(count) / static_cast<double>(std::max<std::size_t>(1, points.size()));
   }
 };
 
@@ -190,11 +200,17 @@ bool explain_by_flip(const StereoPair& pair, const Sight& left, float scale,
   return true;
 }
 
+// Most disparities are negative if pictures are exchanged, or if the cameras converge before most of the scene. Which
+// surface hides the other tells these apart. If it does not, exchanged pictures have no positive disparities.
+bool are_exchanged(const Evidence& evidence, const DenseEvidence& dense) {
+  if (evidence.negative_share() <= mostly || dense.order >= clear_order) return false;
+  return dense.order <= -clear_order || evidence.positive_share() <= few_positive;
+}
+
 Verdict judge(const PairReport& report, const Evidence& evidence, const DenseEvidence& dense,
               const CheckParameters& parameters) {
   if (shows_no_parallax(evidence)) return Verdict::identical;
-  const bool is_contradicted = dense.seen() >= well_seen && dense.negative_share() < 1 - mostly;
-  if (evidence.negative_share() > mostly && !is_contradicted) return Verdict::exchanged;
+  if (are_exchanged(evidence, dense)) return Verdict::exchanged;
   return report.rows_off_95 > parameters.max_rows_off ? Verdict::rows_off : Verdict::fit;
 }
 
@@ -239,6 +255,10 @@ void examine(const StereoPair& pair, const CheckParameters& parameters, PairRepo
   const DenseEvidence dense = see_densely(pair, left.image, right.image, evidence.points, evidence.model,
                                           parameters.search_columns, workers);
   report.verdict = judge(report, evidence, dense, parameters);
+  if (report.verdict != Verdict::exchanged && evidence.negative_share() > mostly)
+    report.remarks.push_back(
+        "Most disparities are negative: the cameras converge before most of the scene, or left and right are "
+        "exchanged.");
   report.will_be_aligned = report.verdict == Verdict::rows_off && agrees_nearby &&
                            report.rows_off_aligned <= parameters.max_rows_off;
   take(std::move(evidence), dense, report);

@@ -89,20 +89,13 @@ std::vector<CheckedPoint> agreeing_points(const StereoPair& pair, const CheckPar
 struct DenseEvidence {
   std::vector<double> disparities;  // of pixels of the small picture, ascending, in pixels of the pair
   std::size_t pixels = 0;           // of the small picture that are not masked
+  double order = 0;                 // order_of_surfaces() in check/coarse_match.h
 
   // The share of the picture.
   double seen() const {
     return static_cast<double>(disparities.size()) / static_cast<double>(std::max<std::size_t>(1, pixels));
   }
-  double negative_share() const {
-    const auto first = std::lower_bound(disparities.begin(), disparities.end(), 0.0);
-    return static_cast<double>(first - disparities.begin()) /
-           static_cast<double>(std::max<std::size_t>(1, disparities.size()));
-  }
 };
-
-// From this share on, the picture is seen well enough to be sure of what its disparities are.
-inline constexpr double well_seen = 0.35;
 
 // The points tell by how many rows the pair is off and which sign disparities have; there may be none.
 DenseEvidence see_densely(const StereoPair& pair, const GrayImage& left, const GrayImage& right,

@@ -119,14 +119,24 @@ class RowBand {
   // Writes the disparities on which left and right agree.
   void write_row(int y) {
     for (int x = 0; x < width_; ++x) {
-      const Choice& choice = choices_[to_size(x)];
-      const int right = x - labels_.first - choice.label;
-      const bool agrees = right >= 0 && right < width_ && left_.seen.at(x, y) != 0 &&
-                          right_.seen.at(right, y) != 0 &&
-                          std::abs(label_[to_size(origin() - right)] - choice.label) <= 1;
-      match_.disparity.at(x, y) = agrees ? choice.disparity : std::numeric_limits<float>::infinity();
-      match_.margin.at(x, y) = choice.margin;
+      match_.disparity.at(x, y) = match_.right_disparity.at(x, y) = std::numeric_limits<float>::infinity();
+      match_.margin.at(x, y) = choices_[to_size(x)].margin;
     }
+    for (int x = 0; x < width_; ++x) {
+      const Choice& choice = choices_[to_size(x)];
+      if (agrees(x, choice.label, y)) match_.disparity.at(x, y) = choice.disparity;
+      const int label = label_[to_size(origin() - x)];  // of the right pixel
+      if (agrees(x + labels_.first + label, label, y))
+        match_.right_disparity.at(x, y) = static_cast<float>(labels_.first + label);
+    }
+  }
+
+  // Whether a left pixel and the right one that a label gives it have like labels, and no mask hides them.
+  bool agrees(int x, int label, int y) const {
+    const int right = x - labels_.first - label;
+    if (x < 0 || x >= width_ || right < 0 || right >= width_) return false;
+    return left_.seen.at(x, y) != 0 && right_.seen.at(right, y) != 0 &&
+           std::abs(label_[to_size(origin() - right)] - choices_[to_size(x)].label) <= 1;
   }
 
   const SmallPicture &left_, &right_;
@@ -143,7 +153,7 @@ class RowBand {
 SmallMatch match_small_pictures(const SmallPicture& left, const SmallPicture& right, Labels labels,
                                 const Workers& workers) {
   const Size size = left.size();
-  SmallMatch match{Plane<float>(size), Plane<std::int16_t>(size)};
+  SmallMatch match{Plane<float>(size), Plane<float>(size), Plane<std::int16_t>(size)};
   workers.for_each(divide_round_up(size.height, rows_of_band), [&](int index, int) {
     const int first = index * rows_of_band;
     RowBand(left, right, labels, match).match(first, std::min(size.height, first + rows_of_band));

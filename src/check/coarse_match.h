@@ -30,16 +30,22 @@ struct Labels {
   int first = 0, count = 0;
 };
 
-// What a pixel of the left small picture matches.
+// What the pixels of the small pictures match.
 struct SmallMatch {
-  Plane<float> disparity;      // in pixels of the small picture; infinite where left and right do not agree
-  Plane<std::int16_t> margin;  // by how much the costs of other disparities exceed that of this one
+  // In pixels of the small pictures; infinite where left and right do not agree. The right ones are whole numbers.
+  Plane<float> disparity, right_disparity;
+  Plane<std::int16_t>
+      margin;  // of left pixels: by how much costs of other disparities exceed that of this one
 };
 
 // Semi-global matching (Hirschmüller 2008) along three paths: from the left, from the right and from above. The
 // number of labels is a multiple of labels_at_once.
 SmallMatch match_small_pictures(const SmallPicture& left, const SmallPicture& right, Labels labels,
                                 const Workers& workers);
+
+// From -1 to 1: positive where surfaces of higher disparity hide those of lower disparity, negative if it is the other
+// way round. 0 = a picture has too few hidden pixels, or the pictures contradict each other.
+double order_of_surfaces(const SmallPicture& left, const SmallPicture& right, const SmallMatch& match);
 
 // Inner loops over the labels of a pixel.
 inline constexpr int labels_at_once = 32;

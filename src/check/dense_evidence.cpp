@@ -89,10 +89,11 @@ DenseEvidence see_densely(const StereoPair& pair, const GrayImage& left, const G
   const SmallPicture small_right = small_picture(right.sharp, pair.right_mask, scale, rows_down, workers);
   SmallMatch match = match_small_pictures(
       small_left, small_right, labels_to_search(points, search_columns * size.width, scale), workers);
+  DenseEvidence evidence;
+  evidence.order = order_of_surfaces(small_left, small_right, match);
   const Size small = small_left.size();
   remove_small_regions(match.disparity,
                        static_cast<std::size_t>(least_region * static_cast<double>(small.pixels())));
-  DenseEvidence evidence;
   for (int y = 0; y < small.height; ++y)
     for (int x = 0; x < small.width; ++x) {
       evidence.pixels += small_left.seen.at(x, y);

@@ -15,6 +15,8 @@ constexpr int whole_labels = 8;  // matchers search whole groups of labels faste
 // Shares of the picture that must be seen to count for anything, and to count without points, which no pair of
 // unlike pictures reaches.
 constexpr double least_seen = 0.02, least_seen_without_points = 0.1;
+// From this share on, the range is sure.
+constexpr double well_seen = 0.35;
 constexpr double share_left_out = 0.003;  // at both ends
 
 // Closer points share much of their windows of 17×17 pixels, so both may be wrong in the same way.

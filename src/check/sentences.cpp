@@ -68,7 +68,7 @@ std::string sentence_of(const PairReport& report, const CheckParameters& paramet
     case Verdict::exchanged:
       return "Left and right are exchanged, as most disparities are negative: give the right picture first. "
              "(Both "
-             "pictures mirrored or upside down, or cameras that converge before the scene, look the same.)";
+             "pictures mirrored or upside down look the same.)";
     case Verdict::mirrored:
       return picture + " is mirrored left to right: mirror it back.";
     case Verdict::upside_down:
