@@ -13,6 +13,9 @@ namespace {
 
 // Columns of the small pictures, about.
 constexpr int small_width = 240;
+// Small pictures with fewer pixels, or thinner ones, match by chance.
+constexpr std::size_t fewest_pixels = 1000;
+constexpr int thinnest = 16;
 // Disparities whose costs are less than this above those of a rival are uncertain.
 constexpr std::int16_t least_margin = 60;
 // Share of the picture that a region of like disparities covers; most smaller ones are wrong.
@@ -80,10 +83,12 @@ DenseEvidence see_densely(const StereoPair& pair, const GrayImage& left, const G
                           const std::vector<CheckedPoint>& points, const RowModel& model,
                           double search_columns, const Workers& workers) {
   const Size size = left.size();
-  const int scale = std::clamp((size.width + small_width / 2) / small_width, 1, size.height);
+  const int scale = std::max(1, (size.width + small_width / 2) / small_width);
   const auto rows_down = [&](int x, int y) {
     return points.empty() ? 0 : static_cast<int>(std::lround(model.rows_off(x, y, model.centre_disparity)));
   };
+  const Size small{size.width / scale, size.height / scale};
+  if (small.pixels() < fewest_pixels || std::min(small.width, small.height) < thinnest) return {};
   const SmallPicture small_left = small_picture(
       left.sharp, pair.left_mask, scale, [](int, int) { return 0; }, workers);
   const SmallPicture small_right = small_picture(right.sharp, pair.right_mask, scale, rows_down, workers);
@@ -91,7 +96,6 @@ DenseEvidence see_densely(const StereoPair& pair, const GrayImage& left, const G
       small_left, small_right, labels_to_search(points, search_columns * size.width, scale), workers);
   DenseEvidence evidence;
   evidence.order = order_of_surfaces(small_left, small_right, match);
-  const Size small = small_left.size();
   remove_small_regions(match.disparity,
                        static_cast<std::size_t>(least_region * static_cast<double>(small.pixels())));
   for (int y = 0; y < small.height; ++y)

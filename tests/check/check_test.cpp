@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "parallax/process.h"
+
 #include "check/faulty_pair.h"
 #include "support.h"
 
@@ -162,7 +164,10 @@ TEST(CheckTest, TheRangeHoldsTheTruth) {
     EXPECT_LE(range.min_disparity, lowest);
     EXPECT_GE(range.min_disparity + range.disparities - 1, highest);
     EXPECT_LE(range.disparities, 2 * highest);
-    EXPECT_EQ(range.disparities % 16, 0);
+    EXPECT_EQ(range.disparities % 8, 0);
+    EXPECT_TRUE(range.sure);
+    EXPECT_GT(range.seen, 0.6);
+    EXPECT_NE(range.sentence.find("is sure: "), std::string::npos) << range.sentence;
     int points = 0;
     for (const int count : range.histogram) points += count;
     EXPECT_EQ(points, range.points);
@@ -198,7 +203,7 @@ TEST(CheckTest, LonelyPointsDoNotWidenTheRange) {
 }
 
 // Moves the right picture to the left, which adds to every disparity.
-TEST(CheckTest, TheRangeOfADeepSceneBeginsAtInfinity) {
+TEST(CheckTest, ASureRangeBeginsBelowTheLowestDisparity) {
   const FaultyPair pair(small, 1, {});
   const auto range_with = [&](int more) {
     Plane<std::uint8_t> right(small);
@@ -208,10 +213,112 @@ TEST(CheckTest, TheRangeOfADeepSceneBeginsAtInfinity) {
   };
   const DisparityRange plain = range_with(0), deep = range_with(25), shallow = range_with(120);
   EXPECT_GT(deep.lowest, plain.lowest + 20);
-  EXPECT_EQ(deep.min_disparity, 0);
+  EXPECT_GT(deep.min_disparity, 10);
+  EXPECT_LT(deep.min_disparity, deep.lowest);
+  EXPECT_GE(plain.min_disparity, 0) << "nothing is beyond infinity";
   EXPECT_GT(shallow.min_disparity, 100);
   EXPECT_LT(shallow.min_disparity, shallow.lowest);
   EXPECT_LE(shallow.disparities, plain.disparities + 16);
+}
+
+Plane<std::uint8_t> faint(const Plane<std::uint8_t>& image) {
+  Plane<std::uint8_t> result(image.size());
+  for (int y = 0; y < image.height(); ++y)
+    for (int x = 0; x < image.width(); ++x)
+      result.at(x, y) = static_cast<std::uint8_t>(100 + image.at(x, y) / 24);
+  return result;
+}
+
+TEST(CheckTest, WithoutCornersSmallPicturesShowTheRange) {
+  const FaultyPair pair(small, 1, {});
+  const Plane<std::uint8_t> left = faint(pair.left()), right = faint(pair.right());
+  const PairReport report = check_pair({left.view(), right.view()});
+  EXPECT_EQ(report.verdict, Verdict::too_little_texture) << report.left_corners;
+  ASSERT_TRUE(report.has_range());
+  const DisparityRange known = check_pair(pair.pair()).range;
+  EXPECT_NEAR(report.range.lowest, known.lowest, 3);
+  EXPECT_NEAR(report.range.highest, known.highest, 3);
+  EXPECT_LE(report.range.min_disparity, known.lowest);
+  EXPECT_GE(report.range.min_disparity + report.range.disparities - 1, known.highest);
+  EXPECT_FALSE(report.range.sure) << "no points";
+}
+
+// The right two thirds of both pictures are a blank wall.
+TEST(CheckTest, ARangeOfLittleEvidenceIsNotSure) {
+  const FaultyPair pair(small, 1, {});
+  Plane<std::uint8_t> left = flipped(pair.left(), false, false), right = flipped(pair.right(), false, false);
+  for (Plane<std::uint8_t>* image : {&left, &right})
+    for (int y = 0; y < small.height; ++y)
+      std::fill(image->row(y) + small.width / 3, image->row(y) + small.width, std::uint8_t{120});
+  const PairReport report = check_pair({left.view(), right.view()});
+  ASSERT_TRUE(report.has_range());
+  EXPECT_LT(report.range.seen, 0.35);
+  EXPECT_FALSE(report.range.sure);
+  EXPECT_NE(report.range.sentence.find("is not sure: only "), std::string::npos) << report.range.sentence;
+  EXPECT_EQ(report.range.min_disparity, 0) << "what is not seen may be at infinity";
+}
+
+// Nothing but masked pixels shows the nearest surface.
+TEST(CheckTest, MaskedPixelsDoNotShowARange) {
+  const FaultyPair pair(small, 1, {});
+  const double middle = check_pair(pair.pair()).range.quantiles[2];
+  Plane<std::uint8_t> mask(small, 1);
+  for (int y = 0; y < small.height; ++y)
+    for (int x = 0; x < small.width; ++x)
+      if (pair.true_disparity(x, y) > middle) mask.at(x, y) = 0;
+  StereoPair masked = pair.pair();
+  masked.left_mask = mask.view();
+  const PairReport whole = check_pair(pair.pair()), part = check_pair(masked);
+  EXPECT_LT(part.range.min_disparity + part.range.disparities,
+            whole.range.min_disparity + whole.range.disparities);
+}
+
+TEST(CheckTest, ConvergingCamerasAreNotExchangedOnes) {
+  const FaultyPair pair(small, 1, {});
+  // Four fifths of the points lie behind the place where the cameras converge.
+  std::vector<CheckedPoint> points = check_pair(pair.pair()).points;
+  std::vector<float> disparities;
+  for (const CheckedPoint& point : points) disparities.push_back(point.disparity());
+  std::sort(disparities.begin(), disparities.end());
+  const int shift = static_cast<int>(disparities[disparities.size() * 4 / 5]) + 1;
+  const auto part = [&](const Plane<std::uint8_t>& image, int first) {
+    return ImageView(image.row(0) + first, {{small.width - shift, small.height}, BitDepth::bits8}, 1,
+                     image.view().stride_bytes);
+  };
+  const ImageView left = part(pair.left(), shift), right = part(pair.right(), 0);
+  const PairReport report = check_pair({left, right}),
+                   exchanged = check_pair({pair.pair().right, pair.pair().left});
+  EXPECT_EQ(report.verdict, Verdict::fit) << report.sentence;
+  EXPECT_TRUE(has_remark(report, "the cameras converge"));
+  EXPECT_LT(report.range.min_disparity, 0);
+  EXPECT_GT(report.range.min_disparity + report.range.disparities, 0);
+  EXPECT_FALSE(has_remark(exchanged, "the cameras converge"));
+}
+
+TEST(CheckTest, TheRangeOfRowsThatAreOffIsThatOfThePair) {
+  const DisparityRange level = check_faults({}).range,
+                       lowered = check_faults({.rows = 12, .roll = 0.01}).range;
+  EXPECT_NEAR(lowered.seen, level.seen, 0.1);
+  EXPECT_NEAR(lowered.min_disparity, level.min_disparity, 4);
+  EXPECT_NEAR(lowered.disparities, level.disparities, 8);
+}
+
+TEST(CheckTest, TheReportDependsNeitherOnThreadsNorOnVectorInstructions) {
+  const FaultyPair pair(small, 3, {.noise = 5});
+  const std::string expected = to_json(check_pair(pair.pair(), {.threads = 1}));
+  for (const std::string& target : cpu_targets()) {
+    force_cpu_target(target);
+    for (const int threads : {1, 3, 8})
+      EXPECT_EQ(to_json(check_pair(pair.pair(), {.threads = threads})), expected) << target;
+  }
+  force_cpu_target("");
+}
+
+TEST(CheckTest, TinyPicturesShowNoRange) {
+  for (const Size size : {Size{1, 1}, Size{25, 24}, Size{31, 31}, Size{8, 200}, Size{40'000, 1}}) {
+    const FaultyPair pair(size, 1, {});
+    EXPECT_FALSE(check_pair(pair.pair()).has_range()) << size.width;
+  }
 }
 
 TEST(CheckTest, ExchangedPicturesAreFound) {
