@@ -49,6 +49,7 @@ class RowBand {
         right_y_(right_x_.size(), no_gradient),
         least_(right_x_.size()),
         label_(right_x_.size()),
+        least_above_(to_size(width_)),
         choices_(to_size(width_)) {
     for (int x = 0; x < width_; ++x) std::fill_n(above_[x], labels_.count, std::int16_t{0});
   }
@@ -58,7 +59,7 @@ class RowBand {
       write_costs_of_row(y);
       for (int x = 0; x < width_; ++x) {
         std::fill_n(sums_[x], labels_.count, std::int16_t{0});
-        extend(above_[x], x, below_[x]);
+        least_above_[to_size(x)] = extend(above_[x], least_above_[to_size(x)], x, below_[x]);
       }
       std::swap(above_, below_);
       if (y < first) continue;
@@ -90,13 +91,15 @@ class RowBand {
                   right_y_.data() + element(x, 0), labels_.count, costs_[x]);
   }
 
-  void extend(const std::int16_t* before, int x, std::int16_t* path) {
-    extend_path(before, least_of(before, labels_.count), costs_[x], labels_.count, path, sums_[x]);
+  std::int16_t extend(const std::int16_t* before, std::int16_t least, int x, std::int16_t* path) {
+    return extend_path(before, least, costs_[x], labels_.count, path, sums_[x]);
   }
 
   void follow_row(int first, int step) {
     std::fill_n(path_[0], labels_.count, std::int16_t{0});
-    for (int i = 0; i < width_; ++i) extend(path_[i % 2], first + i * step, path_[(i + 1) % 2]);
+    std::int16_t least = 0;
+    for (int i = 0; i < width_; ++i)
+      least = extend(path_[i % 2], least, first + i * step, path_[(i + 1) % 2]);
   }
 
   Choice choose(int x) {
@@ -144,7 +147,7 @@ class RowBand {
   SmallMatch& match_;
   int width_;
   PixelLabels costs_, above_, below_, sums_, path_;
-  Values right_x_, right_y_, least_, label_;
+  Values right_x_, right_y_, least_, label_, least_above_;
   std::vector<Choice> choices_;
 };
 

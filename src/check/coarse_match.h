@@ -55,9 +55,10 @@ inline constexpr std::int16_t largest_cost = 60, small_jump = 10, large_jump = 9
 void write_costs(std::int16_t along_x, std::int16_t along_y, const std::int16_t* right_x,
                  const std::int16_t* right_y, int labels, std::int16_t* costs);
 // Sets path[l] to costs[l] plus the least that a path costs which comes from the pixel before, whose least cost
-// is `least`; elements before it and after it are read, too. Adds the path to the sums.
-void extend_path(const std::int16_t* before, std::int16_t least, const std::int16_t* costs, int labels,
-                 std::int16_t* path, std::int16_t* sums);
+// is `least`; elements before it and after it are read, too. Adds the path to the sums and returns its least
+// cost.
+std::int16_t extend_path(const std::int16_t* before, std::int16_t least, const std::int16_t* costs,
+                         int labels, std::int16_t* path, std::int16_t* sums);
 std::int16_t least_of(const std::int16_t* values, int labels);
 // Where sums[l] is below least[l], sets that to it and label[l] to l.
 void keep_least(const std::int16_t* sums, int labels, std::int16_t* least, std::int16_t* label);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inner loops of the coarse match. Lanes are labels.
 
+#include <limits>
+
 #include "check/coarse_match.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -25,19 +27,22 @@ void costs_of_labels(std::int16_t along_x, std::int16_t along_y, const std::int1
   }
 }
 
-void path_of_labels(const std::int16_t* before, std::int16_t least, const std::int16_t* costs, int labels,
-                    std::int16_t* path, std::int16_t* sums) {
+std::int16_t path_of_labels(const std::int16_t* before, std::int16_t least, const std::int16_t* costs,
+                            int labels, std::int16_t* path, std::int16_t* sums) {
   const Tag d;
   const auto jump = hn::Set(d, small_jump), start = hn::Set(d, least),
              farthest = hn::Set(d, static_cast<std::int16_t>(least + large_jump));
+  auto lowest = hn::Set(d, std::numeric_limits<std::int16_t>::max());
   for (int l = 0; l < labels; l += static_cast<int>(hn::Lanes(d))) {
     const auto near = hn::Min(hn::LoadU(d, before + l - 1), hn::LoadU(d, before + l + 1));
     const auto same = hn::LoadU(d, before + l);
     const auto from = hn::Min(hn::Min(same, hn::Add(near, jump)), farthest);
     const auto now = hn::Add(hn::LoadU(d, costs + l), hn::Sub(from, start));
+    lowest = hn::Min(lowest, now);
     hn::StoreU(now, d, path + l);
     hn::StoreU(hn::Add(hn::LoadU(d, sums + l), now), d, sums + l);
   }
+  return hn::GetLane(hn::MinOfLanes(d, lowest));
 }
 
 std::int16_t least_label(const std::int16_t* values, int labels) {
@@ -75,9 +80,9 @@ void write_costs(std::int16_t along_x, std::int16_t along_y, const std::int16_t*
   HWY_DYNAMIC_DISPATCH(costs_of_labels)(along_x, along_y, right_x, right_y, labels, costs);
 }
 
-void extend_path(const std::int16_t* before, std::int16_t least, const std::int16_t* costs, int labels,
-                 std::int16_t* path, std::int16_t* sums) {
-  HWY_DYNAMIC_DISPATCH(path_of_labels)(before, least, costs, labels, path, sums);
+std::int16_t extend_path(const std::int16_t* before, std::int16_t least, const std::int16_t* costs,
+                         int labels, std::int16_t* path, std::int16_t* sums) {
+  return HWY_DYNAMIC_DISPATCH(path_of_labels)(before, least, costs, labels, path, sums);
 }
 
 std::int16_t least_of(const std::int16_t* values, int labels) {

@@ -29,7 +29,9 @@ TEST(CoarseMatchTest, InnerLoopsAreTheirEquations) {
     write_costs(13, -7, right_x.data(), right_y.data(), labels, costs.data());
     const std::int16_t least = least_of(before.data() + 1, labels);
     EXPECT_EQ(least, *std::min_element(before.begin() + 1, before.end() - 1));
-    extend_path(before.data() + 1, least, costs.data(), labels, path.data(), sums.data());
+    const std::int16_t lowest =
+        extend_path(before.data() + 1, least, costs.data(), labels, path.data(), sums.data());
+    EXPECT_EQ(lowest, *std::min_element(path.begin(), path.end()));
     for (std::size_t l = 0; l < count; ++l) {
       EXPECT_EQ(costs[l], std::min<int>(largest_cost, std::abs(13 - right_x[l]) + std::abs(-7 - right_y[l])));
       const int from =

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import pathlib
 import sys
+from typing import Any, Tuple
 
 import pytest
 
@@ -32,15 +33,36 @@ MOST = {
 }
 
 
-@pytest.mark.parametrize("method", MOST)
-def test_errors_of_the_defaults(method: str) -> None:
+def scenes_and_data() -> Tuple[Any, pathlib.Path]:
     folder = pathlib.Path(os.environ.get("PARALLAX_DATA", pathlib.Path(__file__).parents[3] / "shared" / "data"))
     if not (folder / "field").is_dir():
         pytest.skip(f"{folder / 'field'} is missing: set PARALLAX_DATA")
-    scenes = pytest.importorskip("scenes")
+    return pytest.importorskip("scenes"), folder
+
+
+@pytest.mark.parametrize("method", MOST)
+def test_errors_of_the_defaults(method: str) -> None:
+    scenes, folder = scenes_and_data()
     trials = scenes.Trials(folder)
     (by_pair,) = trials.errors(method, [{}])
     means = trials.means(by_pair)
     for name, most in MOST[method].items():
         found = means[name][[0, 1 if name.startswith("middlebury") else 2]]
         assert (found < most).all(), f"{name}: {found}"
+
+
+def test_ranges_of_the_check() -> None:
+    scenes, folder = scenes_and_data()
+    pairs = list(scenes.find_ranges(folder, ("as it is",)))
+    assert [name for name, found in pairs if not (found.is_right and found.sure)] == []
+    assert [name for name, found in pairs if found.verdicts[0] not in ("fit", "rows_off")] == []
+    assert [name for name, found in pairs if found.verdicts[1] != "exchanged"] == []
+    assert sum(found.is_narrow for _, found in pairs) >= len(pairs) - 1
+
+
+def test_ranges_of_parts() -> None:
+    scenes, folder = scenes_and_data()
+    parts = [f for _, f in scenes.find_ranges(folder, ("part",))]
+    assert sum(f.is_right for f in parts) >= 0.92 * len(parts) and sum(f.is_narrow for f in parts) >= 0.92 * len(parts)
+    sure, doubtful = ([f for f in parts if f.sure == value] for value in (True, False))
+    assert sum(f.is_right for f in sure) / len(sure) > sum(f.is_right for f in doubtful) / len(doubtful)
