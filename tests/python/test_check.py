@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import warnings
 from pathlib import Path
 from typing import Any, Tuple
 
@@ -28,7 +29,7 @@ def test_a_pair_that_is_fit(wide: Tuple[Any, Any]) -> None:
     assert report.fit and report.verdict == "fit" and report.side == "neither" and report.remarks == ()
     assert str(report) == report.sentence and report.sentence.startswith("The pair is fit to be matched")
     assert repr(report).startswith("<PairReport fit, ")
-    assert report.range == {"min_disparity": 0, "disparities": 48}
+    assert report.range == {"min_disparity": 0, "disparities": 40}
     assert 0 <= report.lowest < report.highest < 32 and report.rows_off < report.rows_off_95 < 0.1
     assert report.sharpness == pytest.approx(1, abs=0.05)
     count = len(report.residual)
@@ -38,7 +39,30 @@ def test_a_pair_that_is_fit(wide: Tuple[Any, Any]) -> None:
     assert np.median(np.abs(rows)) < 0.02 and (report.uncertainty >= 0).all() and np.abs(report.residual).max() < 2
     disparities = report.left_points[:, 0] - report.right_points[:, 0]
     assert report.lowest >= disparities.min() and report.highest <= disparities.max()
-    assert px.Matcher("census", (320, 240), **report.range).parameters["disparities"] == 48
+    assert px.Matcher("census", (320, 240), **report.range).parameters["disparities"] == 40
+    assert report.sure and 0.6 < report.seen <= 1
+    assert report.range_sentence == f"The range of disparities is sure: {100 * report.seen:.0f} % of the picture shows it."
+
+
+def test_a_range_that_is_not_sure_warns(wide: Tuple[Any, Any]) -> None:
+    left, right = (image.copy() for image in wide)
+    left[:, 120:] = right[:, 120:] = 128
+    report = px.check(left, right)
+    assert not report.sure and 0 < report.seen < 0.35 and "is not sure" in report.range_sentence
+    with pytest.warns(UserWarning, match="The range of disparities is not sure: only"):
+        result = px.match(left, right, "auto", "census")
+    expected = px.match(left, right, report.range["disparities"], "census", min_disparity=report.range["min_disparity"])
+    assert np.array_equal(result.disparity, expected.disparity)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        px.match(*wide, "auto", "census")
+
+
+def test_without_points_a_range_is_not_sure(wide: Tuple[Any, Any]) -> None:
+    faint = [(image // 24 + 100).astype(np.uint8) for image in wide]
+    report = px.check(*faint)
+    assert report.verdict == "too_little_texture" and not report.sure and report.seen > 0.5
+    assert report.range["min_disparity"] <= 0 and 32 <= report.range["disparities"] <= 48
 
 
 def test_rows_that_are_off(wide: Tuple[Any, Any]) -> None:
@@ -85,8 +109,8 @@ def test_a_pair_without_a_range(wide: Tuple[Any, Any]) -> None:
 def test_match_searches_the_range_of_the_pair(wide: Tuple[Any, Any]) -> None:
     mask = np.ones((240, 320), np.uint8)
     mask[:, :60] = 0
-    expected = px.match(*wide, 48, "census", left_mask=mask)
-    assert px.check(*wide, left_mask=mask).range == {"min_disparity": 0, "disparities": 48}
+    expected = px.match(*wide, 40, "census", left_mask=mask)
+    assert px.check(*wide, left_mask=mask).range == {"min_disparity": 0, "disparities": 40}
     result = px.match(*wide, disparities="auto", method="census", left_mask=mask, threads=1)
     assert np.array_equal(result.disparity, expected.disparity)
     exchanged = px.match(wide[1], wide[0], "auto", "census")
