@@ -48,14 +48,14 @@ struct RefineParameters {
   /// Rejects large blank regions, such as the sky, whose few values contradict each other; see the function
   /// reject_unseen(). A fill gives them the farthest of the values around them.
   bool reject_unseen = false;
-  int refit = 0;                      ///< window of refit(): 0 (none), or odd, 3…15
-  Fill fill = Fill::planes;           ///< how pixels without a value get one
-  int median = 5;                     ///< window of the median: 0 (none), 3 or 5
-  int weighted_median = 0;            ///< window of the weighted median: 0 (none), or odd, 3…15
-  int weighted_median_range = 10;     ///< gray levels by which a weight falls to 1/e; 1…255
-  int bilateral = 0;                  ///< window of the bilateral filter: 0 (none), or odd, 3…15
-  int bilateral_range = 10;           ///< gray levels by which a weight falls to 1/e; 1…255
-  float bilateral_step = 1.0f;        ///< pixels by which a neighbour may differ and still count; 0…128
+  int refit = 0;                   ///< window of refit(): 0 (none), or odd, 3…15
+  Fill fill = Fill::planes;        ///< how pixels without a value get one
+  int median = 5;                  ///< window of the median: 0 (none), 3 or 5
+  int weighted_median = 0;         ///< window of the weighted median: 0 (none), or odd, 3…15
+  int weighted_median_range = 10;  ///< gray levels by which a weight falls to 1/e; 1…255
+  int bilateral = 0;               ///< window of the bilateral filter: 0 (none), or odd, 3…15
+  int bilateral_range = 10;        ///< gray levels by which a weight falls to 1/e; 1…255
+  float bilateral_step = 1.0f;     ///< pixels by which a neighbour may differ and still count; 0…128
 
   /// Returns parameters without any step, which leave the map as the matcher decided it.
   static RefineParameters none();

@@ -43,7 +43,7 @@ void join_regions(const UnseenBlocks& blocks) {
 }
 
 // The last value met on the way along a row or a column.
-struct Met {
+struct LastValue {
   float value = decision::no_value;
   int distance = 0;
 
@@ -62,8 +62,8 @@ void lower(float& farthest, float value) {
 
 void find_in_columns(View<const float> disparity, View<float> farthest, int first) {
   const int columns = std::min(fill_strip, disparity.size.width - first), height = disparity.size.height;
-  std::array<Met, fill_strip> above, below;
-  const auto pass_row = [&](int y, std::array<Met, fill_strip>& met) {
+  std::array<LastValue, fill_strip> above, below;
+  const auto pass_row = [&](int y, std::array<LastValue, fill_strip>& met) {
     const float* row = disparity.row(y) + first;
     float* to = farthest.row(y) + first;
     for (int i = 0; i < columns; ++i) {

@@ -11,12 +11,12 @@
 
 namespace parallax::refine {
 
-inline constexpr int unseen_side = 4;        // pixels of a block's side
-inline constexpr int blank_range = 16;       // gray levels of a blank block, from the lowest to the highest
-inline constexpr int blank_step = 1;         // gray levels between the means of two blocks of a region
-inline constexpr int region_parts = 100;     // a region has at least this part of all blocks
-inline constexpr int matched_percent = 40;   // per cent of an unseen region's pixels that may have a value
-inline constexpr int unseen_deviation = 8;   // pixels of disparity by which they deviate at least, on average
+inline constexpr int unseen_side = 4;       // pixels of a block's side
+inline constexpr int blank_range = 16;      // gray levels of a blank block, from the lowest to the highest
+inline constexpr int blank_step = 1;        // gray levels between the means of two blocks of a region
+inline constexpr int region_parts = 100;    // a region has at least this part of all blocks
+inline constexpr int matched_percent = 40;  // per cent of an unseen region's pixels that may have a value
+inline constexpr int unseen_deviation = 8;  // pixels of disparity by which they deviate at least, on average
 
 struct UnseenBlock {
   std::int32_t pixels = 0, gray = 0;  // the number of pixels, the sum of their gray levels

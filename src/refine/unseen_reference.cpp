@@ -42,7 +42,7 @@ bool is_unseen(const UnseenBlocks& blocks, std::int32_t count) {
   return region.is_unseen(blocks.count());
 }
 
-float first_value(View<const float> disparity, int x, int y, int dx, int dy, int reach) {
+float value_towards(View<const float> disparity, int x, int y, int dx, int dy, int reach) {
   for (int distance = 1; distance <= reach; ++distance) {
     x += dx;
     y += dy;
@@ -80,10 +80,10 @@ void find_farthest_reference(const DisparityMap& map, View<float> farthest) {
       if (decision::has_value(disparity.at(x, y)) ||
           map.status.at(x, y) != decision::code(Status::textureless))
         continue;
-      farthest.at(x, y) = std::min({first_value(disparity, x, y, 0, -1, fill_reach),
-                                    first_value(disparity, x, y, 0, 1, fill_reach),
-                                    first_value(disparity, x, y, -1, 0, unlimited),
-                                    first_value(disparity, x, y, 1, 0, unlimited)});
+      farthest.at(x, y) = std::min({value_towards(disparity, x, y, 0, -1, fill_reach),
+                                    value_towards(disparity, x, y, 0, 1, fill_reach),
+                                    value_towards(disparity, x, y, -1, 0, unlimited),
+                                    value_towards(disparity, x, y, 1, 0, unlimited)});
     }
   }
 }

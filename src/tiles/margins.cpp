@@ -14,9 +14,10 @@ void check_steps(const RefineParameters& steps) {
         "refit is not available in tiles, because it needs both images after their maps are joined: match "
         "without it");
   if (steps.reject_unseen)
-    throw Error(ErrorCategory::argument,
-                "reject_unseen is not available in tiles, because regions may be as large as the image: match "
-                "without it");
+    throw Error(
+        ErrorCategory::argument,
+        "reject_unseen is not available in tiles, because regions may be as large as the image: match "
+        "without it");
 }
 
 }  // namespace
