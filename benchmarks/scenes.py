@@ -7,6 +7,7 @@
     python3 benchmarks/scenes.py table DATA bp edge_contrast=20 refit=9
     python3 benchmarks/scenes.py choose DATA bp edge_contrast=7,20,40 data_truncation=0,24
     python3 benchmarks/scenes.py ranges DATA
+    python3 benchmarks/scenes.py skies DATA
     python3 benchmarks/scenes.py worst DATA worst.png
 
 DATA is the folder that PARALLAX_DATA names for the tests. The first prints every method and preset, the second one
@@ -14,7 +15,8 @@ method with parameters. The third tries every combination of the values and prin
 each set the one that the other sets choose, with what it is worth on the set left out. The fourth prints the range of
 disparities that the check recommends for every pair, beside the true one, and how often it is right (99.5 % of the true
 disparities inside) and narrow (at most 1.5 times as wide as needed), also for pairs of half size, mirrored, and parts. The
-last draws the ten pairs on which bp has the most errors, with the maps of the defaults of 0.1 beside them.
+fifth prints how much of a sky is near, with and without the rejection of unseen regions. The last draws the ten pairs on
+which bp has the most errors, with the maps of the defaults of 0.1 beside them.
 """
 
 import itertools
@@ -275,6 +277,24 @@ def ranges(data):
         print(f"| {version} | " + " | ".join(map(str, totals(found))) + " |", flush=True)
 
 
+def share_of_near(left, right, labels, sky, method, **parameters):
+    """Per cent of the sky that has a disparity above 8 px, and of all other pixels that have one."""
+    disparity = px.match(left, right, labels, method, "cpu", **parameters).disparity
+    return 100 * (np.isfinite(disparity) & (disparity > 8))[sky].mean(), 100 * np.isfinite(disparity[~sky]).mean()
+
+
+def skies(data):
+    print("| pair | method | | dense | `--fill none` | other pixels with a value |\n|---|---|---|--:|--:|--:|")
+    for folder in sorted((data / "field" / "sky").iterdir()):
+        left, right, mask = (px.read(str(folder / f"{name}.png")) for name in ("left", "right", "sky"))
+        for method, rejects in itertools.product(("bp", "sgm"), (False, True)):
+            pair = left, right, 192, mask == 255, method
+            dense, _ = share_of_near(*pair, reject_unseen=rejects)
+            sparse, coverage = share_of_near(*pair, reject_unseen=rejects, fill="none")
+            name = "`--reject-unseen`" if rejects else "default"
+            print(f"| {folder.name} | `{method}` | {name} | {dense:.1f} | {sparse:.2f} | {coverage:.1f} |", flush=True)
+
+
 def wrong_pixels(disparity, truth):
     """White where right to 1 pixel, red where off by more than 3, orange between, gray where the truth is not known."""
     known = np.isfinite(truth)
@@ -310,6 +330,8 @@ def worst(trials, words):
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "ranges":
         return ranges(pathlib.Path(sys.argv[2]))
+    if len(sys.argv) == 3 and sys.argv[1] == "skies":
+        return skies(pathlib.Path(sys.argv[2]))
     commands = {"table": table, "choose": choose, "worst": worst}
     if len(sys.argv) < (4 if sys.argv[1:2] == ["worst"] else 3) or sys.argv[1] not in commands:
         sys.exit(__doc__)

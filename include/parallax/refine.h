@@ -36,23 +36,26 @@ enum class Fill {
   planes,
 };
 
-/// The refinement that follows a match, in this order: left-right check, speckle filter, refit, fill, median,
-/// weighted median, bilateral filter. The last two, Fill::directions and Fill::planes are guided by the left
-/// image; see weighted_median(), bilateral(), fill_directions() and fill_planes(). refit() looks at both
-/// images.
+/// The refinement that follows a match, in this order: left-right check, speckle filter, rejection of unseen
+/// regions, refit, fill, median, weighted median, bilateral filter. The last two, the rejection,
+/// Fill::directions and Fill::planes are guided by the left image; see weighted_median(), bilateral(),
+/// reject_unseen(), fill_directions() and fill_planes(). refit() looks at both images.
 struct RefineParameters {
   bool left_right_check = true;       ///< rejects pixels that a match of the right image contradicts
   float left_right_tolerance = 1.0f;  ///< pixels by which the two maps may differ; 0 or more
   int speckle_size = 50;              ///< regions of fewer pixels than this lose their value; 0 = no filter
   float speckle_range = 1.0f;         ///< pixels by which neighbours of one region may differ; 0 or more
-  int refit = 0;                      ///< window of refit(): 0 (none), or odd, 3…15
-  Fill fill = Fill::planes;           ///< how pixels without a value get one
-  int median = 5;                     ///< window of the median: 0 (none), 3 or 5
-  int weighted_median = 0;            ///< window of the weighted median: 0 (none), or odd, 3…15
-  int weighted_median_range = 10;     ///< gray levels by which a weight falls to 1/e; 1…255
-  int bilateral = 0;                  ///< window of the bilateral filter: 0 (none), or odd, 3…15
-  int bilateral_range = 10;           ///< gray levels by which a weight falls to 1/e; 1…255
-  float bilateral_step = 1.0f;        ///< pixels by which a neighbour may differ and still count; 0…128
+  /// Rejects large blank regions, such as the sky, whose few values contradict each other; see the function
+  /// reject_unseen(). A fill gives them the farthest of the values around them.
+  bool reject_unseen = false;
+  int refit = 0;                   ///< window of refit(): 0 (none), or odd, 3…15
+  Fill fill = Fill::planes;        ///< how pixels without a value get one
+  int median = 5;                  ///< window of the median: 0 (none), 3 or 5
+  int weighted_median = 0;         ///< window of the weighted median: 0 (none), or odd, 3…15
+  int weighted_median_range = 10;  ///< gray levels by which a weight falls to 1/e; 1…255
+  int bilateral = 0;               ///< window of the bilateral filter: 0 (none), or odd, 3…15
+  int bilateral_range = 10;        ///< gray levels by which a weight falls to 1/e; 1…255
+  float bilateral_step = 1.0f;     ///< pixels by which a neighbour may differ and still count; 0…128
 
   /// Returns parameters without any step, which leave the map as the matcher decided it.
   static RefineParameters none();
@@ -168,6 +171,20 @@ void bilateral(View<float> disparity, const ImageView& guide, int window, int ra
 /// Speckle filter: pixels belong to one region when they are 4-connected by steps of at most `range` pixels
 /// of disparity. Regions of fewer than `size` pixels lose their values and become Status::speckle.
 void speckle_filter(const DisparityMap& map, int size, float range, int threads = 0);
+
+/// Rejects large blank regions, such as the sky, whose few values contradict each other. The image is cut into
+/// blocks of 4×4 pixels; a block is blank if its gray levels differ by at most 16. Neighbouring blank blocks,
+/// above, below, left or right, belong to one region if the means of their gray levels differ by at most 1. A
+/// region is unseen if it has at least a hundredth of all blocks, if less than 40 % of its pixels have a value,
+/// and if these deviate from their mean by at least 8 pixels, on average: with n values in a region, which are
+/// rounded to whole pixels (⌈d − ½⌉) and whose mean is rounded down to m, the sum over blocks with n_b values
+/// and their sum S_b is Σ |S_b − n_b·m| ≥ 8·n. Its pixels lose their values and become Status::textureless,
+/// those of status `input_masked` excepted. `guide` is the left image (the upper 8 bits of 16-bit images).
+///
+/// With RefineParameters::reject_unseen, a fill other than Fill::none gives textureless pixels the lowest of the
+/// values that they meet first above, below (on up to 128 rows), left and right; none where they meet none.
+/// \throws Error (argument) when `guide` does not have the size of the map.
+void reject_unseen(const DisparityMap& map, const ImageView& guide, int threads = 0);
 
 }  // namespace parallax
 #pragma GCC visibility pop

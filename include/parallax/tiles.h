@@ -34,7 +34,7 @@ inline constexpr int default_tile_padding = 80;
 /// are added on every side to what its labels reach; other methods ignore it.
 /// \throws Error (argument) as a Matcher does, for a padding out of range (0…1,000,000), and for parameters
 /// that do not allow tiles: block matching over full rows, data costs from the caller,
-/// ComparedRows::automatic and refit.
+/// ComparedRows::automatic, refit and reject_unseen.
 Margins margins(const MatcherParameters& parameters, const ImageFormat& format,
                 int padding = default_tile_padding);
 
@@ -156,7 +156,8 @@ struct Halo {
 };
 
 /// Returns the halo of the steps after the left-right check.
-/// \throws Error (argument) for parameters out of range, and for refit, which is not available in tiles.
+/// \throws Error (argument) for parameters out of range, and for refit and reject_unseen, which are not available in
+/// tiles.
 Halo halo(const MatcherParameters& parameters);
 
 /// Runs the steps after the left-right check over a strip with its halo, in place, for callers that
@@ -175,7 +176,7 @@ std::size_t refine_strip_memory_bytes(const MatcherParameters& parameters, Size 
 /// Returns the bytes that stitch() needs for strips of `rows` finished rows; if a step is guided by the left
 /// image, they include its rows in colour.
 /// \throws Error (argument) when `rows` is out of range (1…1,000,000), a strip has more pixels than the
-/// speckle filter supports, or the plan's parameters include refit.
+/// speckle filter supports, or the plan's parameters include refit or reject_unseen.
 std::size_t stitch_memory_bytes(const TilePlan& plan, int rows);
 
 /// Returns the largest number of rows, up to the height of the image, for which stitch_memory_bytes() is at

@@ -12,6 +12,7 @@ RefineParameters RefineParameters::none() {
   RefineParameters parameters;
   parameters.left_right_check = false;
   parameters.speckle_size = 0;
+  parameters.reject_unseen = false;
   parameters.refit = 0;
   parameters.fill = Fill::none;
   parameters.median = 0;
@@ -21,7 +22,8 @@ RefineParameters RefineParameters::none() {
 }
 
 bool RefineParameters::is_guided() const {
-  return fill == Fill::directions || fill == Fill::planes || weighted_median > 0 || bilateral > 0;
+  return reject_unseen || fill == Fill::directions || fill == Fill::planes || weighted_median > 0 ||
+         bilateral > 0;
 }
 
 void RefineParameters::validate() const {
@@ -44,6 +46,8 @@ void add_fields(detail::Fields& fields, RefineParameters& p) {
            {"Reject regions of fewer pixels; 0 = none", "pixels"})
       .add("speckle_range", p.speckle_range, not_negative(),
            {"Largest difference between neighbours in a region", "pixels", Audience::experts})
+      .add("reject_unseen", p.reject_unseen,
+           {"Reject large blank regions, such as the sky, whose few values contradict each other"})
       .add("refit", p.refit, odd_or_zero(3, 15),
            {"Window over which fractions of disparities are fitted to census costs: 0 (none), or odd from 3 "
             "to 15",
@@ -101,6 +105,8 @@ void Pipeline::reserve(Arena& arena) {
   if (p.refit > 0 && vectors_) shifts_ = Shifts(size_, arena);
   if (p.refit > 0 && !vectors_) refit_ = RefitMemory(size_, arena);
   if (p.fill == Fill::planes) planes_ = PlaneFill(size_, arena);
+  if (rejects_unseen()) unseen_ = UnseenBlocks(size_, arena);
+  if (rejects_unseen() && p.fill != Fill::none) farthest_ = arena.reserve_plane<float>(size_);
   if (p.speckle_size > 1) regions_ = arena.reserve<std::int32_t>(size_.pixels());
   if (p.fill != Fill::directions && p.fill != Fill::planes) return;
   if (!vectors_)
@@ -124,13 +130,17 @@ void Pipeline::run(const StereoPair& pair, const DisparityMap& map, const RightM
       speckle_filter(map, parameters_.speckle_size, parameters_.speckle_range, regions_, workers);
     clock.finish("speckle");
   }
+  if (takes_guide()) take_guide(pair.left, guide(), workers);
+  if (rejects_unseen()) {
+    reject_unseen(map, workers);
+    clock.finish("reject_unseen");
+  }
   if (parameters_.refit > 0) {
     refit(pair, map, workers);
     clock.finish("refit");
   }
   const bool fills_row_offsets = !vectors_ && !map.row_offset.empty();
   if (fills_row_offsets) rows::fill_row_offsets(map, reach_of(parameters_.fill), workers);
-  if (takes_guide()) take_guide(pair.left, guide(), workers);
   if (parameters_.fill != Fill::none) {
     fill(pair.left, map, workers);
     clock.finish("fill");
@@ -151,6 +161,13 @@ void Pipeline::check(const DisparityMap& map, const RightMap& right, const Worke
     left_right_check(map, right.disparity, parameters_.left_right_tolerance, workers);
 }
 
+void Pipeline::reject_unseen(const DisparityMap& map, const Workers& workers) const {
+  if (reference_)
+    reject_unseen_reference(map, guide(), unseen_);
+  else
+    refine::reject_unseen(map, guide(), unseen_, workers);
+}
+
 void Pipeline::refit(const StereoPair& pair, const DisparityMap& map, const Workers& workers) const {
   const int window = parameters_.refit;
   if (vectors_ && reference_)
@@ -164,6 +181,16 @@ void Pipeline::refit(const StereoPair& pair, const DisparityMap& map, const Work
 }
 
 void Pipeline::fill(const ImageView& left, const DisparityMap& map, const Workers& workers) const {
+  if (!rejects_unseen()) return fill_seen(left, map, workers);
+  if (reference_)
+    find_farthest_reference(map, farthest_);
+  else
+    find_farthest(map, farthest_, workers);
+  fill_seen(left, map, workers);
+  take_farthest(map, farthest_, workers);
+}
+
+void Pipeline::fill_seen(const ImageView& left, const DisparityMap& map, const Workers& workers) const {
   if (vectors_)
     return reference_ ? fill_vectors_reference(map, unfilled_) : fill_vectors(map, steps_, workers);
   if (parameters_.fill == Fill::planes) {

@@ -5,6 +5,7 @@
 #include "core/plan.h"
 #include "refine/refine.h"
 #include "refine/refit_vectors.h"
+#include "refine/unseen.h"
 #include "refine/vectors.h"
 
 namespace parallax::refine {
@@ -25,10 +26,14 @@ class Pipeline {
 
  private:
   bool takes_guide() const;
+  // Vectors have no such step.
+  bool rejects_unseen() const { return parameters_.reject_unseen && !vectors_; }
   View<std::uint8_t> guide() const { return inside_border(guide_, size_, guided_window_); }
   void check(const DisparityMap& map, const RightMap& right, const Workers& workers) const;
+  void reject_unseen(const DisparityMap& map, const Workers& workers) const;
   void refit(const StereoPair& pair, const DisparityMap& map, const Workers& workers) const;
   void fill(const ImageView& left, const DisparityMap& map, const Workers& workers) const;
+  void fill_seen(const ImageView& left, const DisparityMap& map, const Workers& workers) const;
   void take_median(View<float> values, const Workers& workers) const;
   void take_weighted_median(View<float> values, const Workers& workers) const;
   void filter_guided(const DisparityMap& map, const Workers& workers, detail::StageClock& clock) const;
@@ -45,6 +50,8 @@ class Pipeline {
   RefitMemory refit_;
   Shifts shifts_;
   PlaneFill planes_;
+  UnseenBlocks unseen_;
+  View<float> farthest_;  // values of unseen pixels
   View<std::uint8_t> guide_;
   std::int32_t* regions_ = nullptr;
 };

@@ -13,6 +13,11 @@ void check_steps(const RefineParameters& steps) {
         ErrorCategory::argument,
         "refit is not available in tiles, because it needs both images after their maps are joined: match "
         "without it");
+  if (steps.reject_unseen)
+    throw Error(
+        ErrorCategory::argument,
+        "reject_unseen is not available in tiles, because regions may be as large as the image: match "
+        "without it");
 }
 
 }  // namespace

@@ -117,11 +117,13 @@ std::unique_ptr<detail::Method> method() {
        .volume = true,
        .row_tolerance = &BeliefPropagationParameters::row_tolerance,
        .rows = &BeliefPropagationParameters::rows,
-       .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
-                    On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
-                    On::backend<opencl, make_opencl>()
-                        .without("arithmetic", {"float32", "float16", "bfloat16"})
-                        .without("row_tolerance")}});
+       .backends = {
+           On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
+           On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance").without("reject_unseen"),
+           On::backend<opencl, make_opencl>()
+               .without("arithmetic", {"float32", "float16", "bfloat16"})
+               .without("row_tolerance")
+               .without("reject_unseen")}});
 }
 
 }  // namespace belief_propagation

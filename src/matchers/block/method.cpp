@@ -57,9 +57,12 @@ std::unique_ptr<detail::Method> method() {
        .full_row = &BlockParameters::full_row,
        .row_tolerance = &BlockParameters::row_tolerance,
        .rows = &BlockParameters::rows,
-       .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
-                    On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
-                    On::tuned<opencl, make_opencl, opencl_tuning_space>().without("row_tolerance")}});
+       .backends = {
+           On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
+           On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance").without("reject_unseen"),
+           On::tuned<opencl, make_opencl, opencl_tuning_space>()
+               .without("row_tolerance")
+               .without("reject_unseen")}});
 }
 
 }  // namespace block

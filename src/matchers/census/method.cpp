@@ -96,9 +96,12 @@ std::unique_ptr<detail::Method> method() {
        .margins = margins,
        .row_tolerance = &CensusParameters::row_tolerance,
        .rows = &CensusParameters::rows,
-       .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
-                    On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
-                    On::tuned<opencl, make_opencl, opencl_tuning_space>().without("row_tolerance")}});
+       .backends = {
+           On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
+           On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance").without("reject_unseen"),
+           On::tuned<opencl, make_opencl, opencl_tuning_space>()
+               .without("row_tolerance")
+               .without("reject_unseen")}});
 }
 
 }  // namespace census

@@ -126,9 +126,10 @@ std::unique_ptr<detail::Method> method() {
        .volume = true,
        .row_tolerance = &SemiGlobalParameters::row_tolerance,
        .rows = &SemiGlobalParameters::rows,
-       .backends = {On::backend<reference, make_reference>(), On::backend<cpu, make_cpu>(),
-                    On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance"),
-                    On::backend<opencl, make_opencl>().without("row_tolerance")}});
+       .backends = {
+           On::backend<reference, make_reference>(), On::backend<cpu, make_cpu>(),
+           On::tuned<cuda, make_cuda, cuda_tuning_space>().without("row_tolerance").without("reject_unseen"),
+           On::backend<opencl, make_opencl>().without("row_tolerance").without("reject_unseen")}});
 }
 
 }  // namespace semi_global

@@ -101,7 +101,7 @@ std::unique_ptr<detail::Method> method() {
        .volume = true,
        .rows = &TiledBeliefPropagationParameters::rows,
        .backends = {On::backend<reference, make_reference>(), On::tuned<cpu, make_cpu, cpu_tuning_space>(),
-                    On::tuned<cuda, make_cuda, cuda_tuning_space>()}});
+                    On::tuned<cuda, make_cuda, cuda_tuning_space>().without("reject_unseen")}});
 }
 
 }  // namespace tiled_belief_propagation
