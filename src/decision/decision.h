@@ -48,9 +48,11 @@ struct DecisionRule {
   int min_disparity;
   int labels;
   SubPixel sub_pixel;
-  float min_confidence;
-  float full_gap;  // the gap to the rival that gives confidence one half: the truncation of the smoothness
   int min_row_offset = 0, row_offsets = 1;
+  // Where decisions tell the confidence; a method may find it later (refine/confidence.h).
+  float min_confidence = 0;
+  float full_gap =
+      0;  // the gap to the rival that gives confidence one half: the truncation of the smoothness
 
   int disparities() const { return labels / row_offsets; }
   int column(int label) const { return row_offsets == 1 ? label : label % disparities(); }

@@ -375,6 +375,42 @@ kernel void border(global uchar* memory, Map map, long bordered, long stride, in
       inside ? disparities_of(memory, &map, y - before)[x - before] : NO_VALUE;
 }
 
+// The confidence: see confidence.h.
+
+#define CONFIDENCE_BORDER (CONFIDENCE_RADIUS * FAR_STEP)
+
+// The number of pixels in a window around that at `centre` that agree. Pixels without a value are compared
+// with 0, from which every value is as far as the tolerance allows.
+static int count_agreeing(const global float* centre, long stride, int step) {
+  const bool has = has_value(*centre);
+  const float here = has ? *centre : 0.0f, tolerance = has ? AGREEMENT_TOLERANCE : FLT_MAX;
+  int count = -1;  // without the pixel itself
+  for (int j = -CONFIDENCE_RADIUS; j <= CONFIDENCE_RADIUS; ++j)
+    for (int i = -CONFIDENCE_RADIUS; i <= CONFIDENCE_RADIUS; ++i)
+      count += fabs(centre[j * step * stride + i * step] - here) <= tolerance;
+  return has ? count : count + 1;
+}
+
+// One work item per pixel.
+kernel void find_confidence(global uchar* memory, Map map, long bordered, long stride, float least) {
+  const int x = get_global_id(0);
+  const long y = get_global_id(1);
+  if (x >= map.width) return;
+  const global float* centre = (const global float*)(memory + bordered) +
+                               (y + CONFIDENCE_BORDER) * stride + x + CONFIDENCE_BORDER;
+  global uchar* status = statuses_of(memory, &map, y) + x;
+  const int near = count_agreeing(centre, stride, NEAR_STEP), far = count_agreeing(centre, stride, FAR_STEP);
+  const int doubt = MOST_DOUBT - (*status == MATCHED ? MATCHED_WEIGHT : 0) - near * near - far * far;
+  // A product with a power of two is exact.
+  const float found =
+      *status == INPUT_MASKED ? 0.0f : (float)(CONFIDENCE_UNIT - doubt * doubt) * (1.0f / CONFIDENCE_UNIT);
+  if (map.confidence >= 0)
+    ((global float*)(memory + map.confidence))[y * map.confidence_stride + x] = found;
+  if (*status != MATCHED || found >= least) return;
+  *status = AMBIGUOUS;
+  disparities_of(memory, &map, y)[x] = NO_VALUE;
+}
+
 // Median.
 
 #define BORDER (WINDOW / 2)

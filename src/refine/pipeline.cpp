@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/checks.h"
+#include "refine/confidence.h"
 #include "rows/row_offsets.h"
 
 namespace parallax {
@@ -95,7 +96,7 @@ bool Pipeline::takes_guide() const {
 
 void Pipeline::reserve(Arena& arena) {
   const RefineParameters& p = parameters_;
-  const int window = std::max(p.median, guided_window_);
+  const int window = std::max({p.median, guided_window_, finds_confidence() ? confidence_window : 0});
   if (window > 0) scratch_ = arena.reserve_plane<float>(bordered_size(size_, window));
   if (takes_guide()) guide_ = arena.reserve_plane<std::uint8_t>(bordered_guide_size(size_, guided_window_));
   if (p.refit > 0 && vectors_) shifts_ = Shifts(size_, arena);
@@ -116,6 +117,10 @@ void Pipeline::run(const StereoPair& pair, const DisparityMap& map, const RightM
   if (parameters_.left_right_check) {
     check(map, right, workers);
     clock.finish("left_right_check");
+  }
+  if (finds_confidence() && (!map.confidence.empty() || *least_confidence_ > 0)) {
+    judge(map, workers);
+    clock.finish("confidence");
   }
   if (parameters_.speckle_size > 1) {
     if (reference_)
@@ -149,6 +154,13 @@ void Pipeline::check(const DisparityMap& map, const RightMap& right, const Worke
     check_vectors(map, right, parameters_.left_right_tolerance, workers);
   else
     left_right_check(map, right.disparity, parameters_.left_right_tolerance, workers);
+}
+
+void Pipeline::judge(const DisparityMap& map, const Workers& workers) const {
+  if (reference_)
+    find_confidence_reference(map, *least_confidence_, scratch_);
+  else
+    refine::find_confidence(map, *least_confidence_, scratch_, workers);
 }
 
 void Pipeline::refit(const StereoPair& pair, const DisparityMap& map, const Workers& workers) const {

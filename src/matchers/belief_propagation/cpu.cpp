@@ -154,6 +154,7 @@ class Cpu final : public host::Plan {
         candidates_(model_, sizes_, static_cast<int>(levels_.first()), costs_.strips(), edges_,
                     workers_.slots()) {
     check_reachable(model_, size_);
+    judge_afterwards(parameters.min_confidence);
     plan_memory(parameters.row_tolerance > 0);
   }
 
@@ -180,10 +181,8 @@ class Cpu final : public host::Plan {
   }
 
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
-    const bool wants_confidence = model_.parameters.min_confidence > 0 || !map.confidence.empty();
-    const Wanted wanted = wants_confidence                                ? Wanted::rivals
-                          : model_.parameters.sub_pixel != SubPixel::none ? Wanted::neighbours
-                                                                          : Wanted::labels;
+    const Wanted wanted =
+        model_.parameters.sub_pixel != SubPixel::none ? Wanted::neighbours : Wanted::labels;
     propagate(pair, MapWriter(model_, costs_.status(), wanted, map, false), clock,
               {"prepare", "pyramid", "coarse_levels", "finest_level"});
     if (!checks_left_right_) return;

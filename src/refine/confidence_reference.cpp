@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The confidence, written directly from the equations of confidence.h.
+
+#include <cmath>
+
+#include "decision/decision.h"
+#include "refine/confidence.h"
+#include "refine/refine.h"
+
+namespace parallax::refine {
+namespace {
+
+bool agrees(float disparity, float other) {
+  if (!decision::has_value(other)) return false;
+  return !decision::has_value(disparity) || std::abs(other - disparity) <= agreement_tolerance;
+}
+
+int count_agreeing(View<const float> disparity, int x, int y, int step) {
+  int count = 0;
+  for (int j = -confidence_radius; j <= confidence_radius; ++j)
+    for (int i = -confidence_radius; i <= confidence_radius; ++i) {
+      const int u = x + i * step, v = y + j * step;
+      const bool inside = u >= 0 && v >= 0 && u < disparity.size.width && v < disparity.size.height;
+      const bool is_other = i != 0 || j != 0;
+      if (inside && is_other && agrees(disparity.at(x, y), disparity.at(u, v))) ++count;
+    }
+  return count;
+}
+
+}  // namespace
+
+void find_confidence_reference(const DisparityMap& map, float least, View<float> scratch) {
+  copy_map(map.disparity, scratch);
+  const View<const float> before{scratch.data, map.disparity.size, scratch.stride_bytes};
+  for (int y = 0; y < before.size.height; ++y)
+    for (int x = 0; x < before.size.width; ++x) {
+      const auto status = static_cast<Status>(map.status.at(x, y));
+      const int near = count_agreeing(before, x, y, near_step), far = count_agreeing(before, x, y, far_step);
+      const bool masked = status == Status::input_masked;
+      const float found = masked ? 0 : confidence_of(status == Status::matched, near * near + far * far);
+      if (!map.confidence.empty()) map.confidence.at(x, y) = found;
+      if (status == Status::matched && found < least) decision::reject(Status::ambiguous, x, y, map);
+    }
+}
+
+}  // namespace parallax::refine
