@@ -18,7 +18,7 @@ namespace parallax::refine {
 //     doubt = 1448 − 200·matched − near² − far²,  confidence = 1 − doubt² / 2²²
 //
 // where `matched` is 1 or 0, `near` and `far` are the numbers of pixels that agree (0 to 24). The confidence
-// is an integer over 2²², and exact.
+// is an integer over 2²², and exact; it is 0 where no label was in range and where the left image is masked.
 inline constexpr int near_step = 1, far_step = 5;
 inline constexpr int confidence_radius = 2;
 inline constexpr int confidence_window = 2 * confidence_radius * far_step + 1;
@@ -27,16 +27,17 @@ inline constexpr int most_doubt = 1448, matched_weight = 200;
 inline constexpr int confidence_unit = 1 << 22;
 
 // `agreement`: near² + far².
-inline float confidence_of(bool matched, int agreement) {
-  const int doubt = most_doubt - (matched ? matched_weight : 0) - agreement;
+inline float confidence_of(Status status, int agreement) {
+  if (status == Status::input_masked || status == Status::out_of_range) return 0;
+  const int doubt = most_doubt - (status == Status::matched ? matched_weight : 0) - agreement;
   return static_cast<float>(confidence_unit - doubt * doubt) / confidence_unit;
 }
 
 // The constants above, for kernels.
 std::vector<std::string> confidence_definitions();
 
-// Writes the confidence of every pixel, where the map has one: 0 where the left image is masked. Matched
-// pixels of a lower one than `least` become ambiguous. `scratch` has at least bordered_size() of
+// Writes the confidence of every pixel, if the map has a place for it. Matched pixels of a lower one than
+// `least` become ambiguous. `scratch` has at least bordered_size() of
 // confidence_window.
 void find_confidence(const DisparityMap& map, float least, View<float> scratch, const Workers& workers);
 // The same, written directly from the equations. `scratch` has at least the size of the map.

@@ -50,8 +50,9 @@ PARALLAX_KERNEL find_confidence(const float* before, int64 before_stride, float*
   uint8& own = status[y * status_stride + x];
   const int near = count_agreeing<NEAR_STEP>(map, x, y), far = count_agreeing<FAR_STEP>(map, x, y);
   const int doubt = MOST_DOUBT - (own == matched ? MATCHED_WEIGHT : 0) - near * near - far * far;
+  const bool undecided = own == input_masked || own == out_of_range;
   const float found =
-      own == input_masked ? 0.0f : static_cast<float>(CONFIDENCE_UNIT - doubt * doubt) / CONFIDENCE_UNIT;
+      undecided ? 0.0f : static_cast<float>(CONFIDENCE_UNIT - doubt * doubt) / CONFIDENCE_UNIT;
   if (confidence != nullptr) confidence[y * stride + x] = found;
   if (own != matched || found >= least) return;
   own = ambiguous;

@@ -401,9 +401,9 @@ kernel void find_confidence(global uchar* memory, Map map, long bordered, long s
   global uchar* status = statuses_of(memory, &map, y) + x;
   const int near = count_agreeing(centre, stride, NEAR_STEP), far = count_agreeing(centre, stride, FAR_STEP);
   const int doubt = MOST_DOUBT - (*status == MATCHED ? MATCHED_WEIGHT : 0) - near * near - far * far;
+  const bool undecided = *status == INPUT_MASKED || *status == OUT_OF_RANGE;
   // A product with a power of two is exact.
-  const float found =
-      *status == INPUT_MASKED ? 0.0f : (float)(CONFIDENCE_UNIT - doubt * doubt) * (1.0f / CONFIDENCE_UNIT);
+  const float found = undecided ? 0.0f : (float)(CONFIDENCE_UNIT - doubt * doubt) * (1.0f / CONFIDENCE_UNIT);
   if (map.confidence >= 0)
     ((global float*)(memory + map.confidence))[y * map.confidence_stride + x] = found;
   if (*status != MATCHED || found >= least) return;

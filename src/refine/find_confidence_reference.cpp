@@ -36,8 +36,7 @@ void find_confidence_reference(const DisparityMap& map, float least, View<float>
     for (int x = 0; x < before.size.width; ++x) {
       const auto status = static_cast<Status>(map.status.at(x, y));
       const int near = count_agreeing(before, x, y, near_step), far = count_agreeing(before, x, y, far_step);
-      const bool masked = status == Status::input_masked;
-      const float found = masked ? 0 : confidence_of(status == Status::matched, near * near + far * far);
+      const float found = confidence_of(status, near * near + far * far);
       if (!map.confidence.empty()) map.confidence.at(x, y) = found;
       if (status == Status::matched && found < least) decision::reject(Status::ambiguous, x, y, map);
     }
