@@ -107,8 +107,8 @@ def filled_along_rows(disparity):
     return np.where(np.isfinite(lower), lower, 0)
 
 
-def stereo_sgbm(mode, left, right, first, labels):
-    """OpenCV's StereoSGBM with the parameters of its sample, holes filled; HH+ matches pictures that are wider on the
+def stereo_sgbm(mode, left, right, first, labels, fills=True):
+    """OpenCV's StereoSGBM with the parameters of its sample; HH+ matches pictures that are wider on the
     left, so that it has values there, too."""
     import cv2
 
@@ -130,7 +130,8 @@ def stereo_sgbm(mode, left, right, first, labels):
         mode=getattr(cv2, f"STEREO_SGBM_MODE_{mode}"),
     )
     disparity = matcher.compute(*images)[:, border:].astype(np.float32) / 16
-    return filled_along_rows(np.where(disparity < first, np.inf, disparity))
+    disparity = np.where(disparity < first, np.inf, disparity)
+    return filled_along_rows(disparity) if fills else disparity
 
 
 class Trials:
@@ -146,7 +147,7 @@ class Trials:
         method, parameters, index = task
         _, left, right, first, labels, truth, seen = Trials.shared[index][1]
         if method == "StereoSGBM":
-            disparity = stereo_sgbm(parameters["mode"], left, right, first, labels)
+            disparity = stereo_sgbm(parameters["mode"], left, right, first, labels, parameters.get("fill") != "none")
             confidence = np.ones_like(disparity)
         else:
             options = {"threads": 1, "min_disparity": first, "confidence": True, **parameters}
@@ -279,14 +280,20 @@ def confidence(trials, words):
     """How much larger the area of sparsification of the defaults' map is than the least one, and, without filling, the
     per cent of pixels that min_confidence keeps / of these, the per cent that are off by more than 1."""
     (method,) = words
+    (peer,) = trials.errors("StereoSGBM", [{"mode": "HH", "fill": "none"}])
     settings = [{}] + [{"min_confidence": least, "fill": "none"} for least in (0, 0.7, 0.8, 0.9, 0.95, 0.98)]
+
+    def cells_of(means):
+        return [f"{kept:.1f} / {wrong:.2f}" for *_, kept, wrong in means.values()]
+
     print("| " + " | ".join([method, *SETS]) + " |\n|---|" + "--:|" * len(SETS))
+    print("| " + " | ".join(["StereoSGBM HH, not filled", *cells_of(trials.means(peer))]) + " |")
     for setting, by_pair in zip(settings, trials.errors(method, settings)):
-        means = trials.means(by_pair).values()
-        cells = [f"{kept:.1f} / {wrong:.2f}" for *_, kept, wrong in means]
+        means, name = trials.means(by_pair), f"min_confidence {setting.get('min_confidence')}"
+        cells = cells_of(means)
         if not setting:
-            cells = [f"{100 * area:.2f} / {100 * least:.2f} = {area / least:.1f}" for *_, area, least, _, _ in means]
-        name = f"min_confidence {setting['min_confidence']:g}" if setting else "area / least"
+            name = "area / least"
+            cells = [f"{100 * m[3]:.2f} / {100 * m[4]:.2f} = {m[3] / m[4]:.1f}" for m in means.values()]
         print("| " + " | ".join([name, *cells]) + " |", flush=True)
 
 

@@ -13,11 +13,11 @@ namespace parallax::decision {
 
 // The lowest belief of a pixel, the beliefs of its neighbouring labels, and the lowest other belief; in
 // units. `before` and `after` are valid only if those labels exist, and infinite if they were not considered;
-// `rival` is infinite if there is none.
+// `rival` is infinite if there is none, or if nobody asks for it.
 struct Beliefs {
   int label;
   float before, best, after;
-  float rival;
+  float rival = no_value;
   // The beliefs of the same disparity one row offset before and after; infinite where there is none.
   float row_before = no_value, row_after = no_value;
 };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors and confidences of the defaults on scenes of all kinds: docs/measurements/scenes.md has the figures, and here is some slack."""
+"""The errors and confidences of the defaults on scenes of all kinds: docs/measurements/scenes.md has them, and here is slack."""
 
 from __future__ import annotations
 
