@@ -10,7 +10,7 @@ std::vector<std::string> confidence_definitions() {
   return {define("NEAR_STEP", near_step),
           define("FAR_STEP", far_step),
           define("CONFIDENCE_RADIUS", confidence_radius),
-          define("AGREEMENT_TOLERANCE", static_cast<int>(agreement_tolerance)),
+          define("AGREEMENT_TOLERANCE", agreement_tolerance),
           define("MOST_DOUBT", most_doubt),
           define("MATCHED_WEIGHT", matched_weight),
           define("CONFIDENCE_UNIT", confidence_unit)};

@@ -12,8 +12,9 @@
 namespace parallax::refine {
 
 // Two windows of 5×5 pixels around a pixel (x, y), without (x, y): (x + i·s, y + j·s), −2 ≤ i, j ≤ 2, with
-// steps s of 1 and 5 pixels. A pixel there agrees if it has a value, and differs by at most
-// `agreement_tolerance`; around a pixel without a value, all agree that have one.
+// steps s of 1 and 5 pixels. A pixel there agrees with the disparity d of (x, y) if its own, e, differs by at
+// most 1, or if it and the opposite one, e', are on a slope through d: |e + e' − 2·d| ≤ 1. Around a pixel
+// without a value, all agree that have one.
 //
 //     doubt = 1448 − 200·matched − near² − far²,  confidence = 1 − doubt² / 2²²
 //
@@ -22,7 +23,7 @@ namespace parallax::refine {
 inline constexpr int near_step = 1, far_step = 5;
 inline constexpr int confidence_radius = 2;
 inline constexpr int confidence_window = 2 * confidence_radius * far_step + 1;
-inline constexpr float agreement_tolerance = 1;
+inline constexpr int agreement_tolerance = 1;
 inline constexpr int most_doubt = 1448, matched_weight = 200;
 inline constexpr int confidence_unit = 1 << 22;
 

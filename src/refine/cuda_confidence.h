@@ -17,21 +17,29 @@ struct MapBefore {
   int width, height;
 };
 
-// The number of pixels in a window around (x, y) that agree.
+__device__ __forceinline__ float value_at(const MapBefore& map, int x, int y) {
+  const bool inside = x >= 0 && y >= 0 && x < map.width && y < map.height;
+  return inside ? map.disparity[y * map.stride + x] : no_value;
+}
+
+__device__ __forceinline__ bool agrees(float disparity, float other, float opposite) {
+  if (!has_value(disparity)) return has_value(other);
+  return fabsf(other - disparity) <= AGREEMENT_TOLERANCE ||
+         fabsf(other + opposite - 2 * disparity) <= AGREEMENT_TOLERANCE;
+}
+
+// The number of pixels in a window around (x, y) that agree, pair by pair of opposite ones.
 template <int step>
 __device__ __forceinline__ int count_agreeing(const MapBefore& map, int x, int y) {
-  constexpr int reach = CONFIDENCE_RADIUS * step;
+  constexpr int side = 2 * CONFIDENCE_RADIUS + 1;
   const float here = map.disparity[y * map.stride + x];
   int count = 0;
 #pragma unroll
-  for (int j = -reach; j <= reach; j += step)
-#pragma unroll
-    for (int i = -reach; i <= reach; i += step) {
-      const int u = x + i, v = y + j;
-      if ((i == 0 && j == 0) || u < 0 || v < 0 || u >= map.width || v >= map.height) continue;
-      const float other = map.disparity[v * map.stride + u];
-      count += has_value(here) ? fabsf(other - here) <= AGREEMENT_TOLERANCE : has_value(other);
-    }
+  for (int place = 0; place < side * side / 2; ++place) {
+    const int i = (place % side - CONFIDENCE_RADIUS) * step, j = (place / side - CONFIDENCE_RADIUS) * step;
+    const float one = value_at(map, x + i, y + j), opposite = value_at(map, x - i, y - j);
+    count += agrees(here, one, opposite) + agrees(here, opposite, one);
+  }
   return count;
 }
 

@@ -22,35 +22,45 @@ using IntTag = hn::RebindToSigned<FloatTag>;
 using Floats = hn::Vec<FloatTag>;
 using Ints = hn::Vec<IntTag>;
 
-// Pixels without a value are compared with 0, from which every value is as far as the tolerance allows.
+// Pixels without a value are compared with 0, from which every value is as far as `tolerance` allows, and no
+// pair of values as far as `slope_tolerance` does.
 struct Compared {
-  Floats disparity, tolerance;
+  Floats disparity, tolerance, slope_tolerance;
 };
 
-// The number of pixels around each of those at `centre` that agree.
+HWY_INLINE Ints minus_one_where(hn::Mask<FloatTag> mask) {
+  return hn::BitCast(IntTag(), hn::VecFromMask(FloatTag(), mask));
+}
+
+// The number of pixels around each of those at `centre` that agree, pair by pair of opposite ones.
 template <int step>
 HWY_INLINE Ints count_agreeing(const float* centre, std::ptrdiff_t stride, const Compared& pixels) {
   const FloatTag d;
-  const IntTag d_int;
-  Ints minus_count = hn::Zero(d_int);
-  for (int j = -confidence_radius; j <= confidence_radius; ++j)
-    for (int i = -confidence_radius; i <= confidence_radius; ++i) {
-      if (i == 0 && j == 0) continue;
-      const Floats other = hn::LoadU(d, centre + j * step * stride + i * step);
-      const auto agrees = hn::Le(hn::Abs(hn::Sub(other, pixels.disparity)), pixels.tolerance);
-      minus_count = hn::Add(minus_count, hn::BitCast(d_int, hn::VecFromMask(d, agrees)));
-    }
+  Ints minus_count = hn::Zero(IntTag());
+  constexpr int side = 2 * confidence_radius + 1;
+  for (int place = 0; place < side * side / 2; ++place) {
+    const std::ptrdiff_t offset =
+        (place / side - confidence_radius) * step * stride + (place % side - confidence_radius) * step;
+    const Floats one = hn::LoadU(d, centre + offset), opposite = hn::LoadU(d, centre - offset);
+    const Floats twice = hn::Add(pixels.disparity, pixels.disparity);
+    const auto sloped = hn::Le(hn::Abs(hn::Sub(hn::Add(one, opposite), twice)), pixels.slope_tolerance);
+    const auto agrees = [&](Floats other) HWY_ATTR {
+      const auto level = hn::Le(hn::Abs(hn::Sub(other, pixels.disparity)), pixels.tolerance);
+      return minus_one_where(hn::Or(level, sloped));
+    };
+    minus_count = hn::Add(minus_count, hn::Add(agrees(one), agrees(opposite)));
+  }
   return hn::Neg(minus_count);
 }
 
 // near² + far² of the pixels at `centre`.
 HWY_INLINE Ints agreement(const float* centre, std::ptrdiff_t stride) {
   const FloatTag d;
-  const Floats value = hn::LoadU(d, centre);
+  const Floats value = hn::LoadU(d, centre), tolerance = hn::Set(d, float{agreement_tolerance});
   const auto has_value = hn::Lt(value, hn::Set(d, decision::no_value));
   const Compared pixels{hn::IfThenElseZero(has_value, value),
-                        hn::IfThenElse(has_value, hn::Set(d, agreement_tolerance),
-                                       hn::Set(d, std::numeric_limits<float>::max()))};
+                        hn::IfThenElse(has_value, tolerance, hn::Set(d, std::numeric_limits<float>::max())),
+                        hn::IfThenElse(has_value, tolerance, hn::Set(d, -1.0f))};
   const Ints near = count_agreeing<near_step>(centre, stride, pixels),
              far = count_agreeing<far_step>(centre, stride, pixels);
   return hn::Add(hn::Mul(near, near), hn::Mul(far, far));

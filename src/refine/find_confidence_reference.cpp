@@ -10,19 +10,24 @@
 namespace parallax::refine {
 namespace {
 
-bool agrees(float disparity, float other) {
+float value_at(View<const float> disparity, int x, int y) {
+  const bool inside = x >= 0 && y >= 0 && x < disparity.size.width && y < disparity.size.height;
+  return inside ? disparity.at(x, y) : decision::no_value;
+}
+
+bool agrees(float disparity, float other, float opposite) {
   if (!decision::has_value(other)) return false;
-  return !decision::has_value(disparity) || std::abs(other - disparity) <= agreement_tolerance;
+  if (!decision::has_value(disparity) || std::abs(other - disparity) <= agreement_tolerance) return true;
+  return decision::has_value(opposite) && std::abs(other + opposite - 2 * disparity) <= agreement_tolerance;
 }
 
 int count_agreeing(View<const float> disparity, int x, int y, int step) {
   int count = 0;
   for (int j = -confidence_radius; j <= confidence_radius; ++j)
     for (int i = -confidence_radius; i <= confidence_radius; ++i) {
-      const int u = x + i * step, v = y + j * step;
-      const bool inside = u >= 0 && v >= 0 && u < disparity.size.width && v < disparity.size.height;
-      const bool is_other = i != 0 || j != 0;
-      if (inside && is_other && agrees(disparity.at(x, y), disparity.at(u, v))) ++count;
+      const float other = value_at(disparity, x + i * step, y + j * step),
+                  opposite = value_at(disparity, x - i * step, y - j * step);
+      if ((i != 0 || j != 0) && agrees(disparity.at(x, y), other, opposite)) ++count;
     }
   return count;
 }

@@ -379,16 +379,24 @@ kernel void border(global uchar* memory, Map map, long bordered, long stride, in
 
 #define CONFIDENCE_BORDER (CONFIDENCE_RADIUS * FAR_STEP)
 
-// The number of pixels in a window around that at `centre` that agree. Pixels without a value are compared
-// with 0, from which every value is as far as the tolerance allows.
+static bool agrees(float disparity, float other, float opposite) {
+  if (!has_value(disparity)) return has_value(other);
+  return fabs(other - disparity) <= AGREEMENT_TOLERANCE ||
+         fabs(other + opposite - 2 * disparity) <= AGREEMENT_TOLERANCE;
+}
+
+#define CONFIDENCE_SIDE (2 * CONFIDENCE_RADIUS + 1)
+
+// The number of pixels in a window around that at `centre` that agree, pair by pair of opposite ones.
 static int count_agreeing(const global float* centre, long stride, int step) {
-  const bool has = has_value(*centre);
-  const float here = has ? *centre : 0.0f, tolerance = has ? AGREEMENT_TOLERANCE : FLT_MAX;
-  int count = -1;  // without the pixel itself
-  for (int j = -CONFIDENCE_RADIUS; j <= CONFIDENCE_RADIUS; ++j)
-    for (int i = -CONFIDENCE_RADIUS; i <= CONFIDENCE_RADIUS; ++i)
-      count += fabs(centre[j * step * stride + i * step] - here) <= tolerance;
-  return has ? count : count + 1;
+  int count = 0;
+  for (int place = 0; place < CONFIDENCE_SIDE * CONFIDENCE_SIDE / 2; ++place) {
+    const long offset = step * ((place / CONFIDENCE_SIDE - CONFIDENCE_RADIUS) * stride +
+                                place % CONFIDENCE_SIDE - CONFIDENCE_RADIUS);
+    const float one = centre[offset], opposite = centre[-offset];
+    count += agrees(*centre, one, opposite) + agrees(*centre, opposite, one);
+  }
+  return count;
 }
 
 // One work item per pixel.

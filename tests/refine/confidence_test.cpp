@@ -70,6 +70,16 @@ TEST(ConfidenceOfMapsTest, AgreementReachesAsFarAsTheTolerance) {
   EXPECT_EQ(map.judge().at(20, 20), Judged(large).judge().at(20, 20));
 }
 
+TEST(ConfidenceOfMapsTest, SlopesAgree) {
+  Judged map(large), bent(large);
+  for (Judged* each : {&map, &bent})
+    for (int y = 0; y < large.height; ++y)
+      for (int x = 0; x < large.width; ++x) each->disparity.at(x, y) = 0.5f * static_cast<float>(x - y);
+  EXPECT_EQ(map.judge().at(20, 20), Judged(large).judge().at(20, 20));
+  bent.disparity.at(30, 20) = 7;  // 5 on the slope
+  EXPECT_EQ(bent.judge().at(20, 20), share(1448 - 200 - 24 * 24 - 22 * 22));
+}
+
 TEST(ConfidenceOfMapsTest, PixelsOutsideTheMapDoNotAgree) {
   EXPECT_EQ(Judged(large).judge().at(0, 0), share(1448 - 200 - 8 * 8 - 8 * 8));
   EXPECT_EQ(Judged({1, 1}).judge().at(0, 0), share(1448 - 200));
