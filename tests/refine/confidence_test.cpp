@@ -14,8 +14,9 @@ namespace {
 
 using decision::code;
 using decision::no_value;
+using test::same_bytes;
 
-Size scratch_size(Size size) {
+Size judged_scratch(Size size) {
   return refine::bordered_size(size, refine::confidence_window);
 }
 
@@ -28,7 +29,7 @@ struct Judged {
       : disparity(size, 5.0f),
         confidence(size, -1.0f),
         row_offset(size, 0.25f),
-        scratch(scratch_size(size)),
+        scratch(judged_scratch(size)),
         status(size, code(Status::matched)) {}
 
   DisparityMap map() { return {disparity.view(), status.view(), confidence.view(), row_offset.view()}; }
@@ -44,49 +45,49 @@ struct Judged {
 };
 
 // Both windows of (20, 20) are inside the map.
-constexpr Size large{41, 41};
+constexpr Size judged_size{41, 41};
 
-float share(int doubt) {
+float share_without(int doubt) {
   return 1 - static_cast<float>(doubt * doubt) / (1 << 22);
 }
 
 TEST(ConfidenceOfMapsTest, FollowsTheEquation) {
-  EXPECT_EQ(Judged(large).judge().at(20, 20), share(1448 - 200 - 24 * 24 - 24 * 24));
-  Judged near(large), far(large), alone(large), lost(large);
+  EXPECT_EQ(Judged(judged_size).judge().at(20, 20), share_without(1448 - 200 - 24 * 24 - 24 * 24));
+  Judged near(judged_size), far(judged_size), alone(judged_size), lost(judged_size);
   near.disparity.at(21, 20) = 6.5f;  // a pixel more than one away
-  EXPECT_EQ(near.judge().at(20, 20), share(1448 - 200 - 23 * 23 - 24 * 24));
+  EXPECT_EQ(near.judge().at(20, 20), share_without(1448 - 200 - 23 * 23 - 24 * 24));
   far.disparity.at(10, 30) = 3.5f;
-  EXPECT_EQ(far.judge().at(20, 20), share(1448 - 200 - 24 * 24 - 23 * 23));
+  EXPECT_EQ(far.judge().at(20, 20), share_without(1448 - 200 - 24 * 24 - 23 * 23));
   alone.disparity.at(20, 20) = 9;
-  EXPECT_EQ(alone.judge().at(20, 20), share(1448 - 200));
+  EXPECT_EQ(alone.judge().at(20, 20), share_without(1448 - 200));
   lost.lose(20, 20, Status::inconsistent);
   lost.lose(25, 20, Status::inconsistent);
-  EXPECT_EQ(lost.judge().at(20, 20), share(1448 - 24 * 24 - 23 * 23));
+  EXPECT_EQ(lost.judge().at(20, 20), share_without(1448 - 24 * 24 - 23 * 23));
 }
 
 TEST(ConfidenceOfMapsTest, AgreementReachesAsFarAsTheTolerance) {
-  Judged map(large);
+  Judged map(judged_size);
   map.disparity.at(21, 20) = 6;
-  EXPECT_EQ(map.judge().at(20, 20), Judged(large).judge().at(20, 20));
+  EXPECT_EQ(map.judge().at(20, 20), Judged(judged_size).judge().at(20, 20));
 }
 
 TEST(ConfidenceOfMapsTest, SlopesAgree) {
-  Judged map(large), bent(large);
+  Judged map(judged_size), bent(judged_size);
   for (Judged* each : {&map, &bent})
-    for (int y = 0; y < large.height; ++y)
-      for (int x = 0; x < large.width; ++x) each->disparity.at(x, y) = 0.5f * static_cast<float>(x - y);
-  EXPECT_EQ(map.judge().at(20, 20), Judged(large).judge().at(20, 20));
+    for (int y = 0; y < judged_size.height; ++y)
+      for (int x = 0; x < judged_size.width; ++x) each->disparity.at(x, y) = 0.5f * static_cast<float>(x - y);
+  EXPECT_EQ(map.judge().at(20, 20), Judged(judged_size).judge().at(20, 20));
   bent.disparity.at(30, 20) = 7;  // 5 on the slope
-  EXPECT_EQ(bent.judge().at(20, 20), share(1448 - 200 - 24 * 24 - 22 * 22));
+  EXPECT_EQ(bent.judge().at(20, 20), share_without(1448 - 200 - 24 * 24 - 22 * 22));
 }
 
 TEST(ConfidenceOfMapsTest, PixelsOutsideTheMapDoNotAgree) {
-  EXPECT_EQ(Judged(large).judge().at(0, 0), share(1448 - 200 - 8 * 8 - 8 * 8));
-  EXPECT_EQ(Judged({1, 1}).judge().at(0, 0), share(1448 - 200));
+  EXPECT_EQ(Judged(judged_size).judge().at(0, 0), share_without(1448 - 200 - 8 * 8 - 8 * 8));
+  EXPECT_EQ(Judged({1, 1}).judge().at(0, 0), share_without(1448 - 200));
 }
 
 TEST(ConfidenceOfMapsTest, NoneWhereNothingWasDecided) {
-  Judged map(large);
+  Judged map(judged_size);
   map.lose(20, 20, Status::input_masked);
   map.lose(3, 4, Status::out_of_range);
   map.judge();
@@ -96,12 +97,12 @@ TEST(ConfidenceOfMapsTest, NoneWhereNothingWasDecided) {
 
 // What is rejected still counts for its neighbours.
 TEST(ConfidenceOfMapsTest, UnsurePixelsAreRejected) {
-  Judged kept(large), map(large);
+  Judged kept(judged_size), map(judged_size);
   for (Judged* each : {&kept, &map}) each->disparity.at(20, 20) = 9;
   kept.judge();
   map.judge(0.5f);
-  for (int y = 0; y < large.height; ++y)
-    for (int x = 0; x < large.width; ++x) {
+  for (int y = 0; y < judged_size.height; ++y)
+    for (int x = 0; x < judged_size.width; ++x) {
       const bool unsure = kept.at(x, y) < 0.5f;
       EXPECT_EQ(map.at(x, y), kept.at(x, y));
       EXPECT_EQ(map.status.at(x, y), code(unsure ? Status::ambiguous : Status::matched));
@@ -109,14 +110,14 @@ TEST(ConfidenceOfMapsTest, UnsurePixelsAreRejected) {
       EXPECT_EQ(map.row_offset.at(x, y) == no_value, unsure);
     }
   EXPECT_GE(kept.at(20, 20), 0.5f);
-  Judged surer(large);
+  Judged surer(judged_size);
   surer.disparity.at(20, 20) = 9;
   surer.judge(0.8f);
   EXPECT_EQ(surer.status.at(20, 20), code(Status::ambiguous));
   EXPECT_EQ(surer.status.at(10, 20), code(Status::matched));
 }
 
-Judged noise(Size size, unsigned seed) {
+Judged noisy_map(Size size, unsigned seed) {
   std::mt19937 random(seed);
   Judged map(size);
   constexpr Status others[] = {Status::out_of_range, Status::inconsistent, Status::ambiguous,
@@ -133,7 +134,7 @@ TEST(ConfidenceOfMapsTest, EqualsTheReference) {
   for (const Size size : {Size{1, 1}, Size{3, 40}, Size{63, 2}, Size{64, 30}, Size{257, 21}, Size{530, 12}})
     for (const int threads : {1, 3})
       for (const float least : {0.0f, 0.8f}) {
-        Judged expected = noise(size, 7), actual = noise(size, 7);
+        Judged expected = noisy_map(size, 7), actual = noisy_map(size, 7);
         expected.judge(least);
         refine::find_confidence(actual.map(), least, actual.scratch.view(), Workers(threads));
         EXPECT_TRUE(same_bytes(expected.disparity, actual.disparity)) << size.width << "×" << size.height;
@@ -144,7 +145,7 @@ TEST(ConfidenceOfMapsTest, EqualsTheReference) {
 }
 
 TEST(ConfidenceOfMapsTest, NobodyHasToWantTheMap) {
-  Judged with = noise({90, 40}, 3), without = noise({90, 40}, 3);
+  Judged with = noisy_map({90, 40}, 3), without = noisy_map({90, 40}, 3);
   DisparityMap map = without.map();
   map.confidence = {};
   with.judge(0.8f);
