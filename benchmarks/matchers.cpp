@@ -371,34 +371,6 @@ void add_semi_global() {
   for (const Size size : {Size{1280, 960}, {2560, 1920}, {4000, 3000}}) scaling(size, 64);
 }
 
-// Without refinement, of the pixels of 2014 that both cameras see: how many reach a confidence, and how many
-// of those are off by more than one.
-void confidence(benchmark::State& state) {
-  constexpr double least[] = {0, 0.1, 0.2, 0.3, 0.4, 0.45};
-  double kept[std::size(least)] = {}, bad[std::size(least)] = {};
-  for (auto _ : state)
-    for (const Images& images : images_of({middlebury_2014, 0, true})) {
-      Matcher matcher(parameters_of("bp default unrefined", images.labels), {}, images.views().left.format);
-      Result result(images.size(), true);
-      matcher.run(images.views(), result.map());
-      for (int y = 0; y < images.left.rows; ++y)
-        for (int x = 0; x < images.left.cols; ++x) {
-          const float truth = images.truth.at(x, y);
-          if (images.visible.at(x, y) != 255 || !std::isfinite(truth)) continue;
-          for (std::size_t i = 0; i < std::size(least); ++i) {
-            if (result.confidence.at(x, y) < static_cast<float>(least[i])) continue;
-            ++kept[i];
-            bad[i] += std::abs(result.disparity.at(x, y) - truth) > 1;
-          }
-        }
-    }
-  for (std::size_t i = 0; i < std::size(least); ++i) {
-    const std::string name = "at_least_" + to_string(least[i]).substr(0, 4);
-    state.counters[name + "_pixels"] = 100 * kept[i] / kept[0];
-    state.counters[name + "_bad1"] = 100 * bad[i] / kept[i];
-  }
-}
-
 void add_belief_propagation() {
   const std::string published = "bp grauer-gray-2019 arithmetic=";
   for (const Size size : {Size{480, 360}, {960, 720}, {1920, 1440}})
@@ -419,7 +391,6 @@ void add_belief_propagation() {
   for (const DataPair& pair : middlebury)
     add("errors/" + pair.name(),
         {{{&pair, 1}, 0, true}, {stereo_sgbm(5, cv::StereoSGBM::MODE_SGBM, 1), stereo_bm(15)}});
-  benchmark::RegisterBenchmark("bp/confidence", confidence)->Iterations(1);
 }
 
 void add_tiled_belief_propagation() {

@@ -9,14 +9,16 @@
     python3 benchmarks/scenes.py ranges DATA
     python3 benchmarks/scenes.py skies DATA
     python3 benchmarks/scenes.py worst DATA worst.png
+    python3 benchmarks/scenes.py confidence DATA bp
 
 DATA is the folder that PARALLAX_DATA names for the tests. The first prints every method and preset, the second one
 method with parameters. The third tries every combination of the values and prints the best: for all sets, and for
 each set the one that the other sets choose, with what it is worth on the set left out. The fourth prints the range of
 disparities that the check recommends for every pair, beside the true one, and how often it is right (99.5 % of the true
 disparities inside) and narrow (at most 1.5 times as wide as needed), also for pairs of half size, mirrored, and parts. The
-fifth prints how much of a sky is near, with and without the rejection of unseen regions. The last draws the ten pairs on
-which bp has the most errors, with the maps of the defaults of 0.1 beside them.
+fifth prints how much of a sky is near, with and without the rejection of unseen regions. The sixth draws the ten pairs on
+which bp has the most errors, with the maps of the defaults of 0.1 beside them. The last prints how well the confidence
+tells which pixels are wrong, and what min_confidence keeps.
 """
 
 import itertools
@@ -74,6 +76,30 @@ def errors(disparity, truth, seen):
     return [100 * part.mean() for part in (wrong[known & seen], wrong[known], d1[known])]
 
 
+def sparsification(disparity, confidence, truth):
+    """The area under the share of pixels off by more than 1 among the surest, over all densities (Hu & Mordohai 2012),
+    and the least that any confidence could have. Of equally sure pixels, wrong ones come in proportion."""
+    known = np.isfinite(truth)
+    wrong = ~(np.abs(disparity[known] - truth[known]) <= 1)
+    _, group, counts = np.unique(-confidence[known], return_inverse=True, return_counts=True)
+    counts, bad = counts.astype(float), np.bincount(group.ravel(), wrong)
+    kept, found = np.cumsum(counts), np.cumsum(bad)
+    before, rate = kept - counts, bad / counts
+    # From `before` to `kept` of the surest pixels n, the share is (found before + rate·(n − before)) / n.
+    growth = np.log(kept / np.maximum(before, 1))
+    area = (rate * counts + np.where(before > 0, (found - bad - rate * before) * growth, 0)).sum() / kept[-1]
+    share = wrong.mean()
+    return [area, share + (1 - share) * np.log1p(-share)]
+
+
+def kept(disparity, truth):
+    """Per cent of pixels of known disparity that have one, and of these, those off by more than 1."""
+    known = np.isfinite(truth)
+    has = known & np.isfinite(disparity)
+    wrong = np.abs(disparity[has] - truth[has]) > 1
+    return [100 * has.sum() / known.sum(), 100 * wrong.mean() if wrong.size else 0]
+
+
 def filled_along_rows(disparity):
     """Holes take the lower of the neighbours on their row, as in KITTI's development kit; rows without any, 0."""
     width = disparity.shape[1]
@@ -85,8 +111,8 @@ def filled_along_rows(disparity):
     return np.where(np.isfinite(lower), lower, 0)
 
 
-def stereo_sgbm(mode, left, right, first, labels):
-    """OpenCV's StereoSGBM with the parameters of its sample, holes filled; HH+ matches pictures that are wider on the
+def stereo_sgbm(mode, left, right, first, labels, fills=True):
+    """OpenCV's StereoSGBM with the parameters of its sample; HH+ matches pictures that are wider on the
     left, so that it has values there, too."""
     import cv2
 
@@ -108,7 +134,8 @@ def stereo_sgbm(mode, left, right, first, labels):
         mode=getattr(cv2, f"STEREO_SGBM_MODE_{mode}"),
     )
     disparity = matcher.compute(*images)[:, border:].astype(np.float32) / 16
-    return filled_along_rows(np.where(disparity < first, np.inf, disparity))
+    disparity = np.where(disparity < first, np.inf, disparity)
+    return filled_along_rows(disparity) if fills else disparity
 
 
 class Trials:
@@ -124,14 +151,16 @@ class Trials:
         method, parameters, index = task
         _, left, right, first, labels, truth, seen = Trials.shared[index][1]
         if method == "StereoSGBM":
-            disparity = stereo_sgbm(parameters["mode"], left, right, first, labels)
+            disparity = stereo_sgbm(parameters["mode"], left, right, first, labels, parameters.get("fill") != "none")
+            confidence = np.ones_like(disparity)
         else:
-            options = {"threads": 1, "min_disparity": first, **parameters}
-            disparity = px.match(left, right, labels, method, "cpu", **options).disparity
-        return errors(disparity, truth, seen)
+            options = {"threads": 1, "min_disparity": first, "confidence": True, **parameters}
+            result = px.match(left, right, labels, method, "cpu", **options)
+            disparity, confidence = result.disparity, result.confidence
+        return errors(disparity, truth, seen) + sparsification(disparity, confidence, truth) + kept(disparity, truth)
 
     def errors(self, method, settings):
-        """For each setting, the errors of each pair."""
+        """For each setting, the errors, the areas of sparsification and kept() of each pair."""
         count = len(self.pairs)
         tasks = [(method, setting, index) for setting in settings for index in range(count)]
         found = self.processes.map(Trials.one, tasks)
@@ -327,13 +356,34 @@ def worst(trials, words):
     sheet.quantize(64).save(words[0], optimize=True)
 
 
+def confidence(trials, words):
+    """How much larger the area of sparsification of the defaults' map is than the least one, and, without filling, the
+    per cent of pixels that min_confidence keeps / of these, the per cent that are off by more than 1."""
+    (method,) = words
+    (peer,) = trials.errors("StereoSGBM", [{"mode": "HH", "fill": "none"}])
+    settings = [{}] + [{"min_confidence": least, "fill": "none"} for least in (0, 0.7, 0.8, 0.9, 0.95, 0.98)]
+
+    def cells_of(means):
+        return [f"{kept:.1f} / {wrong:.2f}" for *_, kept, wrong in means.values()]
+
+    print("| " + " | ".join([method, *SETS]) + " |\n|---|" + "--:|" * len(SETS))
+    print("| " + " | ".join(["StereoSGBM HH, not filled", *cells_of(trials.means(peer))]) + " |")
+    for setting, by_pair in zip(settings, trials.errors(method, settings)):
+        means, name = trials.means(by_pair), f"min_confidence {setting.get('min_confidence')}"
+        cells = cells_of(means)
+        if not setting:
+            name = "area / least"
+            cells = [f"{100 * m[3]:.2f} / {100 * m[4]:.2f} = {m[3] / m[4]:.1f}" for m in means.values()]
+        print("| " + " | ".join([name, *cells]) + " |", flush=True)
+
+
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "ranges":
         return ranges(pathlib.Path(sys.argv[2]))
     if len(sys.argv) == 3 and sys.argv[1] == "skies":
         return skies(pathlib.Path(sys.argv[2]))
-    commands = {"table": table, "choose": choose, "worst": worst}
-    if len(sys.argv) < (4 if sys.argv[1:2] == ["worst"] else 3) or sys.argv[1] not in commands:
+    commands = {"table": table, "choose": choose, "worst": worst, "confidence": confidence}
+    if len(sys.argv) < (4 if sys.argv[1:2] in (["worst"], ["confidence"]) else 3) or sys.argv[1] not in commands:
         sys.exit(__doc__)
     commands[sys.argv[1]](Trials(pathlib.Path(sys.argv[2])), sys.argv[3:])
 

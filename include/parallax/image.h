@@ -234,8 +234,10 @@ struct RightDisparityMap {
 struct DisparityMap {
   View<float> disparity;      ///< in pixels; +infinity = none
   View<std::uint8_t> status;  ///< values of Status
-  /// Confidence of the matcher, 0…1, in its decision before any refinement; 0 where it made none. Optional,
-  /// and only for matchers that compute it.
+  /// Confidence, 0…1; 0 where no label was in range or the left image is masked. Of belief propagation of both
+  /// kinds and semi-global matching, about the share of pixels that are right: found after the left-right
+  /// check from the pixels around, and where a pixel has no value, in what a fill gives it. Of other matchers,
+  /// by how much the best cost is lower than others. Optional, and only for matchers that compute it.
   View<float> confidence = {};
   /// By how many rows the match is lower: left (x, y) shows the same point as right (x − disparity, y +
   /// row_offset). +infinity where there is no disparity. Optional, and only for matchers that search rows:

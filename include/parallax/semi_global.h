@@ -101,9 +101,8 @@ struct SemiGlobalParameters {
   /// A pixel becomes `ambiguous` when a label more than one away from the best has a sum that, times 1 −
   /// uniqueness / 100, is less than the lowest, as in StereoSGBM; in percent, 0…100; 0 = accept all.
   int uniqueness = 0;
-  /// A pixel becomes `ambiguous` when its confidence is below this; 0 = accept all; 0…1. The confidence is
-  /// g / (g + paths·P2), where g is the gap between the lowest sum and the lowest one more than one label
-  /// away.
+  /// A pixel becomes `ambiguous` when its confidence is below this, after the left-right check; 0 = accept all;
+  /// 0…1. See DisparityMap::confidence.
   float min_confidence = 0;
   RightMap right_map = RightMap::sums;                                            ///< of the left-right check
   RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 30};  ///< steps after the match

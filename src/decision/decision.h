@@ -13,11 +13,11 @@ namespace parallax::decision {
 
 // The lowest belief of a pixel, the beliefs of its neighbouring labels, and the lowest other belief; in
 // units. `before` and `after` are valid only if those labels exist, and infinite if they were not considered;
-// `rival` is infinite if there is none.
+// `rival` is infinite if there is none, or if nobody asks for it.
 struct Beliefs {
   int label;
   float before, best, after;
-  float rival;
+  float rival = no_value;
   // The beliefs of the same disparity one row offset before and after; infinite where there is none.
   float row_before = no_value, row_after = no_value;
 };
@@ -48,9 +48,11 @@ struct DecisionRule {
   int min_disparity;
   int labels;
   SubPixel sub_pixel;
-  float min_confidence;
-  float full_gap;  // the gap to the rival that gives confidence one half: the truncation of the smoothness
   int min_row_offset = 0, row_offsets = 1;
+  // Where decisions tell the confidence; a method may find it later (refine/confidence.h).
+  float min_confidence = 0;
+  float full_gap =
+      0;  // the gap to the rival that gives confidence one half: the truncation of the smoothness
 
   int disparities() const { return labels / row_offsets; }
   int column(int label) const { return row_offsets == 1 ? label : label % disparities(); }

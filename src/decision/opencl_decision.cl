@@ -10,11 +10,7 @@ typedef struct {
 static void write_decision(global uchar* memory, const OpenclDecision* to, int width, int x, long y,
                            const Beliefs* found) {
   const int column = to->mirrored ? width - 1 - x : x;
-  uchar status = memory[to->before + y * to->before_stride + x];
-  const bool decided = status == MATCHED;
-  const float gap = found->rival - found->best;
-  const float confidence = gap == INFINITY ? 1.0f : gap / (gap + to->full_gap);
-  if (decided && to->min_confidence != 0.0f && !(confidence >= to->min_confidence)) status = AMBIGUOUS;
+  const uchar status = memory[to->before + y * to->before_stride + x];
   float disparity = (float)(to->min_disparity + found->label);
   const bool inside = found->label > 0 && found->label + 1 < to->labels && found->before < INFINITY &&
                       found->after < INFINITY;
@@ -23,7 +19,4 @@ static void write_decision(global uchar* memory, const OpenclDecision* to, int w
   ((global float*)(memory + to->disparity))[y * to->stride + column] =
       status == MATCHED ? disparity : NO_VALUE;
   if (to->status >= 0) memory[to->status + y * to->status_stride + column] = status;
-  if (to->confidence >= 0)
-    ((global float*)(memory + to->confidence))[y * to->confidence_stride + column] =
-        decided ? confidence : 0.0f;
 }

@@ -25,13 +25,6 @@ inline void check_sub_pixel(const opencl::DeviceInfo& device, SubPixel sub_pixel
   check_division(device, "sub-pixel disparities need: choose sub-pixel none");
 }
 
-// \throws Error (device) where decisions divide, and the device does not round divisions correctly
-inline void check_divisions(const opencl::DeviceInfo& device, const DecisionRule& rule) {
-  if (rule.sub_pixel == SubPixel::none && rule.min_confidence == 0) return;
-  check_division(
-      device, "sub-pixel disparities and min_confidence need: choose sub-pixel none and no min_confidence");
-}
-
 // Destination of the left image's decisions. `before`: offset of the status of pixels before matching.
 inline OpenclDecision left_map(const opencl::Map& map, const DecisionRule& rule, cl_long before,
                                cl_long before_stride) {
@@ -39,26 +32,21 @@ inline OpenclDecision left_map(const opencl::Map& map, const DecisionRule& rule,
           .stride = map.stride,
           .status = map.status,
           .status_stride = map.status_stride,
-          .confidence = map.confidence,
-          .confidence_stride = map.confidence_stride,
           .before = before,
           .before_stride = before_stride,
           .mirrored = 0,
           .min_disparity = rule.min_disparity,
           .labels = rule.labels,
-          .sub_pixel = static_cast<cl_int>(rule.sub_pixel),
-          .min_confidence = rule.min_confidence,
-          .full_gap = rule.full_gap};
+          .sub_pixel = static_cast<cl_int>(rule.sub_pixel)};
 }
 
-// Those of a mirrored match: integer disparities, without a status or a confidence.
+// Those of a mirrored match: integer disparities, without a status.
 inline OpenclDecision right_map(OpenclDecision left, const PlaneBuffer<float>& disparity) {
   left.disparity = opencl::offset(disparity);
   left.stride = opencl::stride(disparity);
-  left.status = left.confidence = -1;
+  left.status = -1;
   left.mirrored = 1;
   left.sub_pixel = 0;
-  left.min_confidence = 0;
   return left;
 }
 

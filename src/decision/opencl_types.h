@@ -14,12 +14,9 @@ namespace parallax::decision {
 typedef struct {
   cl_long disparity, stride;
   cl_long status, status_stride;
-  cl_long confidence, confidence_stride;
   cl_long before, before_stride;  // the status before matching
   cl_int mirrored;                // the right map, in integer disparities
   cl_int min_disparity, labels, sub_pixel;
-  cl_float min_confidence;
-  cl_float full_gap;  // the gap that gives confidence one half
 } OpenclDecision;
 
 #ifdef __cplusplus

@@ -32,7 +32,9 @@ class Plan : public detail::Plan {
     detail::StageClock clock(stage_times);
     DisparityMap map = given;
     if (map.row_offset.empty()) map.row_offset = row_offset_;
-    match(pair, map, clock);
+    DisparityMap decided = map;
+    if (refinement_.finds_confidence()) decided.confidence = {};
+    match(pair, decided, clock);
     refinement_.run(pair, map, {right_disparity_, right_row_offset_}, workers_, clock);
   }
 
@@ -46,6 +48,8 @@ class Plan : public detail::Plan {
        refine::Maps maps = refine::Maps::disparities)
       : Plan(refinement, size, volume_labels, false, std::move(workers), maps) {}
 
+  // Before plan_memory(): the confidence is that of refine/confidence.h, and match() finds none.
+  void judge_afterwards(float min_confidence) { refinement_.find_confidence(min_confidence); }
   // Must be called at the end of the constructor. `searches_rows`: maps have row offsets, as those of vectors
   // do.
   void plan_memory(bool searches_rows = false) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of parallax/refine.h on CUDA, compiled together because most plans take several of them.
 //
-// Specialised by WARPS per block.
+// Specialised by WARPS per block, and as cuda_confidence.h says.
 #include "devices/cuda/pair.h"
+#include "refine/cuda_confidence.h"
 #include "refine/cuda_fill.h"
 #include "refine/cuda_median.h"
 #include "refine/cuda_speckle.h"

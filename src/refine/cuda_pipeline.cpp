@@ -5,6 +5,7 @@
 
 #include "devices/cuda/kernel_sources.h"
 #include "devices/cuda/plan.h"
+#include "refine/confidence.h"
 #include "refine/refine.h"
 #include "refine/refit.h"
 #include "refine/refit_vectors.h"
@@ -36,8 +37,11 @@ CudaVectors vectors(const DisparityMap& map) {
 }  // namespace
 
 CudaPipeline::CudaPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout,
-                           Maps maps)
-    : parameters_(parameters), size_(format.size), vectors_(maps == Maps::vectors) {
+                           Maps maps, std::optional<float> least_confidence)
+    : parameters_(parameters),
+      size_(format.size),
+      vectors_(maps == Maps::vectors),
+      least_confidence_(least_confidence) {
   const Size size = format.size;
   if (removes_speckles()) {
     check_speckle_size(size);
@@ -53,7 +57,7 @@ CudaPipeline::CudaPipeline(const RefineParameters& parameters, const ImageFormat
   if (fills_planes()) planes_ = Planes(size, layout);
   if (fills() && vectors_)
     for (auto& plane : of_vectors_.candidates) plane = layout.reserve_plane<float>(size);
-  if ((fills_directions() && !vectors_) || takes_median() || filters_guided())
+  if ((fills_directions() && !vectors_) || takes_median() || filters_guided() || least_confidence_)
     before_ = layout.reserve_plane<float>(size);
   if (takes_guide()) guide_ = layout.reserve_plane<std::uint8_t>(size);
 }
@@ -117,9 +121,11 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
     v.copy = v.program.kernel("copy_vectors");
   }
   const bool needs_kernels = vectors_ ? refits() : p.left_right_check || removes_speckles() || fills();
-  if (!needs_kernels && !takes_median() && !filters_guided()) return;
-  program_ = cuda::Program(context, cuda::refine_kernels_cu, {cuda::define("WARPS", warps)});
+  if (!needs_kernels && !takes_median() && !filters_guided() && !least_confidence_) return;
+  program_ = cuda::Program(context, cuda::refine_kernels_cu,
+                           cuda::joined(confidence_definitions(), {cuda::define("WARPS", warps)}));
   check_left_right_ = program_.kernel("check_left_right");
+  find_confidence_ = program_.kernel("find_confidence");
   label_tiles_ = program_.kernel("label_tiles");
   join_tiles_ = program_.kernel("join_tiles");
   add_sizes_ = program_.kernel("add_sizes");
@@ -192,6 +198,7 @@ void CudaPipeline::enqueue_vectors(const DisparityMap& map, const RightMap& righ
 
 void CudaPipeline::refine(const DisparityMap& map, View<const float> right, StreamHandle stream) const {
   if (parameters_.left_right_check) check_left_right(map, right, stream);
+  if (finds_confidence(map)) find_confidence(map, stream);
   if (removes_speckles()) remove_speckles(map, stream);
   if (refits()) refit(map.disparity, stream);
   if (!takes_median()) {
@@ -211,6 +218,14 @@ void CudaPipeline::check_left_right(const DisparityMap& map, View<const float> r
   check_left_right_.launch_pixels(stream, size_, threads, map.disparity.data, stride_of(map.disparity),
                                   map.status.data, stride_of(map.status), right.data, stride_of(right),
                                   size_.width, parameters_.left_right_tolerance);
+}
+
+void CudaPipeline::find_confidence(const DisparityMap& map, StreamHandle stream) const {
+  const View<float> before = before_.in(memory_);
+  copy(map.disparity, before, stream);
+  find_confidence_.launch_pixels(stream, size_, threads, before.data, stride_of(before), map.disparity.data,
+                                 stride_of(map.disparity), map.status.data, stride_of(map.status),
+                                 map.confidence.data, size_.width, size_.height, *least_confidence_);
 }
 
 void CudaPipeline::remove_speckles(const DisparityMap& map, StreamHandle stream) const {

@@ -20,8 +20,9 @@ namespace parallax::refine {
 class CudaPipeline {
  public:
   // `format`: format of the pair.
+  // `least_confidence`: as in Pipeline::find_confidence(); none = the map's confidences stay as they are.
   CudaPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout,
-               Maps maps = Maps::disparities);
+               Maps maps = Maps::disparities, std::optional<float> least_confidence = {});
 
   // Loads the kernels; `memory` is the arena with the reserved layout.
   void prepare(const cuda::SharedContext& context, std::byte* memory, cuda::StreamHandle stream);
@@ -45,6 +46,9 @@ class CudaPipeline {
   // Directions also fill the pixels that planes leave.
   bool fills_directions() const { return parameters_.fill == Fill::directions || fills_planes(); }
   bool refits() const { return parameters_.refit > 0; }
+  bool finds_confidence(const DisparityMap& map) const {
+    return least_confidence_ && (!map.confidence.empty() || *least_confidence_ > 0);
+  }
   bool takes_median() const { return parameters_.median > 0; }
   bool filters_guided() const { return parameters_.weighted_median > 0 || parameters_.bilateral > 0; }
   // Vectors are filled without a guide.
@@ -104,6 +108,7 @@ class CudaPipeline {
   void refine(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
 
   void check_left_right(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
+  void find_confidence(const DisparityMap& map, cuda::StreamHandle stream) const;
   void remove_speckles(const DisparityMap& map, cuda::StreamHandle stream) const;
   void refit(View<float> disparity, cuda::StreamHandle stream) const;
   // Writes the filled disparities to `to`, which may be the map's own.
@@ -123,13 +128,14 @@ class CudaPipeline {
   RefineParameters parameters_;
   Size size_;
   bool vectors_;
+  std::optional<float> least_confidence_;
   Buffer<std::int32_t> links_, sizes_;
   PlaneBuffer<float> before_;  // the map before a step that reads neighbouring pixels
   PlaneBuffer<std::uint8_t> guide_;
   std::byte* memory_ = nullptr;
   cuda::Program program_;
-  cuda::Kernel check_left_right_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_, fill_row_,
-      take_guide_, fill_directions_, copy_, median_;
+  cuda::Kernel check_left_right_, find_confidence_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_,
+      fill_row_, take_guide_, fill_directions_, copy_, median_;
   std::optional<Refit> refit_;  // refit of disparities
   Vectors of_vectors_;
   Planes planes_;

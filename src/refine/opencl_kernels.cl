@@ -375,6 +375,50 @@ kernel void border(global uchar* memory, Map map, long bordered, long stride, in
       inside ? disparities_of(memory, &map, y - before)[x - before] : NO_VALUE;
 }
 
+// The confidence: see confidence.h.
+
+#define CONFIDENCE_BORDER (CONFIDENCE_RADIUS * FAR_STEP)
+
+static bool agrees(float disparity, float other, float opposite) {
+  if (!has_value(disparity)) return has_value(other);
+  return fabs(other - disparity) <= AGREEMENT_TOLERANCE ||
+         fabs(other + opposite - 2 * disparity) <= AGREEMENT_TOLERANCE;
+}
+
+#define CONFIDENCE_SIDE (2 * CONFIDENCE_RADIUS + 1)
+
+// The number of pixels in a window around that at `centre` that agree, pair by pair of opposite ones.
+static int count_agreeing(const global float* centre, long stride, int step) {
+  int count = 0;
+  for (int place = 0; place < CONFIDENCE_SIDE * CONFIDENCE_SIDE / 2; ++place) {
+    const long offset = step * ((place / CONFIDENCE_SIDE - CONFIDENCE_RADIUS) * stride +
+                                place % CONFIDENCE_SIDE - CONFIDENCE_RADIUS);
+    const float one = centre[offset], opposite = centre[-offset];
+    count += agrees(*centre, one, opposite) + agrees(*centre, opposite, one);
+  }
+  return count;
+}
+
+// One work item per pixel.
+kernel void find_confidence(global uchar* memory, Map map, long bordered, long stride, float least) {
+  const int x = get_global_id(0);
+  const long y = get_global_id(1);
+  if (x >= map.width) return;
+  const global float* centre = (const global float*)(memory + bordered) +
+                               (y + CONFIDENCE_BORDER) * stride + x + CONFIDENCE_BORDER;
+  global uchar* status = statuses_of(memory, &map, y) + x;
+  const int near = count_agreeing(centre, stride, NEAR_STEP), far = count_agreeing(centre, stride, FAR_STEP);
+  const int doubt = MOST_DOUBT - (*status == MATCHED ? MATCHED_WEIGHT : 0) - near * near - far * far;
+  const bool undecided = *status == INPUT_MASKED || *status == OUT_OF_RANGE;
+  // A product with a power of two is exact.
+  const float found = undecided ? 0.0f : (float)(CONFIDENCE_UNIT - doubt * doubt) * (1.0f / CONFIDENCE_UNIT);
+  if (map.confidence >= 0)
+    ((global float*)(memory + map.confidence))[y * map.confidence_stride + x] = found;
+  if (*status != MATCHED || found >= least) return;
+  *status = AMBIGUOUS;
+  disparities_of(memory, &map, y)[x] = NO_VALUE;
+}
+
 // Median.
 
 #define BORDER (WINDOW / 2)

@@ -6,6 +6,7 @@
 #include "decision/opencl_maps.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
+#include "refine/confidence.h"
 #include "refine/refine.h"
 #include "refine/refit.h"
 
@@ -31,17 +32,19 @@ void write(const opencl::Queue& queue, cl_mem memory, const Buffer<T>& to, const
 }  // namespace
 
 OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, const ImageFormat& format,
-                               const opencl::DeviceInfo& device, ArenaLayout& layout)
+                               const opencl::DeviceInfo& device, ArenaLayout& layout,
+                               std::optional<float> least_confidence)
     : parameters_(parameters),
       size_(format.size),
       depth_(format.depth),
-      guided_window_(std::max(parameters.weighted_median, parameters.bilateral)) {
+      guided_window_(std::max(parameters.weighted_median, parameters.bilateral)),
+      least_confidence_(least_confidence) {
   if (removes_speckles()) {
     check_speckle_size(size_);
     links_ = layout.reserve<std::int32_t>(size_.pixels());
     sizes_ = layout.reserve<std::int32_t>(size_.pixels());
   }
-  const int window = std::max(parameters.median, guided_window_);
+  const int window = std::max({parameters.median, guided_window_, least_confidence_ ? confidence_window : 0});
   if (window > 0) bordered_ = layout.reserve_plane<float>(bordered_size(size_, window));
   if (refits()) {
     decision::check_division(device, "refit needs: choose refit 0");
@@ -107,7 +110,9 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   const RefineParameters& p = parameters_;
   // A GPU would gain little: in two of three rows, some of 32 neighbouring labels differ from those above.
   if (refit_) refit_->prepare(context, queue, memory, p.refit, context.info().is_processor ? 16 : 1);
-  if (!p.left_right_check && !removes_speckles() && !fills() && !takes_median() && !p.is_guided()) return;
+  if (!p.left_right_check && !removes_speckles() && !fills() && !takes_median() && !p.is_guided() &&
+      !least_confidence_)
+    return;
   // A processor has one work item per row, and filters in vectors.
   const bool is_processor = context.info().is_processor;
   items_of_row_ = is_processor ? 1 : 64;
@@ -118,10 +123,13 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   const int window = takes_median() ? parameters_.median : 3;
   program_ = opencl::Program(
       context, {opencl::refine_types_cl, opencl::refine_kernels_cl},
-      {define("ITEMS_OF_ROW", items_of_row_), define("LANES", lanes_), define("WINDOW", window),
-       define("TILE_WIDTH", speckle_tile_.width), define("TILE_HEIGHT", speckle_tile_.height),
-       define("TILE_ITEMS", speckle_tile_.items), define("STRETCH", speckle_tile_.stretch)});
+      opencl::joined(
+          confidence_definitions(),
+          {define("ITEMS_OF_ROW", items_of_row_), define("LANES", lanes_), define("WINDOW", window),
+           define("TILE_WIDTH", speckle_tile_.width), define("TILE_HEIGHT", speckle_tile_.height),
+           define("TILE_ITEMS", speckle_tile_.items), define("STRETCH", speckle_tile_.stretch)}));
   check_left_right_ = program_.kernel("check_left_right");
+  find_confidence_ = program_.kernel("find_confidence");
   label_tiles_ = program_.kernel("label_tiles");
   join_tiles_ = program_.kernel("join_tiles");
   add_sizes_ = program_.kernel("add_sizes");
@@ -143,6 +151,10 @@ void OpenclPipeline::enqueue(const opencl::Pair& pair, const opencl::Map& map,
   if (parameters_.left_right_check) {
     check_left_right(map, right, queue);
     queue.finish_stage("left_right_check");
+  }
+  if (finds_confidence(map)) {
+    find_confidence(map, queue);
+    queue.finish_stage("confidence");
   }
   if (removes_speckles()) {
     remove_speckles(map, queue);
@@ -175,6 +187,12 @@ void OpenclPipeline::check_left_right(const opencl::Map& map, const PlaneBuffer<
                                       opencl::Queue& queue) const {
   check_left_right_.launch(queue, groups_of(size_, 1), {group_items}, memory_, map, opencl::offset(right),
                            opencl::stride(right), parameters_.left_right_tolerance);
+}
+
+void OpenclPipeline::find_confidence(const opencl::Map& map, opencl::Queue& queue) const {
+  border(map, confidence_window, queue);
+  find_confidence_.launch(queue, groups_of(size_, 1), {group_items}, memory_, map, opencl::offset(bordered_),
+                          opencl::stride(bordered_), *least_confidence_);
 }
 
 void OpenclPipeline::remove_speckles(const opencl::Map& map, opencl::Queue& queue) const {

@@ -17,10 +17,12 @@ namespace parallax::refine {
 
 class OpenclPipeline {
  public:
-  // `format`: format of the pair.
+  // `format`: format of the pair. `least_confidence`: as in Pipeline::find_confidence(); none = the map's
+  // confidences stay as they are.
   // \throws Error (device) for steps that the device cannot do exactly
   OpenclPipeline(const RefineParameters& parameters, const ImageFormat& format,
-                 const opencl::DeviceInfo& device, ArenaLayout& layout);
+                 const opencl::DeviceInfo& device, ArenaLayout& layout,
+                 std::optional<float> least_confidence = {});
 
   // Builds the kernels, and writes tables into `memory`, which has the reserved layout and is zero.
   void prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory);
@@ -36,6 +38,9 @@ class OpenclPipeline {
   // Directions also fill the pixels that planes leave.
   bool fills_directions() const { return parameters_.fill == Fill::directions || fills_planes(); }
   bool refits() const { return parameters_.refit > 0; }
+  bool finds_confidence(const opencl::Map& map) const {
+    return least_confidence_ && (map.confidence >= 0 || *least_confidence_ > 0);
+  }
   bool takes_median() const { return parameters_.median > 0; }
 
   // The inputs of refit(): signatures of both images.
@@ -85,6 +90,7 @@ class OpenclPipeline {
   };
 
   void check_left_right(const opencl::Map& map, const PlaneBuffer<float>& right, opencl::Queue& queue) const;
+  void find_confidence(const opencl::Map& map, opencl::Queue& queue) const;
   void remove_speckles(const opencl::Map& map, opencl::Queue& queue) const;
   void refit(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue);
   void fill(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const;
@@ -101,6 +107,7 @@ class OpenclPipeline {
   Size size_;
   BitDepth depth_;
   int guided_window_;  // the largest guided window; 0 = there is none
+  std::optional<float> least_confidence_;
   Buffer<std::int32_t> links_, sizes_;
   PlaneBuffer<float> bordered_;
   Buffer<float> candidates_;  // for the fill in directions
@@ -109,8 +116,8 @@ class OpenclPipeline {
   SpeckleTile speckle_tile_{};
   std::size_t items_of_row_ = 1, lanes_ = 1, guided_lanes_ = 1, guided_items_ = 1;
   opencl::Program program_;
-  opencl::Kernel check_left_right_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_, fill_row_,
-      take_guide_, find_in_columns_, fill_directions_, border_, median_;
+  opencl::Kernel check_left_right_, find_confidence_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_,
+      fill_row_, take_guide_, find_in_columns_, fill_directions_, border_, median_;
   std::optional<Refit> refit_;
   Planes planes_;
   Guided weighted_median_, bilateral_;

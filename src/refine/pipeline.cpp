@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/checks.h"
+#include "refine/confidence.h"
 #include "rows/row_offsets.h"
 
 namespace parallax {
@@ -99,7 +100,7 @@ bool Pipeline::takes_guide() const {
 
 void Pipeline::reserve(Arena& arena) {
   const RefineParameters& p = parameters_;
-  const int window = std::max(p.median, guided_window_);
+  const int window = std::max({p.median, guided_window_, finds_confidence() ? confidence_window : 0});
   if (window > 0) scratch_ = arena.reserve_plane<float>(bordered_size(size_, window));
   if (takes_guide()) guide_ = arena.reserve_plane<std::uint8_t>(bordered_guide_size(size_, guided_window_));
   if (p.refit > 0 && vectors_) shifts_ = Shifts(size_, arena);
@@ -122,6 +123,10 @@ void Pipeline::run(const StereoPair& pair, const DisparityMap& map, const RightM
   if (parameters_.left_right_check) {
     check(map, right, workers);
     clock.finish("left_right_check");
+  }
+  if (finds_confidence() && (!map.confidence.empty() || *least_confidence_ > 0)) {
+    judge(map, workers);
+    clock.finish("confidence");
   }
   if (parameters_.speckle_size > 1) {
     if (reference_)
@@ -166,6 +171,13 @@ void Pipeline::reject_unseen(const DisparityMap& map, const Workers& workers) co
     reject_unseen_reference(map, guide(), unseen_);
   else
     refine::reject_unseen(map, guide(), unseen_, workers);
+}
+
+void Pipeline::judge(const DisparityMap& map, const Workers& workers) const {
+  if (reference_)
+    find_confidence_reference(map, *least_confidence_, scratch_);
+  else
+    refine::find_confidence(map, *least_confidence_, scratch_, workers);
 }
 
 void Pipeline::refit(const StereoPair& pair, const DisparityMap& map, const Workers& workers) const {

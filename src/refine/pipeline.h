@@ -2,6 +2,8 @@
 // All steps of a matcher's RefineParameters, with the memory they need.
 #pragma once
 
+#include <optional>
+
 #include "core/plan.h"
 #include "refine/refine.h"
 #include "refine/refit_vectors.h"
@@ -14,6 +16,10 @@ class Pipeline {
  public:
   // `reference`: uses the readable filters.
   Pipeline(const RefineParameters& parameters, Size size, bool reference, Maps maps = Maps::disparities);
+
+  // Before reserve(): confidences are those of confidence.h, and pixels of a lower one are rejected.
+  void find_confidence(float least) { least_confidence_ = least; }
+  bool finds_confidence() const { return least_confidence_.has_value(); }
 
   // Called twice, as Arena says, before the first run.
   void reserve(Arena& arena);
@@ -31,6 +37,7 @@ class Pipeline {
   View<std::uint8_t> guide() const { return inside_border(guide_, size_, guided_window_); }
   void check(const DisparityMap& map, const RightMap& right, const Workers& workers) const;
   void reject_unseen(const DisparityMap& map, const Workers& workers) const;
+  void judge(const DisparityMap& map, const Workers& workers) const;
   void refit(const StereoPair& pair, const DisparityMap& map, const Workers& workers) const;
   void fill(const ImageView& left, const DisparityMap& map, const Workers& workers) const;
   void fill_seen(const ImageView& left, const DisparityMap& map, const Workers& workers) const;
@@ -42,6 +49,7 @@ class Pipeline {
   bool reference_, vectors_;
   Size size_;
   int guided_window_;  // the largest guided window; 0 = there is none
+  std::optional<float> least_confidence_;
   GuidedWindow weighted_median_, bilateral_;
   View<float> scratch_;
   Candidates candidates_;

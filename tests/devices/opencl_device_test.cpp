@@ -170,8 +170,6 @@ void expect_division_refused() {
   expect_error(refused(), ErrorCategory::device, {"opencl:0.0", "sub-pixel none"});
   parameters.sub_pixel = SubPixel::none;
   EXPECT_FALSE(refused());
-  parameters.min_confidence = 0.5f;
-  expect_error(refused(), ErrorCategory::device, {"opencl:0.0", "min_confidence"});
 }
 
 TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelAndConfidenceOfBeliefPropagation) {

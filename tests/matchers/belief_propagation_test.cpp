@@ -293,17 +293,6 @@ TEST(BeliefPropagationTest, EdgesOfTheImageLowerTheError) {
   EXPECT_LT(error(pair, with).bad1, 0.8 * error(pair, without).bad1);
 }
 
-// Beliefs of a pixel without neighbours are its costs: 2 for label 1, and at best 3.5 for a label that is not
-// next to it, which is a gap of 1.5, with T = 4.
-TEST(BeliefPropagationTest, ConfidenceIsTheShareOfTheGapInItselfAndTheTruncation) {
-  const Volume volume({1, 1}, 5, {2.5f, 2, 2.25f, 3.5f, 9});
-  BeliefPropagationParameters parameters = of_volume(Arithmetic::fixed16, 5);
-  parameters.discontinuity_truncation = 4;
-  for (const Device& device : devices)
-    EXPECT_NEAR(match(parameters, device, volume.pair(), 0xA5, true).confidence.at(0, 0), 1.5f / 5.5f,
-                0.001f);
-}
-
 TEST(BeliefPropagationTest, FloatsLeaveTheOutermostPixelsOut) {
   const SynthPair pair = synth(Scene::layers, {31, 18}, 6);
   BeliefPropagationParameters parameters = plain_belief_propagation();

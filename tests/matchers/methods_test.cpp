@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(, BeliefsTest, testing::Values("bp", "tiled-bp"),
 
 TEST_P(BeliefsTest, UnsurePixelsAreAmbiguous) {
   const SynthPair pair = synth(Scene::layers);
-  MatcherParameters parameters = with(searching(GetParam(), "20"), {{"min_confidence", "0.3"}});
+  MatcherParameters parameters = with(searching(GetParam(), "20"), {{"min_confidence", "0.9"}});
   parameters.refine() = RefineParameters::none();
   StereoPair masked = views(pair);
   Plane<std::uint8_t> mask(pair.size(), 1);
@@ -131,7 +131,7 @@ TEST_P(BeliefsTest, UnsurePixelsAreAmbiguous) {
         const Status status = status_at(result, x, y);
         matched += status == Status::matched;
         ambiguous += status == Status::ambiguous;
-        EXPECT_EQ(status == Status::matched, confidence >= 0.3f) << x << ", " << y;
+        EXPECT_EQ(status == Status::matched, confidence >= 0.9f) << x << ", " << y;
         EXPECT_EQ(status == Status::matched, result.disparity.at(x, y) != infinity) << x << ", " << y;
         if (status != Status::matched && status != Status::ambiguous) {
           EXPECT_EQ(confidence, 0);

@@ -122,8 +122,11 @@ Vectors match(const Case& problem, int threads, bool twice, std::size_t cached_b
   const DisparityMap map = result.map();
   Plane<Offset> best(size);
   const auto rule = [&](int first, int count) {
-    return decision::DecisionRule{first, count, problem.parameters.sub_pixel,
-                                  problem.parameters.min_confidence, model.full_gap()};
+    return decision::DecisionRule{.min_disparity = first,
+                                  .labels = count,
+                                  .sub_pixel = problem.parameters.sub_pixel,
+                                  .min_confidence = problem.parameters.min_confidence,
+                                  .full_gap = model.full_gap()};
   };
   engine.run(frames, scale.labels,
              {best.view(),

@@ -280,16 +280,6 @@ TEST(SemiGlobalTest, UniquenessComparesSumsOfLabelsThatAreNotNeighbours) {
   }
 }
 
-TEST(SemiGlobalTest, ConfidenceIsTheShareOfTheGapInItselfAndTheLargeJumps) {
-  Parameters parameters = of_volume(5);
-  parameters.paths = 4;
-  parameters.large_jump = 18;
-  const Volume volume({1, 1}, 5, {7, 4, 5, 10, 99});
-  for (const Device& device : devices())
-    EXPECT_FLOAT_EQ(match(parameters, device, volume.pair(), 0xA5, true).confidence.at(0, 0),
-                    24.0f / (24 + 4 * 18));
-}
-
 // Right pixel 0 belongs to label 0 of left pixel 0, of cost 10, and to label 1 of left pixel 1, of cost 20.
 // Left pixel 0 takes label 1, which leads out of the image, so only left pixel 1 has taken a label that leads
 // to it.

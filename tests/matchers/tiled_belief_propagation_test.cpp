@@ -238,17 +238,6 @@ TEST_P(OneMessage, TiesGoToTheLowestLabel) {
 // Across the border of a tile of one pixel, the message comes from the previous pass.
 INSTANTIATE_TEST_SUITE_P(TilesOf, OneMessage, testing::Values(0, 1, 2));
 
-// Beliefs of a pixel without neighbours are its costs: 4 for label 1, and at best 10 for a label that is not
-// next to it; T = 18.
-TEST(TiledBeliefPropagationTest, ConfidenceIsTheShareOfTheGapInItselfAndTheTruncation) {
-  Parameters parameters = of_volume(5);
-  parameters.discontinuity_cost = 6;
-  parameters.discontinuity_truncation = 3;
-  const Volume volume({1, 1}, 5, {7, 4, 5, 10, 99});
-  for (const Device& device : devices())
-    EXPECT_FLOAT_EQ(match(parameters, device, volume.pair(), 0xA5, true).confidence.at(0, 0), 6.0f / 24);
-}
-
 // T = 4. Costs below the bound of 4·T + 1 can be outvoted by one unit: three neighbours that insist on label
 // 0 add 12 to label 1 of the centre, four add 16.
 TEST(TiledBeliefPropagationTest, FourNeighboursAgainstAPixel) {

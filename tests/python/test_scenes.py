@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors of the defaults on scenes of all kinds: docs/measurements/scenes.md has the figures, and here is some slack."""
+"""The errors and confidences of the defaults on scenes of all kinds: docs/measurements/scenes.md has them, and here is slack."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ MOST = {
     },
 }
 
+# How much larger the area of sparsification is than the least that any confidence could have.
+WORST_CONFIDENCE = {
+    "bp": dict(middlebury2014=5.0, middlebury2003=4.0, eth3d=6.5, kitti=9.9, flyingthings=5.6, lightfield=14.0),
+    "sgm": dict(middlebury2014=3.6, middlebury2003=3.6, eth3d=4.6, kitti=7.2, flyingthings=5.1, lightfield=15.0),
+}
+
 
 def scenes_and_data() -> Tuple[Any, pathlib.Path]:
     folder = pathlib.Path(os.environ.get("PARALLAX_DATA", pathlib.Path(__file__).parents[3] / "shared" / "data"))
@@ -41,7 +47,7 @@ def scenes_and_data() -> Tuple[Any, pathlib.Path]:
 
 
 @pytest.mark.parametrize("method", MOST)
-def test_errors_of_the_defaults(method: str) -> None:
+def test_errors_and_confidence_of_the_defaults(method: str) -> None:
     scenes, folder = scenes_and_data()
     trials = scenes.Trials(folder)
     (by_pair,) = trials.errors(method, [{}])
@@ -49,6 +55,8 @@ def test_errors_of_the_defaults(method: str) -> None:
     for name, most in MOST[method].items():
         found = means[name][[0, 1 if name.startswith("middlebury") else 2]]
         assert (found < most).all(), f"{name}: {found}"
+        area, least = means[name][3:5]
+        assert area / least < WORST_CONFIDENCE[method][name], f"{name}: {area / least}"
 
 
 def test_ranges_of_the_check() -> None:

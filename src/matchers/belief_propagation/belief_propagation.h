@@ -114,8 +114,7 @@ struct Model : data_cost::CostModel {
     return count;
   }
   decision::DecisionRule decision() const {
-    return {min_disparity,      labels,         parameters.sub_pixel, parameters.min_confidence,
-            truncation * scale, min_row_offset, row_offsets};
+    return {min_disparity, labels, parameters.sub_pixel, min_row_offset, row_offsets};
   }
 };
 

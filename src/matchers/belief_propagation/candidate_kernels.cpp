@@ -170,7 +170,7 @@ HWY_INLINE bool is_next(const TileLabels& tile, int k) {
 }
 
 template <Wanted wanted>
-HWY_INLINE Lowest find_lowest(const TileLabels& tile, int colour, int offset, std::uint8_t* beliefs) {
+HWY_INLINE Lowest find_lowest(const TileLabels& tile, int colour, int offset) {
   const Lanes tag;
   const Bytes none = hn::Set(tag, no_belief);
   Received in(tile, colour, offset);
@@ -190,42 +190,22 @@ HWY_INLINE Lowest find_lowest(const TileLabels& tile, int colour, int offset, st
       was_better = hn::VecFromMask(tag, better);
       previous = in.belief;
     }
-    if constexpr (wanted == Wanted::rivals) hn::StoreU(in.belief, tag, beliefs + k * tile_lanes + offset);
   }
   lowest.after = hn::IfVecThenElse(was_better, none, lowest.after);
   return lowest;
 }
 
-// The lowest belief of labels that are neither the best one nor next to it.
-HWY_INLINE Bytes find_rival(const TileLabels& tile, const Lowest& lowest, const std::uint8_t* beliefs) {
-  const Lanes tag;
-  const auto is_best = [&](int k) HWY_ATTR {
-    return hn::And(hn::VecFromMask(tag, hn::Eq(lowest.low, low_byte(tile.labels[k]))),
-                   hn::VecFromMask(tag, hn::Eq(lowest.high, high_byte(tile.labels[k]))));
-  };
-  Bytes rival = hn::Set(tag, no_belief);
-  for (int k = 0; k < tile.count; ++k) {
-    Bytes excluded = is_best(k);
-    if (is_next(tile, k)) excluded = hn::Or(excluded, is_best(k - 1));
-    if (is_next(tile, k + 1)) excluded = hn::Or(excluded, is_best(k + 1));
-    rival = hn::Min(rival, hn::Or(excluded, hn::LoadU(tag, beliefs + k * tile_lanes)));
-  }
-  return rival;
-}
-
 template <Wanted wanted>
-void decide_tile_as(const TileLabels& tile, int colour, std::uint8_t* scratch, TileDecision& decision) {
+void decide_tile_as(const TileLabels& tile, int colour, TileDecision& decision) {
   const Lanes tag;
   HWY_ALIGN std::uint8_t lows[tile_lanes], highs[tile_lanes];
   for (int offset = 0; offset < tile_lanes; offset += static_cast<int>(hn::Lanes(tag))) {
-    const Lowest lowest = find_lowest<wanted>(tile, colour, offset, scratch);
+    const Lowest lowest = find_lowest<wanted>(tile, colour, offset);
     hn::StoreU(lowest.low, tag, lows + offset);
     hn::StoreU(lowest.high, tag, highs + offset);
     hn::StoreU(lowest.before, tag, decision.before + offset);
     hn::StoreU(lowest.best, tag, decision.best + offset);
     hn::StoreU(lowest.after, tag, decision.after + offset);
-    if constexpr (wanted == Wanted::rivals)
-      hn::StoreU(find_rival(tile, lowest, scratch + offset), tag, decision.rival + offset);
   }
   for (int lane = 0; lane < tile_lanes; ++lane)
     decision.labels[lane] = static_cast<std::uint16_t>(highs[lane] * 256 + lows[lane]);
@@ -269,45 +249,20 @@ void decide_rows(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t
     decision.labels[lane] = tile.labels[k];
     decision.rows[lane] = static_cast<std::uint8_t>(row);
     if (wanted == Wanted::labels) continue;
-    // Takes a belief from those among which the rival is.
-    const auto take = [&](int candidate) {
-      std::uint8_t& belief = scratch[candidate * tile_lanes + lane];
-      const std::uint8_t taken = belief;
-      if (wanted == Wanted::rivals) belief = no_belief;
-      return taken;
-    };
+    const auto belief_of = [&](int candidate) { return scratch[candidate * tile_lanes + lane]; };
     const bool has_before = is_next(tile, k), has_after = is_next(tile, k + 1);
-    const auto take_row = [&](int candidate, std::uint8_t& before, std::uint8_t& after) {
-      before = has_before ? take(candidate - 1) : no_belief;
-      after = has_after ? take(candidate + 1) : no_belief;
-      return take(candidate);
-    };
-    std::uint8_t before, after;
-    decision.row_before[lane] = row > 0 ? take_row(best - tile.count, before, after) : no_belief;
-    decision.row_after[lane] =
-        row + 1 < tile.row_offsets ? take_row(best + tile.count, before, after) : no_belief;
-    take_row(best, decision.before[lane], decision.after[lane]);
-  }
-  if (wanted != Wanted::rivals) return;
-  for (int offset = 0; offset < tile_lanes; offset += lanes) {
-    Bytes rival = hn::Set(tag, no_belief);
-    for (int k = 0; k < tile.count * tile.row_offsets; ++k)
-      rival = hn::Min(rival, hn::LoadU(tag, scratch + k * tile_lanes + offset));
-    hn::StoreU(rival, tag, decision.rival + offset);
+    decision.row_before[lane] = row > 0 ? belief_of(best - tile.count) : no_belief;
+    decision.row_after[lane] = row + 1 < tile.row_offsets ? belief_of(best + tile.count) : no_belief;
+    decision.before[lane] = has_before ? belief_of(best - 1) : no_belief;
+    decision.after[lane] = has_after ? belief_of(best + 1) : no_belief;
   }
 }
 
 void decide_tile_here(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t* scratch,
                       TileDecision& decision) {
   if (tile.row_offsets > 1) return decide_rows(tile, colour, wanted, scratch, decision);
-  switch (wanted) {
-    case Wanted::labels:
-      return decide_tile_as<Wanted::labels>(tile, colour, scratch, decision);
-    case Wanted::neighbours:
-      return decide_tile_as<Wanted::neighbours>(tile, colour, scratch, decision);
-    case Wanted::rivals:
-      return decide_tile_as<Wanted::rivals>(tile, colour, scratch, decision);
-  }
+  if (wanted == Wanted::labels) return decide_tile_as<Wanted::labels>(tile, colour, decision);
+  decide_tile_as<Wanted::neighbours>(tile, colour, decision);
 }
 
 void locate_tile_here(const TileAxis& axis, float* values) {

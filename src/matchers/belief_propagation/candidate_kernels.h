@@ -93,17 +93,16 @@ void split_edges(const TileEdges& edges, TileMessages& out);
 
 // The lowest beliefs of one colour, for each lane.
 inline constexpr std::uint8_t no_belief = 255;
-enum class Wanted { labels, neighbours, rivals };  // each includes those before
+enum class Wanted { labels, neighbours };  // the latter includes labels
 struct TileDecision {
   std::uint16_t labels[tile_lanes];  // disparities
-  // Beliefs of the label before, that label, the one after, and the lowest other one; no_belief without such
-  // a candidate.
-  std::uint8_t before[tile_lanes], best[tile_lanes], after[tile_lanes], rival[tile_lanes];
+  // Beliefs of the label before, that label and the one after; no_belief without such a candidate.
+  std::uint8_t before[tile_lanes], best[tile_lanes], after[tile_lanes];
   // Where there are several row offsets: which of the tile's, and the beliefs of the ones before and after
   // it.
   std::uint8_t rows[tile_lanes], row_before[tile_lanes], row_after[tile_lanes];
 };
-// `scratch` has 32 bytes for each candidate.
+// `scratch` has 32 bytes for each candidate, where there are several row offsets.
 void decide_tile(const TileLabels& tile, int colour, Wanted wanted, std::uint8_t* scratch,
                  TileDecision& decision);
 

@@ -102,8 +102,7 @@ class MapWriter {
     decision::Beliefs beliefs{.label = found.labels[lane],
                               .before = value(found.before[lane]),
                               .best = value(found.best[lane]),
-                              .after = value(found.after[lane]),
-                              .rival = value(found.rival[lane])};
+                              .after = value(found.after[lane])};
     if (!has_rows()) return beliefs;
     beliefs.label += found.rows[lane] * model_.disparities();
     beliefs.row_before = value(found.row_before[lane]);
@@ -154,6 +153,7 @@ class Cpu final : public host::Plan {
         candidates_(model_, sizes_, static_cast<int>(levels_.first()), costs_.strips(), edges_,
                     workers_.slots()) {
     check_reachable(model_, size_);
+    judge_afterwards(parameters.min_confidence);
     plan_memory(parameters.row_tolerance > 0);
   }
 
@@ -180,10 +180,7 @@ class Cpu final : public host::Plan {
   }
 
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
-    const bool wants_confidence = model_.parameters.min_confidence > 0 || !map.confidence.empty();
-    const Wanted wanted = wants_confidence                                ? Wanted::rivals
-                          : model_.parameters.sub_pixel != SubPixel::none ? Wanted::neighbours
-                                                                          : Wanted::labels;
+    const Wanted wanted = model_.parameters.sub_pixel != SubPixel::none ? Wanted::neighbours : Wanted::labels;
     propagate(pair, MapWriter(model_, costs_.status(), wanted, map, false), clock,
               {"prepare", "pyramid", "coarse_levels", "finest_level"});
     if (!checks_left_right_) return;

@@ -63,8 +63,8 @@ struct RowDecision {
   void* scratch;  // scratch_bytes(labels) bytes
   // For each pixel.
   std::uint16_t* labels;
-  float *before, *best, *after, *rival;  // null when only labels are wanted
-  float *row_before, *row_after;         // written where there are several row offsets
+  float *before, *best, *after;   // null when only labels are wanted
+  float *row_before, *row_after;  // written where there are several row offsets
 };
 
 // Sums two rows of the finer level to one of the coarser. A missing row is given as zeros.

@@ -64,7 +64,8 @@ class Cuda : public cuda::Plan {
         at_once_(at_once),
         sizes_(level_sizes(format.size, parameters.levels)),
         images_(model_, format, parameters.refine.left_right_check, layout_, at_once),
-        refinement_(parameters.refine, format, layout_) {
+        refinement_(parameters.refine, format, layout_, refine::Maps::disparities,
+                    parameters.min_confidence) {
     check_reachable(model_, format.size);
     const auto reserve_grays = [&] {
       std::vector<PlaneBuffer<std::uint16_t>> grays;
@@ -133,8 +134,8 @@ class Cuda : public cuda::Plan {
   }
 
   void match(const DisparityMap& map, StreamHandle stream) final {
-    const CudaDecision to =
-        decision::left_map(map, model_.decision(), images_.from_start(), images_.stride());
+    const CudaDecision to = decision::left_map({map.disparity, map.status}, model_.decision(),
+                                               images_.from_start(), images_.stride());
     refinement_.begin();
     images_.smooth(stream);
     const StreamHandle of_right = at_once_ ? right_.fork(stream) : stream;

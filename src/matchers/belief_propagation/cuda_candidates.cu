@@ -342,28 +342,21 @@ class Decision {
   __device__ __forceinline__ void take(int label, uint32 value) {
     const bool adjoins = label == last_label_ + 1;
     if (value < best_) {
-      // The lowest belief of the labels before this one that do not adjoin it.
-      rival_ = adjoins ? min_before_last_ : min(min_before_last_, last_);
       before_ = adjoins ? last_ : no_belief;
       best_ = value, label_ = label, after_ = no_belief;
     } else if (label == label_ + 1) {
       after_ = value;
-    } else {
-      rival_ = min(rival_, value);
     }
-    min_before_last_ = min(min_before_last_, last_);
     last_ = value;
     last_label_ = label;
   }
 
   __device__ __forceinline__ Beliefs beliefs() const {
-    return {label_, as_float(before_), as_float(best_), as_float(after_), as_float(rival_)};
+    return {label_, as_float(before_), as_float(best_), as_float(after_), no_value};
   }
 
  private:
-  uint32 best_ = no_belief, before_ = no_belief, after_ = no_belief, rival_ = no_belief;
-  uint32 last_ = no_belief,
-         min_before_last_ = no_belief;  // the last belief, and the lowest of those before it
+  uint32 best_ = no_belief, before_ = no_belief, after_ = no_belief, last_ = no_belief;
   int label_ = -3, last_label_ = -3;
 };
 

@@ -408,7 +408,6 @@ PARALLAX_KERNEL decide(CudaFloatLevel level, CudaDecision to) {
       const int distance = label - found.label;
       if (distance == -1) found.before = value;
       if (distance == 1) found.after = value;
-      if (distance < -1 || distance > 1) found.rival = fminf(found.rival, value);
     }
   }
   const uint8 status = to.from_start[static_cast<int64>(pixel.y) * to.from_start_stride + pixel.x];

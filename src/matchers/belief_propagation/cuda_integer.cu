@@ -461,21 +461,18 @@ __device__ __forceinline__ uint32 min_belief(const Words& belief, int first_labe
 
 __device__ __forceinline__ Beliefs find_best(const Words& belief, int first_label, int p) {
   const uint32 best = min_belief(belief, first_label, p);
-  Beliefs found = {static_cast<int>(best & 0xFFFF), 0, static_cast<float>(best >> 16), 0, 0};
+  Beliefs found = {static_cast<int>(best & 0xFFFF), 0, static_cast<float>(best >> 16), 0, no_value};
   constexpr uint32 none = 0xFFFF;
-  uint32 before = none, after = none, rival = none;
+  uint32 before = none, after = none;
 #pragma unroll
   for (int k = 0; k < PER_LANE; ++k) {
     const int label = first_label + k, distance = label - found.label;
     const uint32 value = element(belief.of[k], p);
     if (distance == -1) before = value;
     if (distance == 1) after = value;
-    if ((distance < -1 || distance > 1) && label < LABELS) rival = min(rival, value);
   }
   found.before = static_cast<float>(min_value(before));
   found.after = static_cast<float>(min_value(after));
-  rival = min_value(rival);
-  found.rival = rival == none ? no_value : static_cast<float>(rival);
   return found;
 }
 

@@ -315,7 +315,7 @@ class LevelSweep {
     receive(band, y, colour, iteration, row);
     row.labels = window.labels;
     if (wanted != Wanted::labels) {
-      float** out[] = {&row.before, &row.best, &row.after, &row.rival, &row.row_before, &row.row_after};
+      float** out[] = {&row.before, &row.best, &row.after, &row.row_before, &row.row_after};
       for (std::size_t i = 0; i < std::size(out); ++i) *out[i] = around[i];
     }
     decide_row(arithmetic_, row);
@@ -326,9 +326,8 @@ class LevelSweep {
                              .before = around[0][i],
                              .best = around[1][i],
                              .after = around[2][i],
-                             .rival = around[3][i],
-                             .row_before = around[4][i],
-                             .row_after = around[5][i]});
+                             .row_before = around[3][i],
+                             .row_after = around[4][i]});
   }
 
   const Model& model_;

@@ -123,8 +123,8 @@ class Levels {
 struct Window {
   std::vector<std::byte*> planes;  // by level: [row % rows][plane]
   std::uint16_t* labels;
-  // Beliefs of the label before, that label, the one after, its rival, and the row offsets before and after.
-  float* around[6];
+  // Beliefs of the label before, that label, the one after, and the row offsets before and after.
+  float* around[5];
 };
 
 class Windows {

@@ -251,53 +251,24 @@ struct Lowest {
   Vector best, low, high;
 };
 
-// Finds the beliefs next to the lowest, and its rival; `beliefs` has `lanes` for each label, and is
-// overwritten.
+// Finds the beliefs next to the lowest; `beliefs` has `lanes` for each label.
 template <class Number>
-HWY_INLINE void look_around(const RowDecision& row, std::ptrdiff_t i, typename Number::Value* beliefs) {
-  using Value = typename Number::Value;
+HWY_INLINE void look_around(const RowDecision& row, std::ptrdiff_t i, const typename Number::Value* beliefs) {
   const typename Number::Tag tag;
   const int lanes = static_cast<int>(hn::Lanes(tag));
   const int disparities = row.shape.labels / row.shape.row_offsets;
   for (int j = 0; j < lanes; ++j) {
     const int label = row.labels[i + j];
-    const auto take = [&](int at) {
-      Value& belief = beliefs[at * lanes + j];
-      const auto taken = static_cast<float>(belief);
-      belief = Number::highest;
-      return taken;
-    };
+    const auto belief_of = [&](int at) { return static_cast<float>(beliefs[at * lanes + j]); };
     const int column = row.shape.row_offsets == 1 ? label : label % disparities;
-    const auto take_row = [&](int at, float* to) {
-      to[0] = column > 0 ? take(at - 1) : 0;
-      to[1] = take(at);
-      to[2] = column + 1 < disparities ? take(at + 1) : 0;
-    };
-    float near[3];
-    take_row(label, near);
-    row.before[i + j] = near[0];
-    row.best[i + j] = near[1];
-    row.after[i + j] = near[2];
+    row.before[i + j] = column > 0 ? belief_of(label - 1) : 0;
+    row.best[i + j] = belief_of(label);
+    row.after[i + j] = column + 1 < disparities ? belief_of(label + 1) : 0;
     if (row.shape.row_offsets == 1) continue;
     constexpr float none = std::numeric_limits<float>::infinity();
-    row.row_before[i + j] = row.row_after[i + j] = none;
-    if (label >= disparities) {
-      take_row(label - disparities, near);
-      row.row_before[i + j] = near[1];
-    }
-    if (label + disparities < row.shape.labels) {
-      take_row(label + disparities, near);
-      row.row_after[i + j] = near[1];
-    }
+    row.row_before[i + j] = label >= disparities ? belief_of(label - disparities) : none;
+    row.row_after[i + j] = label + disparities < row.shape.labels ? belief_of(label + disparities) : none;
   }
-  auto rival = hn::Set(tag, Number::highest);
-  for (int label = 0; label < row.shape.labels; ++label)
-    rival = hn::Min(rival, hn::Load(tag, beliefs + label * lanes));
-  HWY_ALIGN Value rivals[widest_vector_bytes];
-  hn::Store(rival, tag, rivals);
-  for (int j = 0; j < lanes; ++j)
-    row.rival[i + j] =
-        rivals[j] == Number::highest ? std::numeric_limits<float>::infinity() : static_cast<float>(rivals[j]);
 }
 
 template <class Number>

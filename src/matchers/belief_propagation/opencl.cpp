@@ -50,8 +50,8 @@ class Opencl final : public opencl::Plan {
         bits_(parameters.arithmetic == Arithmetic::fixed8 ? 8 : 16),
         device_(layout_of(context().info(), bits_, parameters.disparities)),
         images_(model_, format, {2, device_.pixels}, layout_),
-        refinement_(parameters.refine, format, context().info(), layout_) {
-    decision::check_divisions(context().info(), model_.decision());
+        refinement_(parameters.refine, format, context().info(), layout_, parameters.min_confidence) {
+    decision::check_sub_pixel(context().info(), parameters.sub_pixel);
     data_cost::check_reachable(model_, format.size);
     if (has_edges()) edge_table_ = reserve(data_cost::edge_table_size * sizeof(cl_uint));
     const std::vector<Size> extents = level_sizes(format.size, parameters.levels);

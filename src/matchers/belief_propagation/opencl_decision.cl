@@ -3,10 +3,9 @@
 
 #define NO_BELIEF 0xFFFF
 
-// The lowest belief of each pixel so far, the beliefs of the labels next to it, and the lowest other belief.
+// The lowest belief of each pixel so far, and the beliefs of the labels next to it.
 typedef struct {
-  Wide best, label, before, after, rival;
-  Wide last, min_before_last;
+  Wide best, label, before, after, last;
   int last_label;
 } Decision;
 
@@ -14,26 +13,19 @@ INLINE Decision undecided() {
   const Wide none = NO_BELIEF;
   // Adjoins no label.
   const Wide no_label = NO_BELIEF - 8;
-  const Decision decision = {none, no_label, none, none, none, none, none, -2};
+  const Decision decision = {none, no_label, none, none, none, -2};
   return decision;
 }
 
 // Adds the beliefs of the next label. Ties go to the lowest label.
 INLINE void take(Decision* so_far, int label, Wide belief) {
   const Wide none = NO_BELIEF, own_label = (ushort)label;
-  if (label != so_far->last_label + 1) {
-    so_far->min_before_last = lower_wide(so_far->min_before_last, so_far->last);
-    so_far->last = none;
-  }
-  const Wide other = lower_wide(so_far->rival, belief);
-  const Wide rival = so_far->label == (Wide)(own_label - (Wide)1) ? so_far->rival : other;
+  if (label != so_far->last_label + 1) so_far->last = none;
   const Wide after = so_far->label == (Wide)(own_label - (Wide)1) ? belief : so_far->after;
-  so_far->rival = belief < so_far->best ? so_far->min_before_last : rival;
   so_far->before = belief < so_far->best ? so_far->last : so_far->before;
   so_far->after = belief < so_far->best ? none : after;
   so_far->label = belief < so_far->best ? own_label : so_far->label;
   so_far->best = lower_wide(so_far->best, belief);
-  so_far->min_before_last = lower_wide(so_far->min_before_last, so_far->last);
   so_far->last = belief;
   so_far->last_label = label;
 }
@@ -44,7 +36,7 @@ static float as_belief(ushort value) {
 
 // The decisions of a vector, pixel by pixel.
 typedef struct {
-  WidePixels label, before, best, after, rival;
+  WidePixels label, before, best, after;
 } DecidedPixels;
 
 INLINE DecidedPixels pixels_of(const Decision* decision) {
@@ -53,13 +45,11 @@ INLINE DecidedPixels pixels_of(const Decision* decision) {
   pixels.before.wide = decision->before;
   pixels.best.wide = decision->best;
   pixels.after.wide = decision->after;
-  pixels.rival.wide = decision->rival;
   return pixels;
 }
 
 INLINE Beliefs beliefs_of(const DecidedPixels* pixels, int i) {
   const Beliefs beliefs = {pixels->label.of[i], as_belief(pixels->before.of[i]),
-                           as_belief(pixels->best.of[i]), as_belief(pixels->after.of[i]),
-                           as_belief(pixels->rival.of[i])};
+                           as_belief(pixels->best.of[i]), as_belief(pixels->after.of[i])};
   return beliefs;
 }

@@ -66,6 +66,7 @@ class Reference final : public host::BeliefReference<Model> {
       : BeliefReference(make_model(parameters), size), prior_(model_, size_) {
     for (const Size size : level_sizes(size_, parameters.levels))
       levels_.push_back({{size}, parameters.disparities});
+    judge_afterwards(parameters.min_confidence);
     plan_memory(parameters.row_tolerance > 0);
   }
 

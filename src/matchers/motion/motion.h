@@ -140,8 +140,11 @@ inline void write_motion(const Model& model, Status status, const Decision& foun
   map.row_offset.at(x, y) = decision::no_value;
   if (status != Status::matched) return decision::write_none(status, x, y, map);
   const auto rule = [&](int first, int count) {
-    return decision::DecisionRule{first, count, model.parameters.sub_pixel, model.parameters.min_confidence,
-                                  model.full_gap()};
+    return decision::DecisionRule{.min_disparity = first,
+                                  .labels = count,
+                                  .sub_pixel = model.parameters.sub_pixel,
+                                  .min_confidence = model.parameters.min_confidence,
+                                  .full_gap = model.full_gap()};
   };
   decision::write_decision(found.columns, rule(labels.first.x, labels.extent.width), x, y, map);
   if (decision::has_value(map.disparity.at(x, y)))

@@ -27,6 +27,7 @@ class Cpu final : public host::Plan {
         paths_(model_, layout_, passes_, costs_, workers_.slots()),
         winners_(model_, layout_, checks_left_right_ && !matches_right(), workers_.slots()) {
     data_cost::check_reachable(model_, size_);
+    judge_afterwards(parameters.min_confidence);
     plan_memory(parameters.row_tolerance > 0);
   }
 

@@ -122,9 +122,7 @@ class Winners {
 
   DecisionRow decision_row(const Row& row, int x, int direction, int count) const {
     const SemiGlobalParameters& parameters = model_.parameters;
-    const bool wants_rival =
-        maps_.left != nullptr &&
-        (!maps_.left->confidence.empty() || parameters.min_confidence > 0 || parameters.uniqueness > 0);
+    const bool wants_rival = maps_.left != nullptr && parameters.uniqueness > 0;
     const RightLabels labels = !finds_right_                               ? RightLabels::none
                                : parameters.right_map == RightMap::winners ? RightLabels::best
                                                                            : RightLabels::all;

@@ -54,7 +54,8 @@ class Cuda final : public cuda::Plan {
         ahead_(pixels_that_fit(configuration.value(pixels_ahead, usual_pixels_ahead))),
         apart_(configuration.value(paths_apart, is_busy_with_rows()) != 0),
         images_(model_, format, matches_right(), layout_),
-        refinement_(parameters.refine, format, layout_) {
+        refinement_(parameters.refine, format, layout_, refine::Maps::disparities,
+                    parameters.min_confidence) {
     data_cost::check_reachable(model_, format.size);
     check_countable();
     costs_ = layout_.reserve<std::uint32_t>(volume_words());
@@ -159,8 +160,8 @@ class Cuda final : public cuda::Plan {
   }
 
   void match(const DisparityMap& map, StreamHandle stream) override {
-    const CudaDecision to =
-        decision::left_map(map, model_.decision(), images_.from_start(), images_.stride());
+    const CudaDecision to = decision::left_map({map.disparity, map.status}, model_.decision(),
+                                               images_.from_start(), images_.stride());
     images_.smooth(stream);
     if (matches_right()) images_.mirror(stream);
     match_pair(CudaImages::as_it_is, to, parameters_.uniqueness, stream);
@@ -185,9 +186,8 @@ class Cuda final : public cuda::Plan {
       follow(pair, anywhere, stream);
     }
     if (pair == CudaImages::as_it_is) refinement_.begin_after(stream);
-    const bool wants_rival = to.confidence != nullptr || to.min_confidence > 0 || uniqueness > 0;
     decide_.launch(stream, rows(to_size(segment_pixels())), {block_threads}, 0, volumes(), to, right(),
-                   static_cast<int>(wants_rival), uniqueness);
+                   static_cast<int>(uniqueness > 0), uniqueness);
   }
 
   void find_costs(CudaImages::Which pair, StreamHandle stream) const {

@@ -40,8 +40,8 @@ class Opencl final : public opencl::Plan {
         dealing_(is_processor() ? Dealing{1, round_up(parameters.disparities, 64)}
                                 : deal(parameters.disparities)),
         images_(model_, format, {1, dealing_.per_lane + pixels_at_once()}, layout_),
-        refinement_(parameters.refine, format, context().info(), layout_) {
-    decision::check_divisions(context().info(), model_.decision());
+        refinement_(parameters.refine, format, context().info(), layout_, parameters.min_confidence) {
+    decision::check_sub_pixel(context().info(), parameters.sub_pixel);
     data_cost::check_reachable(model_, format.size);
     volumes_ = {.width = format.size.width,
                 .height = format.size.height,
@@ -143,7 +143,7 @@ class Opencl final : public opencl::Plan {
       follow();
     finish("paths", "right_paths");
     decide_.launch(queue(), {is_processor() ? 1 : groups_for(width(), segment_pixels()), height()},
-                   {items_of_group()}, memory(), volumes_, sums(to, mirrored), to);
+                   {items_of_group()}, memory(), volumes_, sums(mirrored), to);
     finish("decision", "right_decision");
   }
 
@@ -237,10 +237,9 @@ class Opencl final : public opencl::Plan {
     return paths;
   }
 
-  OpenclSums sums(const OpenclDecision& to, bool mirrored) const {
+  OpenclSums sums(bool mirrored) const {
     const cl_int uniqueness = mirrored ? 0 : parameters_.uniqueness;
-    const bool wants_rival = to.confidence >= 0 || to.min_confidence > 0 || uniqueness > 0;
-    return {.wants_rival = wants_rival ? 1 : 0,
+    return {.wants_rival = uniqueness > 0 ? 1 : 0,
             .uniqueness = uniqueness,
             .right = lowest_of_right_,
             .only_winners = parameters_.right_map == RightMap::winners ? 1 : 0};

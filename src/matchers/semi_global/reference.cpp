@@ -31,6 +31,7 @@ class Reference final : public host::BeliefReference<Model> {
  public:
   Reference(const SemiGlobalParameters& parameters, Size size)
       : BeliefReference(make_model(parameters), size), parameters_(parameters), prior_(model_, size_) {
+    judge_afterwards(parameters.min_confidence);
     plan_memory(parameters.row_tolerance > 0);
   }
 

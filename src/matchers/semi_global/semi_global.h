@@ -88,13 +88,7 @@ struct Model : data_cost::CostModel {
   }
   bool fits_bytes() const { return highest_cost() + highest_jump() <= 255; }
   decision::DecisionRule decision() const {
-    return {min_disparity,
-            labels,
-            parameters.sub_pixel,
-            parameters.min_confidence,
-            static_cast<float>(parameters.paths * parameters.large_jump),
-            min_row_offset,
-            row_offsets};
+    return {min_disparity, labels, parameters.sub_pixel, min_row_offset, row_offsets};
   }
 };
 

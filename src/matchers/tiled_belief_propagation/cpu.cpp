@@ -45,6 +45,7 @@ class Cpu final : public host::Plan {
         borders_(model_, tiling_),
         visits_(model_, tiling_, costs_, borders_, workers_, shares_blocks_) {
     data_cost::check_reachable(model_, size_);
+    judge_afterwards(parameters.min_confidence);
     plan_memory();
   }
 
@@ -70,8 +71,7 @@ class Cpu final : public host::Plan {
   }
 
   void match(const StereoPair& pair, const DisparityMap& map, detail::StageClock& clock) override {
-    const bool wants_beliefs = model_.parameters.sub_pixel != SubPixel::none ||
-                               model_.parameters.min_confidence > 0 || !map.confidence.empty();
+    const bool wants_beliefs = model_.parameters.sub_pixel != SubPixel::none;
     propagate(pair, MapWriter(model_, costs_.status(), tiling_.shape(), wants_beliefs, map, false), clock,
               {"prepare", "costs", "match"});
     if (!checks_left_right_) return;

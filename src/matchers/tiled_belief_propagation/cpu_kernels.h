@@ -46,9 +46,9 @@ struct Turn {
 };
 
 struct Decision {
-  std::uint16_t* labels;                 // [step][lane]
-  float *before, *best, *after, *rival;  // the same; null when only labels are wanted
-  std::uint16_t* scratch;                // [label][lane]
+  std::uint16_t* labels;         // [step][lane]
+  float *before, *best, *after;  // the same; null when only labels are wanted
+  std::uint16_t* scratch;        // [label][lane]
 };
 
 // Two sweeps over a block, from both ends at once.

@@ -101,7 +101,7 @@ class Cuda final : public cuda::Plan {
         grid_(format.size, parameters.tile),
         dealing_(deal(parameters.disparities, configuration.value(threads_a_pixel, 0))),
         images_(model_, format, checks_both(), layout_),
-        refinement_(parameters.refine, format, layout_),
+        refinement_(parameters.refine, format, layout_, refine::Maps::disparities, parameters.min_confidence),
         threads_a_direction_(configuration.value(threads_a_direction, 0)) {
     data_cost::check_reachable(model_, format.size);
     tile_ = {std::min(grid_.side, format.size.width), std::min(grid_.side, format.size.height)};
@@ -316,8 +316,8 @@ class Cuda final : public cuda::Plan {
   }
 
   void match(const DisparityMap& map, StreamHandle stream) override {
-    const CudaDecision to =
-        decision::left_map(map, model_.decision(), images_.from_start(), images_.stride());
+    const CudaDecision to = decision::left_map({map.disparity, map.status}, model_.decision(),
+                                               images_.from_start(), images_.stride());
     refinement_.begin();
     images_.smooth(stream);
     if (checks_both()) images_.mirror(stream);

@@ -388,9 +388,9 @@ __device__ __forceinline__ decision::Beliefs find_best(const Labels& belief) {
       best = min(best, (belief.of[word] >> 16 * high & 0xFFFF) << label_bits | label_of(word, high));
   best = min_over_lanes(best);
   decision::Beliefs found = {static_cast<int>(best & ((1 << label_bits) - 1)), 0,
-                           static_cast<float>(best >> label_bits), 0, 0};
+                           static_cast<float>(best >> label_bits), 0, decision::no_value};
   constexpr uint32 none = ~0u;
-  uint32 before = none, after = none, rival = none;
+  uint32 before = none, after = none;
 #pragma unroll
   for (int high = 0; high < 2; ++high) {
 #pragma unroll
@@ -399,13 +399,10 @@ __device__ __forceinline__ decision::Beliefs find_best(const Labels& belief) {
       const uint32 value = belief.of[word] >> 16 * high & 0xFFFF;
       if (distance == -1) before = value;
       if (distance == 1) after = value;
-      if ((distance < -1 || distance > 1) && label < LABELS) rival = min(rival, value);
     }
   }
   found.before = static_cast<float>(min_over_lanes(before));
   found.after = static_cast<float>(min_over_lanes(after));
-  rival = min_over_lanes(rival);
-  found.rival = rival == none ? decision::no_value : static_cast<float>(rival);
   return found;
 }
 

@@ -358,33 +358,19 @@ struct Kernel {
     }
   }
 
-  // Finds the beliefs next to the lowest, and its rival; overwrites those in the scratch.
+  // Finds the beliefs next to the lowest.
   static HWY_INLINE void look_around(const BlockShape& shape, std::ptrdiff_t first,
                                      const Decision& decision) {
-    constexpr std::uint16_t none = std::numeric_limits<std::uint16_t>::max();
-    const WordTag tag;
-    const int words = static_cast<int>(hn::Lanes(tag));
+    const int words = static_cast<int>(hn::Lanes(WordTag()));
     for (int j = 0; j < words; ++j) {
       const int label = decision.labels[first + j];
-      const auto take = [&](int at) {
-        if (at < 0 || at >= shape.labels) return 0.0f;
-        std::uint16_t& belief = decision.scratch[at * words + j];
-        const auto taken = static_cast<float>(belief);
-        belief = none;
-        return taken;
+      const auto belief_of = [&](int at) {
+        return at < 0 || at >= shape.labels ? 0.0f : static_cast<float>(decision.scratch[at * words + j]);
       };
-      decision.before[first + j] = take(label - 1);
-      decision.best[first + j] = take(label);
-      decision.after[first + j] = take(label + 1);
+      decision.before[first + j] = belief_of(label - 1);
+      decision.best[first + j] = belief_of(label);
+      decision.after[first + j] = belief_of(label + 1);
     }
-    Words rival = hn::Set(tag, none);
-    for (int label = 0; label < shape.labels; ++label)
-      rival = hn::Min(rival, hn::LoadU(tag, decision.scratch + label * words));
-    HWY_ALIGN std::uint16_t rivals[hn::MaxLanes(WordTag())];
-    hn::Store(rival, tag, rivals);
-    for (int j = 0; j < words; ++j)
-      decision.rival[first + j] =
-          rivals[j] == none ? std::numeric_limits<float>::infinity() : static_cast<float>(rivals[j]);
   }
 
   static void add_step(const BlockShape& shape, const void* others, void* row) {

@@ -21,6 +21,7 @@ class Reference final : public host::BeliefReference<Model> {
  public:
   Reference(const TiledBeliefPropagationParameters& parameters, Size size)
       : BeliefReference(make_model(parameters), size), grid_(size, parameters.tile) {
+    judge_afterwards(parameters.min_confidence);
     plan_memory();
   }
 

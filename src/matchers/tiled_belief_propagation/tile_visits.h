@@ -69,8 +69,7 @@ class MapWriter {
         decision::write_decision({.label = found.labels[i],
                                   .before = found.before[i],
                                   .best = found.best[i],
-                                  .after = found.after[i],
-                                  .rival = found.rival[i]},
+                                  .after = found.after[i]},
                                  rule, x, y, map_);
       else
         decision::write_none(known, x, y, map_);
@@ -124,7 +123,7 @@ class TileVisits {
       Decision& decision = scratch.decision;
       decision.labels = arena.reserve<std::uint16_t>(pixels);
       decision.scratch = arena.reserve<std::uint16_t>(tiling_.step_elements());
-      for (float** beliefs : {&decision.before, &decision.best, &decision.after, &decision.rival})
+      for (float** beliefs : {&decision.before, &decision.best, &decision.after})
         *beliefs = arena.reserve<float>(pixels);
     }
   }
@@ -253,8 +252,7 @@ class TileVisits {
     const Sweeps sweeps = sweeps_of(stay, block, false, slot);
     if (const MapWriter* writer = stay.visit.writer) {
       Decision decision = scratch(slot).decision;
-      if (!writer->wants_beliefs())
-        decision.before = decision.best = decision.after = decision.rival = nullptr;
+      if (!writer->wants_beliefs()) decision.before = decision.best = decision.after = nullptr;
       sweep_and_decide(sweeps, decision);
       for (int i = 0; i < stay.batch.tiles; ++i)
         writer->write(tiling_.tile_of(stay.batch, i), block, i, decision);

@@ -67,10 +67,7 @@ struct Model : data_cost::CostModel {
   int message_bytes;
 
   int data_bound() const { return 4 * truncation + 1; }
-  decision::DecisionRule decision() const {
-    return {min_disparity, labels, parameters.sub_pixel, parameters.min_confidence,
-            static_cast<float>(truncation)};
-  }
+  decision::DecisionRule decision() const { return {min_disparity, labels, parameters.sub_pixel}; }
 };
 
 // \throws Error (argument) for parameters that the message width cannot represent
