@@ -19,7 +19,7 @@ using Values = std::vector<std::string>;
 const std::map<std::string, Values>& values_worth_trying() {
   static const std::map<std::string, Values> values{
       {"uniqueness", {"0", "1..100"}},
-      {"min_confidence", {"0", "0", "0.02", "0.3", "0.8", "0.97", "1"}},
+      {"min_confidence", {"0", "0", "0.3", "0.8", "0.97"}},
       {"data_truncation", {"0", "0", "1", "3.7", "15", "40", "100", "256"}},
       {"census_tolerance", {"0", "0", "1", "3", "20", "64"}},
       {"smoothing", {"0", "0", "0.6", "2.5"}},

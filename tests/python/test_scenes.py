@@ -34,8 +34,8 @@ MOST = {
 
 # How much larger the area of sparsification is than the least that any confidence could have.
 WORST_CONFIDENCE = {
-    "bp": dict(middlebury2014=5.0, middlebury2003=4.0, eth3d=6.5, kitti=9.9, flyingthings=5.6, lightfield=14.0),
-    "sgm": dict(middlebury2014=3.6, middlebury2003=3.6, eth3d=4.6, kitti=7.2, flyingthings=5.1, lightfield=15.0),
+    "bp": dict(middlebury2014=4.2, middlebury2003=4.0, eth3d=6.2, kitti=6.5, flyingthings=5.4, lightfield=12.0),
+    "sgm": dict(middlebury2014=3.8, middlebury2003=4.3, eth3d=5.2, kitti=7.5, flyingthings=4.8, lightfield=23.0),
 }
 
 
