@@ -64,7 +64,7 @@ class Plan {
   Cancellation cancellation;
 
   // Reserved in advance, so that a run does not allocate.
-  static constexpr std::size_t max_stages = 16;
+  static constexpr std::size_t max_stages = 20;
   std::vector<StageTime> stage_times;
   // Matcher::rows_moved().
   double rows_moved = 0;
