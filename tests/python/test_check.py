@@ -41,7 +41,9 @@ def test_a_pair_that_is_fit(wide: Tuple[Any, Any]) -> None:
     assert report.lowest >= disparities.min() and report.highest <= disparities.max()
     assert px.Matcher("census", (320, 240), **report.range).parameters["disparities"] == 40
     assert report.sure and 0.6 < report.seen <= 1
-    assert report.range_sentence == f"The range of disparities is sure: {100 * report.seen:.0f} % of the picture shows it."
+    assert (
+        report.range_sentence == f"The range of disparities is sure: {100 * report.seen:.0f} % of the picture shows it."
+    )
 
 
 def test_a_range_that_is_not_sure_warns(wide: Tuple[Any, Any]) -> None:
