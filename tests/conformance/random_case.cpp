@@ -30,6 +30,7 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"left_right_tolerance", {"0", "0.5", "0.6", "1", "1.5", "2"}},
       {"speckle_size", {"0", "0", "5", "1..30"}},
       {"refit", {"0", "0", "0", "3", "7", "15"}},
+      {"reject_unseen", {"false"}},  // GPUs lack it; refine/unseen_test.cpp has its cases
       {"median", {"0", "0", "3", "5"}},
       {"weighted_median", {"0", "0", "0", "3", "5", "7"}},
       {"weighted_median_range", {"1..255", "1..20"}},
