@@ -345,6 +345,7 @@ TEST(SemiGlobalTest, EveryDataCostFindsAShift) {
 TEST(SemiGlobalTest, RefusesWhatDoesNotFit) {
   const auto expect_refusal = [](const char* message, const auto& change) {
     Parameters parameters;
+    parameters.paths = 8;
     change(parameters);
     expect_refused([&] { parameters.validate(); }, message);
   };
