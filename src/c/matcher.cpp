@@ -383,9 +383,8 @@ parallax_code parallax_matcher_stages(parallax_matcher* matcher, const parallax_
 }
 
 parallax_code parallax_matcher_rows_moved(parallax_matcher* matcher, double* rows) {
-  return c::use(matcher, [&](parallax_matcher& used) {
-    c::required(rows, "rows") = c::planned(used).rows_moved();
-  });
+  return c::use(matcher,
+                [&](parallax_matcher& used) { c::required(rows, "rows") = c::planned(used).rows_moved(); });
 }
 
 parallax_code parallax_matcher_forget_rows(parallax_matcher* matcher) {

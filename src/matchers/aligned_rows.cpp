@@ -72,8 +72,7 @@ class AlignedPlan final : public Plan {
   }
 
   void enqueue(const StereoPair&, const DisparityMap&, void*) override {
-    throw Error(ErrorCategory::device,
-                "rows are aligned in host memory: use run(), or choose rows given");
+    throw Error(ErrorCategory::device, "rows are aligned in host memory: use run(), or choose rows given");
   }
 
  private:
