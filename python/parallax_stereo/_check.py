@@ -94,7 +94,7 @@ class PairReport:
     def range(self) -> Dict[str, int]:
         """The range to search, {"min_disparity": ..., "disparities": ...}, as keywords for match() and Matcher.
         ArgumentError where none was found."""
-        found = self._disparities
+        found = self._disparities()
         if not found["found"]:
             raise ArgumentError(f"no range of disparities was found: {self.sentence}")
         return {name: found[name] for name in ("min_disparity", "disparities")}
@@ -102,19 +102,18 @@ class PairReport:
     @property
     def seen(self) -> float:
         """The share of the picture that shows `range`, from 0 to 1."""
-        return float(self._disparities["seen"])
+        return float(self._disparities()["seen"])
 
     @property
     def sure(self) -> bool:
         """Whether `seen` is enough, 0.35 or more, and points agree. If not, things may be nearer or farther than `range`."""
-        return bool(self._disparities["sure"])
+        return bool(self._disparities()["sure"])
 
     @property
     def range_sentence(self) -> str:
         """How sure `range` is; empty without one."""
-        return str(self._disparities["sentence"])
+        return str(self._disparities()["sentence"])
 
-    @property
     def _disparities(self) -> Dict[str, Any]:
         found: Dict[str, Any] = json.loads(self.json)["disparities"]
         return found

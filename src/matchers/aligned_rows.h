@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "parallax/parameters.h"
+#include "parallax/rows.h"
 
 #include "core/plan.h"
 
