@@ -87,8 +87,8 @@ std::vector<CheckedPoint> agreeing_points(const StereoPair& pair, const CheckPar
 
 // Disparities that a match of small pictures is certain of.
 struct DenseEvidence {
-  std::vector<double> disparities;  // of pixels of the small picture, ascending, in pixels of the pair
-  std::size_t pixels = 0;           // of the small picture that are not masked
+  std::vector<double> disparities;  // disparities of the small picture, ascending, in pixels of the pair
+  std::size_t pixels = 0;           // pixels of the small picture that are not masked
   double order = 0;                 // order_of_surfaces() in check/coarse_match.h
 
   // The share of the picture.

@@ -128,7 +128,7 @@ class RowBand {
     for (int x = 0; x < width_; ++x) {
       const Choice& choice = choices_[to_size(x)];
       if (agrees(x, choice.label, y)) match_.disparity.at(x, y) = choice.disparity;
-      const int label = label_[to_size(origin() - x)];  // of the right pixel
+      const int label = label_[to_size(origin() - x)];  // best label of the right pixel
       if (agrees(x + labels_.first + label, label, y))
         match_.right_disparity.at(x, y) = static_cast<float>(labels_.first + label);
     }

@@ -34,8 +34,7 @@ struct Labels {
 struct SmallMatch {
   // In pixels of the small pictures; infinite where left and right do not agree. The right ones are whole numbers.
   Plane<float> disparity, right_disparity;
-  Plane<std::int16_t>
-      margin;  // of left pixels: by how much costs of other disparities exceed that of this one
+  Plane<std::int16_t> margin;  // by how much costs of other disparities exceed that of a left pixel
 };
 
 // Semi-global matching (Hirschmüller 2008) along three paths: from the left, from the right and from above. The

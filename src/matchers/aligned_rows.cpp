@@ -86,7 +86,7 @@ class AlignedPlan final : public Plan {
   bool keeps_rows_;
   CheckParameters search_;
   Workers workers_;
-  std::array<rows::RowAlignment, 2> alignments_;  // of the caller's pairs, and of mirrored ones
+  std::array<rows::RowAlignment, 2> alignments_;  // one for the caller's pairs, one for mirrored ones
   std::array<bool, 2> is_known_{};
   std::size_t corner_bytes_;
   Arena arena_;
