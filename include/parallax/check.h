@@ -125,8 +125,8 @@ struct RowModel {
 };
 
 /// Disparities that the points show, in pixels, and the range to search. Points without neighbours of a like
-/// disparity are left out, because most of them are wrong. The range rests on a match of small pictures, and on
-/// the points where that sees little.
+/// disparity are left out, because most of them are wrong. The range rests on a match of small pictures, and
+/// on the points where that sees little.
 struct DisparityRange {
   int points = 0;  ///< that it rests on
   double lowest =
@@ -141,8 +141,8 @@ struct DisparityRange {
   /// Share of the picture whose disparity the match of small pictures is certain of, 0 to 1. 0 = it was not
   /// matched, or showed nothing.
   double seen = 0;
-  /// Whether `seen` is 0.35 or more and points agree. If not, the nearest or farthest things may lie outside the
-  /// range.
+  /// Whether `seen` is 0.35 or more and points agree. If not, the nearest or farthest things may lie outside
+  /// the range.
   bool sure = false;
   std::string sentence;  ///< how sure the range is, for people; empty without a range
 };

@@ -215,9 +215,9 @@ inline constexpr int status_count = 8;
 const char* name(Status status);
 
 /// The views that receive the map of the right image: right (x, y) shows the same point as left (x +
-/// disparity, y + row_offset). It is the map of the mirrored pair, mirrored back: of the pair whose left image
-/// is the right one and whose right image is the left one, each with its mask and with its columns in reverse
-/// order.
+/// disparity, y + row_offset). It is the map of the mirrored pair, mirrored back: of the pair whose left
+/// image is the right one and whose right image is the left one, each with its mask and with its columns in
+/// reverse order.
 struct RightDisparityMap {
   View<float> disparity = {};      ///< as DisparityMap::disparity, of the pixels of the right image
   View<std::uint8_t> status = {};  ///< as DisparityMap::status
@@ -234,17 +234,18 @@ struct RightDisparityMap {
 struct DisparityMap {
   View<float> disparity;      ///< in pixels; +infinity = none
   View<std::uint8_t> status;  ///< values of Status
-  /// Confidence, 0…1; 0 where no label was in range or the left image is masked. Of belief propagation of both
-  /// kinds and semi-global matching, about the share of pixels that are right: found after the left-right
-  /// check from the pixels around, and where a pixel has no value, in what a fill gives it. Of other matchers,
-  /// by how much the best cost is lower than others. Optional, and only for matchers that compute it.
+  /// Confidence, 0…1; 0 where no label was in range or the left image is masked. Of belief propagation of
+  /// both kinds and semi-global matching, about the share of pixels that are right: found after the
+  /// left-right check from the pixels around, and where a pixel has no value, in what a fill gives it. Of
+  /// other matchers, by how much the best cost is lower than others. Optional, and only for matchers that
+  /// compute it.
   View<float> confidence = {};
   /// By how many rows the match is lower: left (x, y) shows the same point as right (x − disparity, y +
   /// row_offset). +infinity where there is no disparity. Optional, and only for matchers that search rows:
   /// Matcher::has_row_offsets().
   View<float> row_offset = {};
-  /// The map of the right image. Optional, and only for matchers planned with PlanOptions::both_maps, and in a
-  /// MatcherPool.
+  /// The map of the right image. Optional, and only for matchers planned with PlanOptions::both_maps, and in
+  /// a MatcherPool.
   RightDisparityMap right = {};
 };
 

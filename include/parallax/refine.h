@@ -172,17 +172,19 @@ void bilateral(View<float> disparity, const ImageView& guide, int window, int ra
 /// of disparity. Regions of fewer than `size` pixels lose their values and become Status::speckle.
 void speckle_filter(const DisparityMap& map, int size, float range, int threads = 0);
 
-/// Rejects large blank regions, such as the sky, whose few values contradict each other. The image is cut into
-/// blocks of 4×4 pixels; a block is blank if its gray levels differ by at most 16. Neighbouring blank blocks,
-/// above, below, left or right, belong to one region if the means of their gray levels differ by at most 1. A
-/// region is unseen if it has at least a hundredth of all blocks, if less than 40 % of its pixels have a value,
-/// and if these deviate from their mean by at least 8 pixels, on average: with n values in a region, which are
-/// rounded to whole pixels (⌈d − ½⌉) and whose mean is rounded down to m, the sum over blocks with n_b values
-/// and their sum S_b is Σ |S_b − n_b·m| ≥ 8·n. Its pixels lose their values and become Status::textureless,
-/// those of status `input_masked` excepted. `guide` is the left image (the upper 8 bits of 16-bit images).
+/// Rejects large blank regions, such as the sky, whose few values contradict each other. The image is cut
+/// into blocks of 4×4 pixels; a block is blank if its gray levels differ by at most 16. Neighbouring blank
+/// blocks, above, below, left or right, belong to one region if the means of their gray levels differ by at
+/// most 1. A region is unseen if it has at least a hundredth of all blocks, if less than 40 % of its pixels
+/// have a value, and if these deviate from their mean by at least 8 pixels, on average: with n values in a
+/// region, which are rounded to whole pixels (⌈d − ½⌉) and whose mean is rounded down to m, the sum over
+/// blocks with n_b values and their sum S_b is Σ |S_b − n_b·m| ≥ 8·n. Its pixels lose their values and become
+/// Status::textureless, those of status `input_masked` excepted. `guide` is the left image (the upper 8 bits
+/// of 16-bit images).
 ///
-/// With RefineParameters::reject_unseen, a fill other than Fill::none gives textureless pixels the lowest of the
-/// values that they meet first above, below (on up to 128 rows), left and right; none where they meet none.
+/// With RefineParameters::reject_unseen, a fill other than Fill::none gives textureless pixels the lowest of
+/// the values that they meet first above, below (on up to 128 rows), left and right; none where they meet
+/// none.
 /// \throws Error (argument) when `guide` does not have the size of the map.
 void reject_unseen(const DisparityMap& map, const ImageView& guide, int threads = 0);
 

@@ -28,8 +28,8 @@ enum class Aggregation {
 /// Where the right map of the left-right check comes from. Ties go to the lowest label.
 enum class RightMap {
   sums,  ///< a right pixel takes the label with the lowest of the sums that left pixels have for it
-  /// A right pixel takes the label of the left pixel with the lowest sum, of those whose label leads to it, as
-  /// in StereoSGBM.
+  /// A right pixel takes the label of the left pixel with the lowest sum, of those whose label leads to it,
+  /// as in StereoSGBM.
   winners,
   match,  ///< the right image is matched, too, which takes twice the time
 };
@@ -101,8 +101,8 @@ struct SemiGlobalParameters {
   /// A pixel becomes `ambiguous` when a label more than one away from the best has a sum that, times 1 −
   /// uniqueness / 100, is less than the lowest, as in StereoSGBM; in percent, 0…100; 0 = accept all.
   int uniqueness = 0;
-  /// A pixel becomes `ambiguous` when its confidence is below this, after the left-right check; 0 = accept all;
-  /// 0…1. See DisparityMap::confidence.
+  /// A pixel becomes `ambiguous` when its confidence is below this, after the left-right check; 0 = accept
+  /// all; 0…1. See DisparityMap::confidence.
   float min_confidence = 0;
   RightMap right_map = RightMap::sums;                                            ///< of the left-right check
   RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 30};  ///< steps after the match

@@ -79,8 +79,8 @@ struct TiledBeliefPropagationParameters {
   /// DataCost::volume.
   ComparedRows rows = ComparedRows::given;
   SubPixel sub_pixel = SubPixel::parabola;  ///< how beliefs are interpolated between labels
-  /// A pixel becomes `ambiguous` when its confidence is below this, after the left-right check; 0 = accept all;
-  /// 0…1. See DisparityMap::confidence.
+  /// A pixel becomes `ambiguous` when its confidence is below this, after the left-right check; 0 = accept
+  /// all; 0…1. See DisparityMap::confidence.
   float min_confidence = 0;
   RefineParameters refine = {.left_right_tolerance = 0.75f, .speckle_size = 0};  ///< steps after the match
 

@@ -156,8 +156,8 @@ struct Halo {
 };
 
 /// Returns the halo of the steps after the left-right check.
-/// \throws Error (argument) for parameters out of range, and for refit and reject_unseen, which are not available in
-/// tiles.
+/// \throws Error (argument) for parameters out of range, and for refit and reject_unseen, which are not
+/// available in tiles.
 Halo halo(const MatcherParameters& parameters);
 
 /// Runs the steps after the left-right check over a strip with its halo, in place, for callers that

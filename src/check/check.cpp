@@ -27,7 +27,8 @@ constexpr double min_share = 0.4;
 constexpr double well_located = 0.05;
 // Disparities in pixels below which pictures show no parallax.
 constexpr double no_parallax = 0.25;
-// Minimum share of negative disparities in exchanged pictures, and a share of positive ones that wrong points have.
+// Minimum share of negative disparities in exchanged pictures, and a share of positive ones that wrong points
+// have.
 constexpr double mostly = 0.75, few_positive = 0.05;
 // DenseEvidence::order from which surfaces tell the order of the pictures.
 constexpr double clear_order = 0.07;
@@ -200,8 +201,9 @@ bool explain_by_flip(const StereoPair& pair, const Sight& left, float scale,
   return true;
 }
 
-// Most disparities are negative if pictures are exchanged, or if the cameras converge before most of the scene. Which
-// surface hides the other tells these apart. If it does not, exchanged pictures have no positive disparities.
+// Most disparities are negative if pictures are exchanged, or if the cameras converge before most of the
+// scene. Which surface hides the other tells these apart. If it does not, exchanged pictures have no positive
+// disparities.
 bool are_exchanged(const Evidence& evidence, const DenseEvidence& dense) {
   if (evidence.negative_share() <= mostly || dense.order >= clear_order) return false;
   return dense.order <= -clear_order || evidence.positive_share() <= few_positive;

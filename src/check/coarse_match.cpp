@@ -10,7 +10,8 @@
 namespace parallax::check {
 namespace {
 
-// Bands of rows are matched at once. Each begins above its first row, so that the path from above is known there.
+// Bands of rows are matched at once. Each begins above its first row, so that the path from above is known
+// there.
 constexpr int rows_of_band = 32, rows_above = 8;
 constexpr std::int16_t never = 10000;
 // A gradient that no pixel has, outside the right picture.
@@ -20,7 +21,8 @@ constexpr int same_label = 2;
 
 using Values = std::vector<std::int16_t>;
 
-// One value for each pixel of a row and label, with space around the labels of a pixel that is never the least.
+// One value for each pixel of a row and label, with space around the labels of a pixel that is never the
+// least.
 class PixelLabels {
  public:
   PixelLabels(int pixels, int labels)

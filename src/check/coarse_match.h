@@ -32,18 +32,19 @@ struct Labels {
 
 // What the pixels of the small pictures match.
 struct SmallMatch {
-  // In pixels of the small pictures; infinite where left and right do not agree. The right ones are whole numbers.
+  // In pixels of the small pictures; infinite where left and right do not agree. The right ones are whole
+  // numbers.
   Plane<float> disparity, right_disparity;
   Plane<std::int16_t> margin;  // by how much costs of other disparities exceed that of a left pixel
 };
 
-// Semi-global matching (Hirschmüller 2008) along three paths: from the left, from the right and from above. The
-// number of labels is a multiple of labels_at_once.
+// Semi-global matching (Hirschmüller 2008) along three paths: from the left, from the right and from above.
+// The number of labels is a multiple of labels_at_once.
 SmallMatch match_small_pictures(const SmallPicture& left, const SmallPicture& right, Labels labels,
                                 const Workers& workers);
 
-// From -1 to 1: positive where surfaces of higher disparity hide those of lower disparity, negative if it is the other
-// way round. 0 = a picture has too few hidden pixels, or the pictures contradict each other.
+// From -1 to 1: positive where surfaces of higher disparity hide those of lower disparity, negative if it is
+// the other way round. 0 = a picture has too few hidden pixels, or the pictures contradict each other.
 double order_of_surfaces(const SmallPicture& left, const SmallPicture& right, const SmallMatch& match);
 
 // Inner loops over the labels of a pixel.
@@ -53,9 +54,9 @@ inline constexpr std::int16_t largest_cost = 60, small_jump = 10, large_jump = 9
 // Differences of a pixel's gradients from those of right pixels.
 void write_costs(std::int16_t along_x, std::int16_t along_y, const std::int16_t* right_x,
                  const std::int16_t* right_y, int labels, std::int16_t* costs);
-// Sets path[l] to costs[l] plus the least that a path costs which comes from the pixel before, whose least cost
-// is `least`; elements before it and after it are read, too. Adds the path to the sums and returns its least
-// cost.
+// Sets path[l] to costs[l] plus the least that a path costs which comes from the pixel before, whose least
+// cost is `least`; elements before it and after it are read, too. Adds the path to the sums and returns its
+// least cost.
 std::int16_t extend_path(const std::int16_t* before, std::int16_t least, const std::int16_t* costs,
                          int labels, std::int16_t* path, std::int16_t* sums);
 std::int16_t least_of(const std::int16_t* values, int labels);

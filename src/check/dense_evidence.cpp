@@ -60,7 +60,8 @@ void remove_small_regions(Plane<float>& disparity, std::size_t least_pixels) {
     }
 }
 
-// The labels to search: disparities of the sign that most points have, up to the largest, and some of the other.
+// The labels to search: disparities of the sign that most points have, up to the largest, and some of the
+// other.
 Labels labels_to_search(const std::vector<CheckedPoint>& points, double columns, int scale) {
   double lowest = 0, highest = 0;
   std::size_t negative = 0;

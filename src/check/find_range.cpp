@@ -12,8 +12,8 @@ namespace {
 
 constexpr int histogram_steps = 32;
 constexpr int whole_labels = 8;  // matchers search whole groups of labels fastest
-// Shares of the picture that must be seen to count for anything, and to count without points, which no pair of
-// unlike pictures reaches.
+// Shares of the picture that must be seen to count for anything, and to count without points, which no pair
+// of unlike pictures reaches.
 constexpr double least_seen = 0.02, least_seen_without_points = 0.1;
 // From this share on, the range is sure.
 constexpr double well_seen = 0.35;
@@ -87,9 +87,9 @@ Extremes extremes_of(const DenseEvidence& dense, bool has_points) {
   return {dense.disparities[first], dense.disparities[count - 1 - first]};
 }
 
-// Where little of the picture is seen, the nearest and the farthest place need not be. Walls and skies behind a scene
-// often have nothing to match, so the range then includes 0, the disparity of points at infinity, unless the scene is
-// shallower than half its distance.
+// Where little of the picture is seen, the nearest and the farthest place need not be. Walls and skies behind
+// a scene often have nothing to match, so the range then includes 0, the disparity of points at infinity,
+// unless the scene is shallower than half its distance.
 void recommend(const Extremes& found, Size size, DisparityRange& range) {
   const double span = found.highest - found.lowest;
   const double margin = range.sure ? 2 + 0.05 * span : 4 + 0.1 * span;

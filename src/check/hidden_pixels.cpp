@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of two surfaces hides the other. Where disparities jump, pixels that only one picture shows lie between the
-// two surfaces. They continue the farther one, so an edge of the picture is at the border of the nearer one. If that is
-// the one of the lower disparity, left and right are exchanged.
+// Which of two surfaces hides the other. Where disparities jump, pixels that only one picture shows lie
+// between the two surfaces. They continue the farther one, so an edge of the picture is at the border of the
+// nearer one. If that is the one of the lower disparity, left and right are exchanged.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -27,8 +27,8 @@ int strongest(const std::int16_t* along_x, int width, int x) {
   return strength;
 }
 
-// `direction` is 1 for the left picture, where disparities that increase to the right hide pixels, and -1 for the
-// right one.
+// `direction` is 1 for the left picture, where disparities that increase to the right hide pixels, and -1 for
+// the right one.
 Borders find_borders(const SmallPicture& picture, const Plane<float>& disparity, int direction) {
   const Size size = picture.size();
   Borders borders;

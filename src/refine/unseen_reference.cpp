@@ -18,7 +18,8 @@ void for_neighbours(Size size, std::int32_t block, const Each& each) {
   if (y + 1 < size.height) each(block + size.width);
 }
 
-// Visits the blocks of the region of `first`, which all get its number as link, and returns how many they are.
+// Visits the blocks of the region of `first`, which all get its number as link, and returns how many they
+// are.
 std::int32_t find_region(const UnseenBlocks& blocks, std::int32_t first) {
   std::int32_t count = 0;
   const auto visit = [&](std::int32_t block) {

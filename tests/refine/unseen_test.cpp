@@ -38,8 +38,8 @@ struct Scene {
       for (int x = from.width; x < to.width; ++x) each(x, y);
   }
 
-  // The upper half is a sky of one gray level, give or take `noise`; a quarter of its pixels have a value, any
-  // one from 0 to 99 for a whole row of blocks.
+  // The upper half is a sky of one gray level, give or take `noise`; a quarter of its pixels have a value,
+  // any one from 0 to 99 for a whole row of blocks.
   void draw_sky(int noise) {
     for_each({0, 0}, {image.width(), image.height() / 2}, [&](int x, int y) {
       image.at(x, y) = static_cast<std::uint8_t>(200 + test::random_number(random, -noise, noise));
