@@ -26,7 +26,7 @@ void smooth_columns(const Plane<float>& image, int y, float* out) {
 }
 
 void smooth_row(const float* in, int width, float* out) {
-  const auto at = [&](int x) { return in[std::clamp(x, 0, width - 1)]; };
+  const auto at = [&](int x) { return in[std::max(0, std::min(x, width - 1))]; };
   const auto sum = [](float a, float b, float c, float d, float e) {
     return 0.0625f * (a + e) + 0.25f * (b + d) + 0.375f * c;
   };

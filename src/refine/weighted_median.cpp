@@ -20,6 +20,9 @@ namespace parallax::refine::HWY_NAMESPACE {
 
 // The values and weights of the windows of a vector of pixels.
 struct Neighbours {
+  // Compiled for the target, as an implicit constructor is not.
+  HWY_INLINE Neighbours() {}
+
   hn::Vec<Floats> values[max_guided_window * max_guided_window];
   hn::Vec<Integers> weights[max_guided_window * max_guided_window];
 };

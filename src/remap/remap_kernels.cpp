@@ -13,11 +13,12 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// Targets with instructions that multiply and add neighbouring lanes.
+// Targets with instructions for sums of products, which Highway 1.0 does not offer for these types.
 #ifndef PARALLAX_X86_VECTORS
 #define PARALLAX_X86_VECTORS                                                                                \
   (HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || \
    HWY_TARGET == HWY_AVX3_DL)
+#define PARALLAX_NEON_VECTORS (HWY_ARCH_ARM_A64 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -86,6 +87,9 @@ HWY_INLINE VSigned mix_pairs(VBytes pairs, VBytes weights) {
   return VSigned{_mm256_maddubs_epi16(pairs.raw, weights.raw)};
 #elif HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
   return VSigned{_mm512_maddubs_epi16(pairs.raw, weights.raw)};
+#elif PARALLAX_NEON_VECTORS
+  const uint16x8_t low = vmull_u8(vget_low_u8(pairs.raw), vget_low_u8(weights.raw));
+  return VSigned{vreinterpretq_s16_u16(vpaddq_u16(low, vmull_high_u8(pairs.raw, weights.raw)))};
 #else
   const SignedWords d;
   const VSigned both = hn::BitCast(d, pairs), factors = hn::BitCast(d, weights), low = hn::Set(d, 0xFF);
@@ -141,6 +145,9 @@ constexpr ColourOrder colour_order = [] {
 // One value per channel.
 template <int channels>
 struct Values {
+  // Compiled for the target, as an implicit constructor is not.
+  HWY_INLINE Values() {}
+
   VSigned of[channels];
 };
 
@@ -194,6 +201,9 @@ class Windows {
 
 template <int channels>
 struct Neighbours {
+  // Compiled for the target, as an implicit constructor is not.
+  HWY_INLINE Neighbours() {}
+
   Values<channels> above, below;
 };
 
@@ -317,10 +327,35 @@ HWY_INLINE void bilinear_deep_group(const RowTask& task, int y, int first, std::
   }
 }
 
-#if PARALLAX_X86_VECTORS
+#if PARALLAX_X86_VECTORS || PARALLAX_NEON_VECTORS
 
 using Taken = hn::FixedTag<std::int16_t, 8>;
 using Sums = hn::FixedTag<std::int32_t, 4>;
+
+#if PARALLAX_NEON_VECTORS
+
+// The sums of a column each.
+struct ColumnSums {
+  HWY_INLINE explicit ColumnSums(int start) : low(hn::Set(Sums(), start)), high(low) {}
+
+  // Adds two rows, times the weights down[0] and down[1].
+  HWY_INLINE void add(hn::VFromD<Taken> upper, hn::VFromD<Taken> lower, const std::int16_t* down) {
+    low.raw = vmlal_n_s16(low.raw, vget_low_s16(upper.raw), down[0]);
+    high.raw = vmlal_high_n_s16(high.raw, upper.raw, down[0]);
+    low.raw = vmlal_n_s16(low.raw, vget_low_s16(lower.raw), down[1]);
+    high.raw = vmlal_high_n_s16(high.raw, lower.raw, down[1]);
+  }
+
+  hn::VFromD<Sums> low, high;
+};
+
+// Returns a0 b0 + a1 b1 + … of all lanes.
+HWY_INLINE int sum_of_products(hn::VFromD<Taken> a, hn::VFromD<Taken> b) {
+  const int32x4_t low = vmull_s16(vget_low_s16(a.raw), vget_low_s16(b.raw));
+  return vaddvq_s32(vmlal_high_s16(low, a.raw, b.raw));
+}
+
+#else
 
 // Returns a0 b0 + a1 b1, …
 HWY_INLINE hn::VFromD<Sums> multiply_pairs(hn::VFromD<Taken> a, hn::VFromD<Taken> b) {
@@ -331,31 +366,42 @@ HWY_INLINE hn::VFromD<Sums> multiply_pairs(hn::VFromD<Taken> a, hn::VFromD<Taken
   return hn::VFromD<Sums>{products};
 }
 
+struct ColumnSums {
+  HWY_INLINE explicit ColumnSums(int start) : low(hn::Set(Sums(), start)), high(low) {}
+
+  HWY_INLINE void add(hn::VFromD<Taken> upper, hn::VFromD<Taken> lower, const std::int16_t* down) {
+    std::int32_t pair;
+    std::memcpy(&pair, down, sizeof pair);
+    const Taken words;
+    const auto weights = hn::BitCast(words, hn::Set(Sums(), pair));
+    low = hn::Add(low, multiply_pairs(hn::InterleaveLower(words, upper, lower), weights));
+    high = hn::Add(high, multiply_pairs(hn::InterleaveUpper(words, upper, lower), weights));
+  }
+
+  hn::VFromD<Sums> low, high;
+};
+
+HWY_INLINE int sum_of_products(hn::VFromD<Taken> a, hn::VFromD<Taken> b) {
+  return hn::GetLane(hn::SumOfLanes(Sums(), multiply_pairs(a, b)));
+}
+
+#endif
+
 // Lanczos's window on gray values of 8 bits: its 6 columns are in the lanes of a vector of 8.
 HWY_INLINE std::uint8_t lanczos_gray(const std::byte* first, std::ptrdiff_t stride,
                                      const std::int16_t* across, const std::int16_t* down) {
   constexpr int kept = kept_bits(BitDepth::bits8), dropped = tap_bits - kept, last = tap_bits + kept;
   const hn::FixedTag<std::uint8_t, 8> bytes;
   const Taken words;
-  const Sums sums;
-  auto low = hn::Set(sums, 1 << (dropped - 1)), high = low;
-  for (int j = 0; j < taps; j += 2) {
-    const auto row = [&](int k) {
-      return hn::PromoteTo(words,
-                           hn::LoadU(bytes, reinterpret_cast<const std::uint8_t*>(first + k * stride)));
-    };
-    std::int32_t pair;
-    std::memcpy(&pair, down + j, sizeof pair);
-    const auto weights = hn::BitCast(words, hn::Set(sums, pair));
-    const auto upper = row(j), lower = row(j + 1);
-    low = hn::Add(low, multiply_pairs(hn::InterleaveLower(words, upper, lower), weights));
-    high = hn::Add(high, multiply_pairs(hn::InterleaveUpper(words, upper, lower), weights));
-  }
+  const auto row = [&](int k) {
+    return hn::PromoteTo(words, hn::LoadU(bytes, reinterpret_cast<const std::uint8_t*>(first + k * stride)));
+  };
+  ColumnSums sums(1 << (dropped - 1));
+  for (int j = 0; j < taps; j += 2) sums.add(row(j), row(j + 1), down + j);
   // Keeps the order of lanes, because vectors have 128 bits.
   const auto columns =
-      hn::ReorderDemote2To(words, hn::ShiftRight<dropped>(low), hn::ShiftRight<dropped>(high));
-  const auto four = multiply_pairs(columns, hn::LoadU(words, across));
-  const int value = hn::GetLane(hn::SumOfLanes(sums, four)) + (1 << (last - 1));
+      hn::ReorderDemote2To(words, hn::ShiftRight<dropped>(sums.low), hn::ShiftRight<dropped>(sums.high));
+  const int value = sum_of_products(columns, hn::LoadU(words, across)) + (1 << (last - 1));
   return static_cast<std::uint8_t>(std::clamp(value >> last, 0, 255));
 }
 
@@ -420,7 +466,7 @@ void row(const RowTask& task, int y) {
     if (bits8) return bilinear_row<colours>(task, y);
     if (task.from.channels == 1) return bilinear_deep_gray_row(task, y);
   }
-#if PARALLAX_X86_VECTORS
+#if PARALLAX_X86_VECTORS || PARALLAX_NEON_VECTORS
   if (task.interpolation == Interpolation::lanczos3 && bits8 && task.from.channels == 1)
     return lanczos_gray_row(task, y);
 #endif

@@ -30,9 +30,18 @@ std::string with_threads(const std::string& name, int threads) {
          active_cpu_target();
 }
 
+// Whether the inner loops are compiled for several targets. A single one is not asked for: Highway 1.0's for ARM
+// would need AES, which Parallax does not use.
+constexpr bool has_choice = (HWY_TARGETS & (HWY_TARGETS - 1)) != 0;
+
+std::vector<std::int64_t> usable_targets() {
+  if (!has_choice) return {HWY_STATIC_TARGET};
+  return hwy::SupportedAndGeneratedTargets();
+}
+
 // Determined once: Highway's later answers depend on the target that was forced.
 const std::vector<std::int64_t>& shared_targets() {
-  static const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  static const std::vector<std::int64_t> targets = usable_targets();
   return targets;
 }
 
@@ -45,7 +54,7 @@ std::vector<std::string> cpu_targets() {
 }
 
 std::string active_cpu_target() {
-  return hwy::TargetName(hwy::SupportedAndGeneratedTargets().front());
+  return hwy::TargetName(usable_targets().front());
 }
 
 void force_cpu_target(std::string_view target) {
@@ -58,6 +67,7 @@ void force_cpu_target(std::string_view target) {
   if (!target.empty() && chosen == 0)
     throw Error(ErrorCategory::argument,
                 "no vector target " + std::string(target) + " here: choose one of " + known);
+  if (!has_choice) return;
   hwy::SetSupportedTargetsForTest(chosen);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }

@@ -155,6 +155,9 @@ void update_tile_here(const TileLabels& tile, int colour, const TileMessages* co
 
 // The lowest beliefs of some lanes. A label is in two bytes.
 struct Lowest {
+  // Compiled for the target, as an implicit constructor is not.
+  HWY_INLINE Lowest() {}
+
   Bytes best, before, after, low, high;
 };
 
@@ -174,7 +177,9 @@ HWY_INLINE Lowest find_lowest(const TileLabels& tile, int colour, int offset) {
   const Lanes tag;
   const Bytes none = hn::Set(tag, no_belief);
   Received in(tile, colour, offset);
-  Lowest lowest{none, none, none, hn::Zero(tag), hn::Zero(tag)};
+  Lowest lowest;
+  lowest.best = lowest.before = lowest.after = none;
+  lowest.low = lowest.high = hn::Zero(tag);
   Bytes previous = none, was_better = hn::Zero(tag);
   for (int k = 0; k < tile.count; ++k) {
     in.load(k);

@@ -38,6 +38,9 @@ constexpr int vector_bytes = hn::MaxLanes(Bytes()), vectors = window_lanes / vec
 using ByteVector = hn::Vec<Bytes>;
 
 struct Pack {
+  // Compiled for the target, as an implicit constructor is not.
+  HWY_INLINE Pack() {}
+
   ByteVector v[vectors];
 };
 

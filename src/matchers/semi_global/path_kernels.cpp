@@ -19,28 +19,38 @@ namespace parallax::semi_global::HWY_NAMESPACE {
 template <class Element>
 struct Wide {
   static constexpr int parts = 1;
+  // Compiled for the target, as an implicit constructor is not.
+  HWY_INLINE Wide() {}
+  HWY_INLINE explicit Wide(hn::Vec<Words> only) { part[0] = only; }
+
   hn::Vec<Words> part[parts];
 };
 
 HWY_INLINE Wide<std::uint16_t> widen(hn::Vec<Words> v) {
-  return {{v}};
+  return Wide<std::uint16_t>(v);
 }
 
 using Bytes = hn::ScalableTag<std::uint8_t>;
 
 #if HWY_TARGET == HWY_SCALAR
 HWY_INLINE Wide<std::uint8_t> widen(hn::Vec<Bytes> v) {
-  return {{hn::PromoteTo(Words(), v)}};
+  return Wide<std::uint8_t>(hn::PromoteTo(Words(), v));
 }
 #else
 template <>
 struct Wide<std::uint8_t> {
   static constexpr int parts = 2;
+  HWY_INLINE Wide() {}
+  HWY_INLINE Wide(hn::Vec<Words> low, hn::Vec<Words> high) {
+    part[0] = low;
+    part[1] = high;
+  }
+
   hn::Vec<Words> part[parts];
 };
 HWY_INLINE Wide<std::uint8_t> widen(hn::Vec<Bytes> v) {
   const hn::Half<Bytes> half;
-  return {{hn::PromoteTo(Words(), hn::LowerHalf(half, v)), hn::PromoteTo(Words(), hn::UpperHalf(half, v))}};
+  return {hn::PromoteTo(Words(), hn::LowerHalf(half, v)), hn::PromoteTo(Words(), hn::UpperHalf(half, v))};
 }
 #endif
 
@@ -102,7 +112,8 @@ struct Transition {
   using Element = hn::TFromD<Tag>;
   using Vector = hn::Vec<Tag>;
 
-  HWY_INLINE Transition() = default;
+  // Compiled for the target, as an implicit constructor is not.
+  HWY_INLINE Transition() {}
   HWY_INLINE Transition(const void* path, std::uint32_t path_min, std::uint16_t large_jump)
       : path(static_cast<const Element*>(path)),
         min(hn::Set(Tag(), static_cast<Element>(path_min))),
@@ -158,6 +169,9 @@ class Aggregator {
   static constexpr BundleForm form = form_of(bundle);
 
   struct Pixel {
+    // Compiled for the target, as an implicit constructor is not.
+    HWY_INLINE Pixel() {}
+
     Transition<Tag> from[form.sources()];
     const Element* costs;
     Element* here[form.paths];
