@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures pairs per second by the number of threads, from and to ordinary memory.
 //
-//   benchmark_threads                       several matchers at once, each with one thread; the counterpart of
+//   benchmark_threads                       several matchers at once, each with one thread, as in
 //                                           benchmarks/python.py
-//   benchmark_threads DEVICE [THREADS...]   one matcher, whose threads are 1, 2, 4, 8, … and all, or those that
-//                                           are given; then where its time goes. On a GPU, threads copy pairs
-//                                           and maps.
+//   benchmark_threads DEVICE [THREADS...]   one matcher with 1, 2, 4, 8, … and all threads, or with those that
+//                                           are given; then where its time goes. For a GPU, threads copy
+//                                           pairs and maps.
 //
 // All maps of one method are compared with those of one thread.
 

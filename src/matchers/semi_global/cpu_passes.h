@@ -214,8 +214,8 @@ struct Band {
 
 // Calls run(sweep, band, slot) for all bands of some sweeps. A thread takes the next band when it has
 // finished one, so the bands before a claimed band have been claimed too. A claimed band is always in
-// progress, so waits for it terminate: cancelled work ends before a thread takes a band. `at_once`: bands of a
-// sweep that can be in progress; more threads would only wait.
+// progress, so waits for it terminate: cancelled work ends before a thread takes a band. `at_once`: bands of
+// a sweep that can be in progress; more threads would only wait.
 template <class Run>
 void for_bands(const Workers& workers, int sweeps, int bands, int at_once, const Run& run) {
   std::atomic<int> next = 0;
