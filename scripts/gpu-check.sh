@@ -8,6 +8,7 @@
 #   scripts/gpu-check.sh [test|tables]    on the machine with the GPU, with both folders copied into the project
 #   scripts/gpu-check.sh papers FOLDER    there: writes the tables and plots of docs/measurements/papers.md to FOLDER
 #   scripts/gpu-check.sh pool [DEVICES]   there: prints the table of docs/measurements/throughput.md; needs no .pairs
+#   scripts/gpu-check.sh threads [DEVICE [THREADS...]]   likewise, the table by the number of threads
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -127,6 +128,10 @@ case ${1:-all} in
   pool)
     build benchmark_pool
     build/gpu/benchmarks/benchmark_pool "${2:-cuda:all}"
+    ;;
+  threads)
+    build benchmark_threads
+    build/gpu/benchmarks/benchmark_threads "${2:-cpu}" "${@:3}"
     ;;
   all)
     run_tests

@@ -28,7 +28,7 @@ struct Device {
   DeviceKind kind = DeviceKind::cpu;  ///< selects the backend of a matcher
   int platform = 0;                   ///< OpenCL platform number
   int index = 0;                      ///< GPU number, or OpenCL device number within its platform
-  int threads = 0;  ///< CPU threads; 0 = one for each core this process may use; never changes a result
+  int threads = 0;  ///< most CPU threads; 0 = available_threads() of process.h; never changes a result
 
   /// Parses "auto", "reference", "cpu", "cuda", "cuda:N", "opencl", "opencl:P" or "opencl:P.D".
   /// "auto" is the fastest device of this machine on which every matcher of this build runs.

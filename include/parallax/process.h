@@ -3,8 +3,8 @@
 /// Settings of the whole process. All others belong to a matcher: its parameters, PlanOptions,
 /// Device::threads.
 ///
-/// None of these changes a result. They may be called from any thread, but not while another one plans or
-/// runs a matcher.
+/// None of these changes a result. Functions that set may be called from any thread, but not while another
+/// one plans or runs a matcher.
 #pragma once
 
 #include <functional>
@@ -13,6 +13,11 @@
 
 #pragma GCC visibility push(default)
 namespace parallax {
+
+/// The threads that Device::threads = 0 stands for: one for each processor that this process may use, by its
+/// affinity and cpusets, but no more than the CPU quotas of its control groups suffice for, rounded up. Found
+/// at the first call.
+int available_threads();
 
 /// Sets the function that is called, with the text of a device, before a plan compiles kernels for that
 /// device, which takes seconds; null = none. A plan that finds all its kernels in the user's cache folder

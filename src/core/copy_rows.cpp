@@ -8,6 +8,8 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include "core/integers.h"
+
 namespace parallax {
 namespace {
 
@@ -30,25 +32,40 @@ HWY_ATTR void stream_row(const std::byte* from, std::byte* to, std::size_t bytes
 
 }  // namespace
 
-void copy_rows(ConstRows from, Rows to, std::size_t row_bytes, int rows, const Workers& workers) {
+int copying_threads(std::size_t bytes, int threads) {
+  constexpr std::size_t bytes_of_thread = std::size_t{1} << 20;
+  constexpr std::size_t most = 8;
+  return std::clamp(static_cast<int>(std::min(bytes / bytes_of_thread, most)), 1, threads);
+}
+
+void PlaneCopies::run(const Workers& workers) const {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count_; ++i) bytes += planes_[i].row_bytes * to_size(rows_);
+  const Workers few(copying_threads(bytes, workers.slots()));
+  for_row_ranges(few, rows_, [&](int first, int last, int) {
+    for (std::size_t i = 0; i < count_; ++i) copy(planes_[i], first, last);
+    hwy::FlushStream();
+  });
+}
+
+void PlaneCopies::copy(const PlaneCopy& plane, int first, int last) const {
   // Smaller copies stay in a core's cache until they are read again.
   constexpr std::size_t worth_streaming = std::size_t{1} << 18;
-  const std::size_t bytes = row_bytes * static_cast<std::size_t>(rows);
-  const auto copy = [&](int first, int last) {
-    for (int y = first; y < last; ++y) {
-      const std::byte* source = from.data + y * from.stride_bytes;
-      std::byte* target = to.data + y * to.stride_bytes;
-      if (bytes < worth_streaming)
-        std::memcpy(target, source, row_bytes);
-      else
-        stream_row(source, target, row_bytes);
-    }
-    hwy::FlushStream();
-  };
-  // Smaller copies are finished before other threads have started.
-  constexpr std::size_t worth_sharing = std::size_t{1} << 20;
-  if (bytes < worth_sharing) return copy(0, rows);
-  for_row_ranges(workers, rows, [&](int first, int last, int) { copy(first, last); });
+  const bool streams = plane.row_bytes * to_size(rows_) >= worth_streaming;
+  for (int y = first; y < last; ++y) {
+    const std::byte* source = plane.from.data + y * plane.from.stride_bytes;
+    std::byte* target = plane.to.data + y * plane.to.stride_bytes;
+    if (streams)
+      stream_row(source, target, plane.row_bytes);
+    else
+      std::memcpy(target, source, plane.row_bytes);
+  }
+}
+
+void copy_rows(ConstRows from, Rows to, std::size_t row_bytes, int rows, const Workers& workers) {
+  PlaneCopies one(rows);
+  one.add(from, to, row_bytes);
+  one.run(workers);
 }
 
 }  // namespace parallax

@@ -2,6 +2,7 @@
 // Copies rows of bytes between a caller's images and a plan's.
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include "parallax/image.h"
@@ -38,6 +39,31 @@ ConstRows const_rows_of(const View<T>& view) {
   return {reinterpret_cast<const std::byte*>(view.data), view.stride_bytes};
 }
 
+// The threads that copy so many bytes, of those that there are: as many as the memory keeps busy. Waking a
+// thread takes as long as copying some 100 KB.
+int copying_threads(std::size_t bytes, int threads);
+
 void copy_rows(ConstRows from, Rows to, std::size_t row_bytes, int rows, const Workers& workers);
+
+// Copies of planes with the same number of rows, which threads share as one.
+class PlaneCopies {
+ public:
+  explicit PlaneCopies(int rows) : rows_(rows) {}
+  void add(ConstRows from, Rows to, std::size_t row_bytes) { planes_[count_++] = {from, to, row_bytes}; }
+  void run(const Workers& workers) const;
+
+ private:
+  struct PlaneCopy {
+    ConstRows from;
+    Rows to;
+    std::size_t row_bytes;
+  };
+  void copy(const PlaneCopy& plane, int first, int last) const;
+
+  static constexpr std::size_t most = 4;  // two images and their masks, or the planes of a map
+  std::array<PlaneCopy, most> planes_;
+  std::size_t count_ = 0;
+  int rows_;
+};
 
 }  // namespace parallax

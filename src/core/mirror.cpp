@@ -109,10 +109,8 @@ void mirror_rows(ConstRows from, Rows to, Size size, std::size_t pixel_bytes, co
     for (int y = first; y < last; ++y) HWY_DYNAMIC_DISPATCH(mirror_row_of)
     (pixel_bytes, from.data + y * from.stride_bytes, to.data + y * to.stride_bytes, size.width);
   };
-  // Fewer pixels are finished before other threads have started.
-  constexpr std::size_t worth_sharing = std::size_t{1} << 18;
-  if (size.pixels() < worth_sharing) return rows(0, size.height);
-  for_row_ranges(workers, size.height, [&](int first, int last, int) { rows(first, last); });
+  const Workers few(copying_threads(size.pixels() * pixel_bytes, workers.slots()));
+  for_row_ranges(few, size.height, [&](int first, int last, int) { rows(first, last); });
 }
 
 }  // namespace parallax

@@ -16,6 +16,7 @@
 #include <pthread.h>
 
 #include "parallax/error.h"
+#include "parallax/process.h"
 
 #include "core/cancellation.h"
 
@@ -105,8 +106,8 @@ struct Workers::Implementation {
 };
 
 Workers::Workers(int threads, int ranges_per_thread) : ranges_per_thread_(ranges_per_thread) {
-  const int cores = oneapi::tbb::info::default_concurrency();
-  threads_ = threads > 0 ? threads : cores;
+  static const int cores = oneapi::tbb::info::default_concurrency();
+  threads_ = threads > 0 ? threads : available_threads();
   // oneTBB accepts more threads than there are cores, but prints a warning.
   slots_ = std::min(threads_, cores);
   if (slots_ > 1) implementation_ = std::make_unique<Implementation>(slots_);

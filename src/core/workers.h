@@ -16,7 +16,7 @@ class Workers {
   // Enough ranges to even out the load.
   static constexpr int usual_ranges_per_thread = 4;
 
-  // 0 = one thread per core that this process may use.
+  // 0 threads = available_threads().
   explicit Workers(int threads, int ranges_per_thread = usual_ranges_per_thread);
   ~Workers();
   Workers(Workers&&) noexcept;

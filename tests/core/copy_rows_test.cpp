@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/copy_rows.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -29,6 +30,37 @@ TEST(CopyRowsTest, CopiesTheRowsAndNothingElse) {
         ASSERT_EQ(to, expected) << row_bytes << " bytes, " << rows << " rows, offset " << offset;
       }
     }
+  }
+}
+
+TEST(CopyRowsTest, PlanesAreCopiedTogether) {
+  constexpr int rows = 700, width = 4000;
+  std::vector<std::byte> from(std::size_t{2} * rows * width), to(from.size()), expected(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 5 + i / 253);
+  PlaneCopies copies(rows);
+  for (const std::size_t first_column : {100u, 2500u}) {
+    copies.add({from.data() + first_column, width}, {to.data() + first_column, 2 * width}, 1000);
+    for (std::size_t y = 0; y < rows; ++y)
+      for (std::size_t x = first_column; x < first_column + 1000; ++x)
+        expected[y * 2 * width + x] = from[y * width + x];
+  }
+  copies.run(Workers(2));
+  EXPECT_EQ(to, expected);
+}
+
+TEST(CopyRowsTest, ThreadsAreNoMoreThanTheBytesKeepBusy) {
+  constexpr std::size_t megabyte = 1'000'000;
+  EXPECT_EQ(copying_threads(0, 64), 1);
+  EXPECT_EQ(copying_threads(3 * megabyte / 2, 64), 1);  // a map of 640×480
+  for (const int threads : {1, 2, 3, 8, 64}) {
+    int before = 1;
+    for (std::size_t bytes = 0; bytes < 100 * megabyte; bytes += megabyte / 2) {
+      const int now = copying_threads(bytes, threads);
+      EXPECT_LE(before, now);
+      EXPECT_LE(now, threads);
+      before = now;
+    }
+    EXPECT_EQ(before, std::min(threads, 8));
   }
 }
 

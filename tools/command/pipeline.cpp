@@ -2,9 +2,10 @@
 #include "tools/command/pipeline.h"
 
 #include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_pipeline.h>
 #include <oneapi/tbb/task_arena.h>
+
+#include "parallax/process.h"
 
 // oneTBB is compiled without ThreadSanitizer, which must be told of synchronisation: src/core/workers.cpp.
 #ifdef PARALLAX_THREAD_SANITIZER
@@ -71,7 +72,7 @@ void run_pipeline(std::size_t slots, const std::function<bool(std::size_t slot)>
   // A matcher never runs on this thread, so one more worker makes up for it. Workers go to the matcher first,
   // which takes longest.
   const tbb::global_control one_more(tbb::global_control::max_allowed_parallelism,
-                                     static_cast<std::size_t>(tbb::info::default_concurrency()) + 1);
+                                     static_cast<std::size_t>(available_threads()) + 1);
   tbb::task_arena arena(tbb::task_arena::automatic, 1, tbb::task_arena::priority::low);
   const auto acquire_all = [&] {
     for (char& item : items) __tsan_acquire(&item);
@@ -87,7 +88,7 @@ void run_pipeline(std::size_t slots, const std::function<bool(std::size_t slot)>
 }
 
 std::size_t pipeline_slots() {
-  return static_cast<std::size_t>(oneapi::tbb::info::default_concurrency()) + 2;
+  return static_cast<std::size_t>(available_threads()) + 2;
 }
 
 }  // namespace parallax::tool

@@ -28,10 +28,9 @@ View<T> reachable(const View<T>& view, const PlaneBuffer<T>& otherwise, std::byt
 }
 
 template <class T>
-void copy_plane(const View<T>& from, const View<T>& to, const Workers& workers) {
-  if (from.data == to.data) return;
-  copy_rows(const_rows_of(from), rows_of(to), static_cast<std::size_t>(from.size.width) * sizeof(T),
-            from.size.height, workers);
+void add_plane(const View<T>& from, const View<T>& to, PlaneCopies& copies) {
+  if (from.data != to.data)
+    copies.add(const_rows_of(from), rows_of(to), static_cast<std::size_t>(from.size.width) * sizeof(T));
 }
 
 }  // namespace
@@ -42,10 +41,12 @@ DisparityMap MapBuffers::within_reach(const DisparityMap& map, std::byte* memory
 }
 
 void RunningMap::copy(const Workers& workers) const {
-  copy_plane(from.disparity, to.disparity, workers);
-  copy_plane(from.status, to.status, workers);
-  copy_plane(from.confidence, to.confidence, workers);
-  copy_plane(from.row_offset, to.row_offset, workers);
+  PlaneCopies copies(from.disparity.size.height);
+  add_plane(from.disparity, to.disparity, copies);
+  add_plane(from.status, to.status, copies);
+  add_plane(from.confidence, to.confidence, copies);
+  add_plane(from.row_offset, to.row_offset, copies);
+  copies.run(workers);
 }
 
 }  // namespace parallax::cuda

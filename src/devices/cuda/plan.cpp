@@ -216,23 +216,24 @@ StereoPair Plan::within_reach(const StereoPair& pair) const {
   StereoPair result = pair;
   ImageView* images[] = {&result.left, &result.right};
   View<const std::uint8_t>* masks[] = {&result.left_mask, &result.right_mask};
+  PlaneCopies copies(format_.size.height);
   for (int side = 0; side < 2; ++side) {
     ImageView& image = *images[side];
     if (!is_pinned(image.data) || !has_aligned_rows(image)) {
       const std::size_t bytes = row_bytes(image);
-      std::byte* to = staged_images_[side].in(host_memory());
-      copy_rows({static_cast<const std::byte*>(image.data), image.stride_bytes},
-                {to, static_cast<std::ptrdiff_t>(bytes)}, bytes, format_.size.height, workers_);
-      image.data = to;
-      image.stride_bytes = static_cast<std::ptrdiff_t>(bytes);
+      const Rows to{staged_images_[side].in(host_memory()), static_cast<std::ptrdiff_t>(bytes)};
+      copies.add({static_cast<const std::byte*>(image.data), image.stride_bytes}, to, bytes);
+      image.data = to.data;
+      image.stride_bytes = to.stride_bytes;
     }
     View<const std::uint8_t>& mask = *masks[side];
     if (mask.empty() || is_pinned(mask.data)) continue;
     std::uint8_t* to = staged_masks_[side].in(host_memory());
-    copy_rows(const_rows_of(mask), {reinterpret_cast<std::byte*>(to), mask.size.width},
-              static_cast<std::size_t>(mask.size.width), format_.size.height, workers_);
+    copies.add(const_rows_of(mask), {reinterpret_cast<std::byte*>(to), mask.size.width},
+               static_cast<std::size_t>(mask.size.width));
     mask = {to, mask.size};
   }
+  copies.run(workers_);
   return result;
 }
 

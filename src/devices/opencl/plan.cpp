@@ -235,18 +235,20 @@ void Plan::write(cl_long to, std::size_t bytes, const void* from) const {
 
 // Copies the rows [first, end). `from`: the address that offsets of the planes count from.
 void Plan::copy_out(const std::byte* from, const DisparityMap& to, int first, int end) const {
-  const auto copy = [&](const auto& plane, const auto& view) {
+  PlaneCopies copies(end - first);
+  const auto add = [&](const auto& plane, const auto& view) {
     const std::size_t element = sizeof *view.data;
     const std::size_t start = plane.buffer.offset;
     const std::ptrdiff_t stride = plane.stride * static_cast<std::ptrdiff_t>(element);
     const Rows rows = rows_of(view);
-    copy_rows({from + start + first * stride, stride},
-              {rows.data + first * rows.stride_bytes, rows.stride_bytes},
-              static_cast<std::size_t>(view.size.width) * element, end - first, workers_);
+    copies.add({from + start + first * stride, stride},
+               {rows.data + first * rows.stride_bytes, rows.stride_bytes},
+               static_cast<std::size_t>(view.size.width) * element);
   };
-  copy(disparity_, to.disparity);
-  copy(status_, to.status);
-  if (!to.confidence.empty()) copy(confidence_, to.confidence);
+  add(disparity_, to.disparity);
+  add(status_, to.status);
+  if (!to.confidence.empty()) add(confidence_, to.confidence);
+  copies.run(workers_);
 }
 
 }  // namespace parallax::opencl
