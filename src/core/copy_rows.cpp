@@ -33,8 +33,8 @@ HWY_ATTR void stream_row(const std::byte* from, std::byte* to, std::size_t bytes
 }  // namespace
 
 int copying_threads(std::size_t bytes, int threads) {
-  constexpr std::size_t bytes_of_thread = std::size_t{1} << 20;
-  constexpr std::size_t most = 8;
+  constexpr std::size_t bytes_of_thread = std::size_t{1} << 18;
+  constexpr std::size_t most = 16;
   return std::clamp(static_cast<int>(std::min(bytes / bytes_of_thread, most)), 1, threads);
 }
 

@@ -140,7 +140,7 @@ class Cpu final : public host::Plan {
       const detail::Configuration& configuration)
       : host::Plan(parameters.refine, format.size,
                    data_cost::volume_labels(parameters.cost, parameters.disparities),
-                   Workers(threads, cpu::ranges_per_thread(configuration))),
+                   cpu::match_workers(threads, format.size, configuration)),
         model_(make_model(parameters)),
         sizes_(level_sizes(size_, parameters.levels)),
         levels_(model_, size_, configuration.value(aligned.name, 1) != 0, workers_.slots()),

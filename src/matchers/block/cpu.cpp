@@ -164,7 +164,7 @@ class Cpu final : public host::Plan {
   Cpu(const BlockParameters& parameters, int threads, const ImageFormat& format,
       const detail::Configuration& configuration)
       : host::Plan(parameters.refine, format.size, 0,
-                   Workers(threads, cpu::ranges_per_thread(configuration))),
+                   cpu::match_workers(threads, format.size, configuration)),
         parameters_(parameters),
         search_(plan_search(parameters, format)),
         depth_(format.depth),

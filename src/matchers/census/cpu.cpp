@@ -60,7 +60,7 @@ class Cpu final : public host::Plan, public CensusPlan {
   Cpu(const CensusParameters& parameters, int threads, const ImageFormat& format,
       const detail::Configuration& configuration)
       : host::Plan(parameters.refine, format.size, 0,
-                   Workers(threads, cpu::ranges_per_thread(configuration))),
+                   cpu::match_workers(threads, format.size, configuration)),
         CensusPlan(parameters, format.size),
         tile_rows_(configuration.value(rows_per_tile.name, usual_tile_rows)),
         batch_labels_(configuration.value(labels_together.name, max_batch_labels)),

@@ -9,6 +9,7 @@
 #include "core/integers.h"
 #include "core/workers.h"
 #include "data_cost/features.h"
+#include "devices/cpu/tuning.h"
 #include "matchers/host_plan.h"
 #include "matchers/motion/all_labels.h"
 #include "matchers/motion/halve_row.h"
@@ -23,7 +24,8 @@ using data_cost::RowFeatures;
 class Cpu final : public host::Plan {
  public:
   Cpu(const MotionParameters& parameters, const Device& device, const ImageFormat& format)
-      : host::Plan(parameters.refine, format.size, 0, Workers(device.threads), refine::Maps::vectors),
+      : host::Plan(parameters.refine, format.size, 0, cpu::match_workers(device.threads, format.size),
+                   refine::Maps::vectors),
         model_(make_model(parameters)),
         scales_(scales(parameters, size_)),
         samples_(data_cost::Feature::gray, parameters.smoothing, format, workers_.slots(), 0),

@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "devices/cpu/tuning.h"
 #include "matchers/host_plan.h"
 #include "matchers/semi_global/cpu_costs.h"
 #include "matchers/semi_global/cpu_passes.h"
@@ -18,10 +19,11 @@ class Cpu final : public host::Plan {
  public:
   Cpu(const SemiGlobalParameters& parameters, int threads, const ImageFormat& format)
       : host::Plan(parameters.refine, format.size,
-                   data_cost::volume_labels(parameters.cost, parameters.disparities), Workers(threads)),
+                   data_cost::volume_labels(parameters.cost, parameters.disparities),
+                   cpu::match_workers(threads, format.size)),
         model_(make_model(parameters)),
         parameters_(parameters),
-        layout_(model_, size_, workers_.slots()),
+        layout_(model_, size_),
         passes_(parameters),
         costs_(model_, layout_, kept_pixels(), format, workers_.slots()),
         paths_(model_, layout_, passes_, costs_, workers_.slots()),
@@ -35,10 +37,10 @@ class Cpu final : public host::Plan {
   bool matches_right() const { return checks_left_right_ && parameters_.right_map == RightMap::match; }
 
   // Pixels whose costs a thread keeps: those of a tile; of a row, if there are two passes; and of a column.
-  int kept_columns() const { return passes_.has_two() ? size_.width : layout_.tile_columns; }
+  int kept_columns() const { return passes_.has_two() ? size_.width : layout_.tile_columns(); }
   int kept_pixels() const {
     return std::max(band_rows * kept_columns(),
-                    passes_.has_columns() ? size_.height * layout_.tile_columns : 0);
+                    passes_.has_columns() ? size_.height * layout_.tile_columns() : 0);
   }
 
   void reserve(Arena& arena) override {
@@ -85,9 +87,7 @@ class Cpu final : public host::Plan {
       for (const Pass& pass : passes_.sweeps[s].passes) pass.progress.clear(Passes::bands(size_.height));
       count = std::max(count, Passes::bands(tasks[s].last - tasks[s].first));
     }
-    // The first of two passes does not wait.
-    const int at_once = passes_.has_two() ? count : divide_round_up(layout_.tiles(), 2);
-    for_bands(workers_, static_cast<int>(sweeps), count, at_once, [&](int s, int band, int slot) {
+    for_bands(workers_, static_cast<int>(sweeps), count, [&](int s, int band, int slot) {
       run_band(passes_.sweeps[to_size(s)], tasks[to_size(s)], band, slot);
     });
   }
@@ -145,8 +145,8 @@ class Cpu final : public host::Plan {
 
   // The pixels of a tile in row k of a band: each row is a pixel behind the row before.
   Segment segment_of(const Band& band, int tile, int k) const {
-    const int begin = std::clamp(tile * layout_.tile_columns - k, 0, size_.width);
-    const int end = std::clamp((tile + 1) * layout_.tile_columns - k, 0, size_.width);
+    const int begin = std::clamp(tile * layout_.tile_columns() - k, 0, size_.width);
+    const int end = std::clamp((tile + 1) * layout_.tile_columns() - k, 0, size_.width);
     const bool rightward = band.pass.direction > 0;
     const int first = rightward ? begin : size_.width - end, last = rightward ? end : size_.width - begin;
     return costs_.segment(row_of(band.sweep, band.first + k), first, last,
@@ -161,8 +161,8 @@ class Cpu final : public host::Plan {
       if (!passes_.has_columns()) return;
       workers_.for_each(2, [&](int c, int slot) {
         const int half = c == 0 ? middle : size_.width - middle, last = adds ? size_.width : half;
-        for (int j = adds ? half : 0; j < last; j += layout_.tile_columns)
-          aggregate_columns(passes_.columns[to_size(c)], j, std::min(last, j + layout_.tile_columns), adds,
+        for (int j = adds ? half : 0; j < last; j += layout_.tile_columns())
+          aggregate_columns(passes_.columns[to_size(c)], j, std::min(last, j + layout_.tile_columns()), adds,
                             slot);
       });
     }
@@ -172,7 +172,7 @@ class Cpu final : public host::Plan {
   void aggregate_columns(const Pass& pass, int first, int last, bool adds, int slot) const {
     const int left = pass.direction > 0 ? first : size_.width - last;
     const auto segment = [&](int y) {
-      return costs_.segment(y, left, left + last - first, std::ptrdiff_t{y} * layout_.tile_columns, slot);
+      return costs_.segment(y, left, left + last - first, std::ptrdiff_t{y} * layout_.tile_columns(), slot);
     };
     for (int y = 0; y < size_.height; y += band_rows) {
       std::array<Segment, band_rows> segments;

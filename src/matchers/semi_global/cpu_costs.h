@@ -82,7 +82,7 @@ class TileCosts {
   const Scratch& scratch(int slot) const { return scratch_[to_size(slot)]; }
 
   int window_rows() const { return band_rows + 2 * layout_.reach; }
-  int window_columns() const { return layout_.tile_columns + band_rows - 1 + 2 * layout_.reach; }
+  int window_columns() const { return layout_.tile_columns() + band_rows - 1 + 2 * layout_.reach; }
 
   void reserve_scratch(Scratch& scratch, Arena& arena) const {
     const std::size_t kept = layout_.elements(kept_pixels_);
@@ -94,7 +94,7 @@ class TileCosts {
       scratch.windows = arena.reserve<std::uint16_t>(window_scratch(layout_.disparities, layout_.reach));
     }
     if (prior_.exists())
-      scratch.row_costs = arena.reserve<std::uint16_t>(to_size(layout_.tile_columns * layout_.row_offsets));
+      scratch.row_costs = arena.reserve<std::uint16_t>(to_size(layout_.tile_columns() * layout_.row_offsets));
   }
 
   // [pixel][label] of the pixels [first, last) of a row.

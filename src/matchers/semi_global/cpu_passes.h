@@ -36,7 +36,7 @@ inline constexpr int band_rows = 4;
 static_assert(band_rows <= max_rows);
 
 struct Layout {
-  Layout(const Model& model, Size image, int threads)
+  Layout(const Model& model, Size image)
       : size(image),
         disparities(model.disparities()),
         row_offsets(model.row_offsets),
@@ -44,8 +44,7 @@ struct Layout {
         shares_costs(model.parameters.window == 1 && model.fits_bytes()),
         clips_costs(!model.fits_bytes() && model.row_offsets == 1 && 2 * model.parameters.large_jump <= 255),
         path_bytes(model.fits_bytes() || clips_costs ? 1 : 2),
-        cost_bytes(shares_costs ? 1 : 2),
-        tile_columns(choose_tile_columns(threads)) {}
+        cost_bytes(shares_costs ? 1 : 2) {}
 
   Size size;
   int disparities, row_offsets;
@@ -54,7 +53,6 @@ struct Layout {
   bool clips_costs;   // C for path costs is min(C − min C, 2·P2)
   int path_bytes;     // size of an element of path costs, and of C for them
   int cost_bytes;     // size of an element of C for sums
-  int tile_columns;
 
   // Elements from one row offset, and from one pixel, to the next: of C, path costs and the volume of sums.
   std::ptrdiff_t row_step() const { return pitch(disparities); }
@@ -64,16 +62,9 @@ struct Layout {
   std::ptrdiff_t sum_row_step() const { return sums_pitch(disparities); }
   std::ptrdiff_t sum_step() const { return sum_row_step() * row_offsets; }
 
-  int tiles() const { return divide_round_up(size.width + band_rows - 1, tile_columns); }
-
- private:
-  // Full vectors of pixels, including the pixels that windows need on both sides; but half of them where
-  // threads would often wait for each other: a band is two tiles behind the one before, and half of the
-  // threads take the bands of a sweep.
-  int choose_tile_columns(int threads) const {
-    const int usual = shares_costs ? 64 : 128 - 2 * reach - (band_rows - 1);
-    return 2 * size.width < 3 * threads * usual ? usual / 2 : usual;
-  }
+  // Full vectors of pixels, including the pixels that windows need on both sides.
+  int tile_columns() const { return shares_costs ? 64 : 128 - 2 * reach - (band_rows - 1); }
+  int tiles() const { return divide_round_up(size.width + band_rows - 1, tile_columns()); }
 };
 
 // `memory`, moved on by a margin; null while memory is being planned.
@@ -214,12 +205,11 @@ struct Band {
 
 // Calls run(sweep, band, slot) for all bands of some sweeps. A thread takes the next band when it has
 // finished one, so the bands before a claimed band have been claimed too. A claimed band is always in
-// progress, so waits for it terminate: cancelled work ends before a thread takes a band. `at_once`: bands of
-// a sweep that can be in progress; more threads would only wait.
+// progress, so waits for it terminate: cancelled work ends before a thread takes a band.
 template <class Run>
-void for_bands(const Workers& workers, int sweeps, int bands, int at_once, const Run& run) {
+void for_bands(const Workers& workers, int sweeps, int bands, const Run& run) {
   std::atomic<int> next = 0;
-  workers.for_each(std::min(workers.slots(), sweeps * at_once), [&](int, int slot) {
+  workers.for_each(workers.slots(), [&](int, int slot) {
     for (;;) {
       stop_if_cancelled();
       const int i = next++;

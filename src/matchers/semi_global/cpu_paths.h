@@ -185,7 +185,7 @@ class PathRows {
                         pass.form().from[s].pixels, 0, height, scratch(slot).large_jumps[s]);
     }
     row.large_jump_step = 1;
-    row.step = layout_.tile_columns * layout_.step();
+    row.step = layout_.tile_columns() * layout_.step();
     row.costs = top.costs + (x - top.first) * layout_.step() * layout_.path_bytes;
     row.sums = volume_at(x, 0);
     row.sum_step = row.other_step = width * layout_.step();

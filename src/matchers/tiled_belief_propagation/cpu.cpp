@@ -36,7 +36,7 @@ class Cpu final : public host::Plan {
       const detail::Configuration& configuration)
       : host::Plan(parameters.refine, format.size,
                    data_cost::volume_labels(parameters.cost, parameters.disparities),
-                   Workers(threads, cpu::ranges_per_thread(configuration))),
+                   cpu::match_workers(threads, format.size, configuration)),
         model_(make_model(parameters)),
         tiling_(model_, size_, configuration.value(vector_bytes.name, 0), workers_.slots()),
         shares_blocks_(tiling_.grid().count() == 1 ||
