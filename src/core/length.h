@@ -14,7 +14,7 @@ inline float length_of(float x, float y) {
 }
 
 // The root of the sum of squares may be off by a unit in the last place. The correction is that of Borges,
-// "An improved algorithm for hypot(a, b)", 2019. `short_side` <= `long_side`; their squares are normal numbers.
+// "An improved algorithm for hypot(a, b)", 2019. `short_side` <= `long_side`; both squares are normal.
 inline double corrected_length(double long_side, double short_side) {
   const double root = std::sqrt(long_side * long_side + short_side * short_side);
   double excess;  // what the square of `root` is too large by
