@@ -10,11 +10,12 @@ if(PARALLAX_INSTALL AND NOT BUILD_SHARED_LIBS)
                       "BUILD_SHARED_LIBS=ON or PARALLAX_INSTALL=OFF beside PARALLAX_VENDORED")
 endif()
 
-# Adds a tree with options of its own. Nothing of it is built or installed but what Parallax links, and no warnings come
-# from its headers.
+# Adds a tree with options of its own. Nothing of it is built or installed but what Parallax links, and there are no warnings
+# of it.
 function(parallax_add_vendored tree target)
   set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  set(CMAKE_UNITY_BUILD OFF)
   set(BUILD_SHARED_LIBS OFF)
   set(BUILD_TESTING OFF)
   foreach(option IN LISTS ARGN)
@@ -27,6 +28,7 @@ function(parallax_add_vendored tree target)
   add_subdirectory(${PARALLAX_VENDORED}/${tree} ${PROJECT_BINARY_DIR}/vendored/${tree} EXCLUDE_FROM_ALL)
   get_target_property(folders ${target} INTERFACE_INCLUDE_DIRECTORIES)
   set_target_properties(${target} PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${folders}")
+  target_compile_options(${target} PRIVATE -w)
   # The shared library exports nothing of them.
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
