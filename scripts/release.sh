@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes what a release publishes for a processor, x86_64 (the default) or aarch64, into build/release/PROCESSOR: an archive with
 # the tool, the viewer, the library and its headers, a Python wheel, a bill of materials and checksums. Binaries contain every
-# library but glibc, and run on glibc 2.34 and later. Runs on Debian 12, as root, because it makes a system root.
+# library but glibc with its libgcc_s, and run on glibc 2.34 and later. Runs on Debian 12 with GCC 12, as root, because it makes a
+# system root.
 #
 #   scripts/release.sh [PROCESSOR]              builds
 #   scripts/release.sh reproduce [PROCESSOR]    builds once more in another folder, and compares the bytes
@@ -15,7 +16,7 @@ cd "$(dirname "$0")/.."
 source_packages=(highway onetbb cpp-httplib libspng tinyxml2 tiff)
 system_packages=(libc6-dev libstdc++-12-dev libjpeg62-turbo-dev libwebp-dev libxxhash-dev libyaml-cpp-dev zlib1g-dev libzstd-dev
   liblzma-dev libdeflate-dev liblerc-dev libcli11-dev nlohmann-json3-dev opencl-c-headers)
-tiff_libraries='-lwebp -lLerc -ldeflate -llzma -lzstd -ljpeg -lz'
+tiff_libraries=(webp Lerc deflate lzma zstd jpeg z)
 
 processor=x86_64 command=build
 for argument in "$@"; do
@@ -92,12 +93,14 @@ cmake_for() {
 
 # Compiles and installs: compile FOLDER.
 compile() {
-  local system=$1/system object=$1/find_object.o
-  $triplet-g++ --sysroot="$system" -std=c++20 -O2 -fPIC -fno-exceptions $prefix_map -c cmake/find_object.cpp -o "$object"
-  local link="-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL $object"
+  local system=$1/system object=$1/arc4random.o
+  $triplet-g++ --sysroot="$system" -std=c++20 -O2 -fPIC $prefix_map -c cmake/arc4random.cpp -o "$object"
+  local archives=("${tiff_libraries[@]/#/$system/usr/lib/$triplet/lib}")
+  archives=("${archives[@]/%/.a}")
+  local link="-static-libstdc++ -Wl,--exclude-libs,ALL $object"
   cmake_for "$system" -S . -B "$1/build" -DCMAKE_UNITY_BUILD=ON -DBUILD_SHARED_LIBS=ON -DCMAKE_INSTALL_LIBDIR=lib \
     -DPARALLAX_DEVELOPER_MODE=OFF -DPARALLAX_VECTORS=all -DPARALLAX_VENDORED="$sources" \
-    -DCMAKE_EXE_LINKER_FLAGS="$link" -DCMAKE_SHARED_LINKER_FLAGS="$link" -DCMAKE_CXX_STANDARD_LIBRARIES="$tiff_libraries" \
+    -DCMAKE_EXE_LINKER_FLAGS="$link" -DCMAKE_SHARED_LINKER_FLAGS="$link" -DCMAKE_CXX_STANDARD_LIBRARIES="${archives[*]}" \
     -DCMAKE_INSTALL_RPATH='$ORIGIN' -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON >"$1/build.log" 2>&1 &&
     cmake --build "$1/build" -j "$(nproc)" >>"$1/build.log" 2>&1 &&
     cmake --install "$1/build" --strip --prefix "$1/$name" >>"$1/build.log" || { tail -30 "$1/build.log" >&2; return 1; }
@@ -160,7 +163,7 @@ reproduce() {
 # Runs a program in the system in folder $root, for another processor under QEMU.
 run() {
   if [ "$processor" = "$(uname -m)" ]; then
-    env -i HOME=/tmp chroot "$root" "$@"
+    env -i HOME=/tmp "$(command -v chroot)" "$root" "$@"
   else
     (cd "$root" && qemu-$processor-static -L "$root" "$root$1" "${@:2}")
   fi
@@ -172,8 +175,10 @@ make_test_system() {
   [ "$processor" = "$(uname -m)" ] || set -- "$1" "$2" extract "$4"
   mmdebstrap --quiet --mode=root --variant="$3" --architectures=$architecture --include="$4" "$1" "$root" 2>"$scratch/log" ||
     { tail -30 "$scratch/log" >&2; return 1; }
-  mkdir -p "$root/opt"
+  mkdir -p "$root/opt" "$root/proc"
   tar -x -C "$root/opt" -f "$folder/$name.tar.xz"
+  # The loader finds a program's own folder there.
+  mount --bind /proc "$root/proc"
 }
 
 # Matches a pair with the tool; the map is the same everywhere.
@@ -215,10 +220,15 @@ check_files() {
   done
 }
 
+remove_systems() {
+  for root in "$scratch"/*/proc; do umount -q "$root" || true; done
+  rm -rf --one-file-system "$scratch"
+}
+
 test_release() {
   folder=$release/$processor
   scratch=$(mktemp -d)
-  trap 'rm -rf --one-file-system "$scratch"' EXIT
+  trap remove_systems EXIT
   check_files
   local debian
   for debian in bookworm trixie; do
@@ -229,7 +239,6 @@ test_release() {
   done
   echo "== glibc alone"
   make_test_system bookworm glibc extract libc6
-  rm "$root"/lib/*/libgcc_s.so.1
   match_pair
 }
 

@@ -11,6 +11,7 @@ The bill goes to standard output. SOURCE_DATE_EPOCH is its date.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -48,9 +49,17 @@ LINKED = {
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def linked_versions(system: Path) -> Dict[str, str]:
-    status = (system / "var/lib/dpkg/status").read_text()
-    return dict(re.findall(r"^Package: (\S+)\n(?:.+\n)*?Version: (\S+)$", status, re.MULTILINE))
+def documents(system: Path, name: str) -> Path:
+    folder = system / "usr/share/doc" / name
+    return folder.parent / os.readlink(folder) if folder.is_symlink() else folder
+
+
+# The system's packages are unpacked, not installed: dpkg does not know them.
+def linked_version(system: Path, name: str) -> str:
+    with gzip.open(documents(system, name) / "changelog.Debian.gz", "rt") as changes:
+        found = re.match(r"\S+ \((\S+)\)", changes.readline())
+    assert found is not None
+    return found.group(1)
 
 
 def compiled_version(sources: Path, name: str) -> str:
@@ -65,10 +74,7 @@ def copy_licences(system: Path, sources: Path, folder: Path) -> None:
     for name in COMPILED:
         shutil.copyfile(sources / name / "debian" / "copyright", folder / f"{name}.txt")
     for name in LINKED:
-        documents = system / "usr/share/doc" / name
-        if documents.is_symlink():
-            documents = documents.parent / os.readlink(documents)
-        shutil.copyfile(documents / "copyright", folder / f"{name}.txt")
+        shutil.copyfile(documents(system, name) / "copyright", folder / f"{name}.txt")
     shutil.copyfile(ROOT / "tools/view/page/NOTICE.txt", folder / "three.js.txt")
 
 
@@ -93,11 +99,11 @@ def debian_package(name: str, version: str, licence: str, architecture: str) -> 
 
 
 def contained(system: Path, sources: Path) -> Iterator[Dict[str, Any]]:
-    versions = linked_versions(system)
+    architecture = "arm64" if (system / "lib/ld-linux-aarch64.so.1").exists() else "amd64"
     for name, licence in COMPILED.items():
         yield debian_package(name, compiled_version(sources, name), licence, "source")
     for name, licence in LINKED.items():
-        yield debian_package(name, versions[name], licence, (system / "var/lib/dpkg/arch").read_text().split()[0])
+        yield debian_package(name, linked_version(system, name), licence, architecture)
     page = json.loads((ROOT / "tools/view/page/package-lock.json").read_text())
     yield package("three.js", page["packages"]["node_modules/three"]["version"], "MIT")
 
