@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 
 # Highway and oneTBB are compiled as PARALLAX_VENDORED. Debian has no static libraries of the others, or, of libtiff, one with
 # JBIG, which is under the GPL.
-source_packages=(highway onetbb cpp-httplib libspng tinyxml2 tiff)
+source_packages=(highway onetbb libspng tinyxml2 tiff)
 system_packages=(libc6-dev libstdc++-12-dev libjpeg62-turbo-dev libwebp-dev libxxhash-dev libyaml-cpp-dev zlib1g-dev libzstd-dev
   liblzma-dev libdeflate-dev liblerc-dev libcli11-dev nlohmann-json3-dev opencl-c-headers)
 tiff_libraries=(webp Lerc deflate lzma zstd jpeg z)
@@ -63,10 +63,9 @@ make_system() {
   $triplet-gcc-ar rcD "$libraries/libspng.a" "$1/spng.o"
   $triplet-gcc-ar rcD "$libraries/libtinyxml2.a" "$1/tinyxml2.o"
   rm "$1"/*.o
-  cp "$sources/libspng/spng/spng.h" "$sources/tinyxml2/tinyxml2.h" "$sources/cpp-httplib/httplib.h" "$1/usr/include"
+  cp "$sources/libspng/spng/spng.h" "$sources/tinyxml2/tinyxml2.h" "$1/usr/include"
   describe "$1" spng '-lspng -lz -lm'
   describe "$1" tinyxml2 -ltinyxml2
-  describe "$1" cpp-httplib -pthread
   cmake_for "$1" -S "$sources/tiff" -B "$1/tiff" -DBUILD_SHARED_LIBS=OFF -Djbig=OFF -Dcxx=OFF -Dopengl=OFF >"$1/tiff.log"
   cmake --build "$1/tiff" --target tiff -j "$(nproc)" >>"$1/tiff.log"
   cp "$1/tiff/libtiff/libtiff.a" "$libraries"

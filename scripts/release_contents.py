@@ -26,7 +26,6 @@ from typing import Any, Dict, Iterator, List
 COMPILED = {
     "highway": "Apache-2.0",
     "onetbb": "Apache-2.0",
-    "cpp-httplib": "MIT",
     "libspng": "BSD-2-Clause",
     "tinyxml2": "Zlib",
     "tiff": "libtiff",
