@@ -297,7 +297,9 @@ HWY_INLINE int sum_of(const Pack& pack) {
 // Elements 0 … 63 of a table.
 HWY_INLINE Pack look_up(const Pack& table, const Pack& indices) {
 #if HWY_TARGET <= HWY_AVX3_DL
-  return {ByteVector{_mm512_permutexvar_epi8(indices.v[0].raw, table.v[0].raw)}};
+  Pack found;
+  found.v[0] = ByteVector{_mm512_permutexvar_epi8(indices.v[0].raw, table.v[0].raw)};
+  return found;
 #else
   // Indices beyond a part of 16 elements get the highest bit, for which a lookup brings 0; others have the
   // lowest four alone.
