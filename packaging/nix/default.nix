@@ -26,8 +26,6 @@ pkgs.stdenv.mkDerivation {
     "-DBUILD_SHARED_LIBS=ON"
     "-DCMAKE_UNITY_BUILD=ON"
     "-DPARALLAX_DEVELOPER_MODE=OFF"
-    # Nix has cpp-httplib's header alone, without the description that pkg-config asks for.
-    "-DPARALLAX_VIEW=OFF"
   ];
 
   meta = {
