@@ -21,8 +21,11 @@ function(parallax_find_widest_vectors)
   if(DEFINED PARALLAX_WIDEST_VECTORS)
     return()
   endif()
+  if(PARALLAX_VENDORED)
+    message(FATAL_ERROR "PARALLAX_VECTORS=${PARALLAX_VECTORS} asks an installed Highway: set it to all beside PARALLAX_VENDORED")
+  endif()
   try_run(
-    status compiled SOURCES ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/vectors_here.cpp
+    status compiled ${CMAKE_CURRENT_BINARY_DIR}/vectors_here ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/vectors_here.cpp
     LINK_LIBRARIES hwy::hwy
     RUN_OUTPUT_VARIABLE vectors_here)
   if(NOT status EQUAL 0)

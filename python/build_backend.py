@@ -4,6 +4,7 @@
 
 The wheel has libparallax and the two libraries that it loads, so it runs where they are not installed. With
 PARALLAX_LIBRARY, the path of a built libparallax.so, nothing is compiled. CMAKE_ARGS has more options for CMake.
+scripts/release.sh builds a library that contains both, and names the platform in PARALLAX_WHEEL_PLATFORM.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import base64
 import hashlib
 import io
 import os
+import platform
 import re
 import shlex
 import shutil
@@ -39,7 +41,8 @@ def _version() -> str:
 
 NAME = f"parallax_stereo-{_version()}"
 DIST_INFO = f"{NAME}.dist-info"
-TAG = "py3-none-linux_x86_64"
+PLATFORM = os.environ.get("PARALLAX_WHEEL_PLATFORM")
+TAG = f"py3-none-{PLATFORM or 'linux_' + platform.machine()}"
 
 
 def _metadata() -> str:
@@ -102,16 +105,21 @@ def _compiled(folder: Path) -> Path:
     return folder / "src" / "libparallax.so"
 
 
-def _bundle(library: Path) -> List[Tuple[str, bytes]]:
-    """The library, and the libraries of BUNDLED that it loads."""
+def _loaded(library: Path) -> List[Tuple[str, bytes]]:
+    """The libraries of BUNDLED that a library loads."""
     listed = subprocess.run(["ldd", str(library)], check=True, capture_output=True, text=True).stdout
     paths = dict(re.findall(r"^\s*(\S+) => (\S+)", listed, re.MULTILINE))
+    return [(name, Path(paths[name]).read_bytes()) for name in BUNDLED if name in paths]
+
+
+def _bundle(library: Path) -> List[Tuple[str, bytes]]:
     files = [("libparallax.so.0.2", library.read_bytes())]
-    for pictures in (library.parent, library.parent.parent / "tools" / "reader"):
-        if (pictures / "libparallax_pictures.so").exists():
-            files.append(("libparallax_pictures.so.0.2", (pictures / "libparallax_pictures.so").read_bytes()))
+    for folder in (library.parent, library.parent.parent / "tools" / "reader"):
+        pictures = folder / "libparallax_pictures.so.0.2"
+        if pictures.exists():
+            files.append((pictures.name, pictures.read_bytes()))
             break
-    return files + [(name, Path(paths[name]).read_bytes()) for name in BUNDLED if name in paths]
+    return files if PLATFORM else files + _loaded(library)
 
 
 def _files(library: Path) -> List[Tuple[str, bytes]]:
@@ -124,11 +132,18 @@ def _files(library: Path) -> List[Tuple[str, bytes]]:
     return python + bundled + [(f"{DIST_INFO}/{name}", data) for name, data in _dist_info()]
 
 
+def _licences() -> List[Path]:
+    """Those of what the library contains, beside a library of scripts/release.sh."""
+    library = os.environ.get("PARALLAX_LIBRARY") if PLATFORM else None
+    return sorted((Path(library).parent.parent / "licences").iterdir()) if library else []
+
+
 def _dist_info() -> List[Tuple[str, bytes]]:
     return [
         ("METADATA", _metadata().encode()),
         ("WHEEL", _wheel().encode()),
         ("LICENSE", (ROOT / "LICENSE").read_bytes()),
+        *[(f"licenses/{path.name}", path.read_bytes()) for path in _licences()],
     ]
 
 

@@ -22,6 +22,18 @@ if [ -n "$unlicensed" ]; then
   exit 1
 fi
 
+# GCC 11 and CMake 3.22 suffice. What came later: in GCC's library, and in CMake. Presets have a version of their own.
+library='<(expected|format|generator|print|spanstream|stacktrace)>|std::(byteswap|expected|format|invoke_r|move_only_function'
+library+='|out_ptr|to_underlying|unreachable)\b|views::(adjacent|chunk|enumerate|join_with|repeat|slide|stride|zip)|ranges::(to|contains'
+library+='|iota|fold_left)\b|\.(and_then|or_else|transform)\(|if consteval'
+newer=$(git grep -nE "$library" -- '*.cpp' '*.h' || true
+  git grep -nE '\<block\(|FILE_SET|PROPAGATE|VALIDATOR|VERIFY_INTERFACE|(COMPILE|LINK)_WARNING_AS_ERROR|add_subdirectory\(.* SYSTEM' \
+    -- '*CMakeLists.txt' '*.cmake' || true)
+if [ -n "$newer" ]; then
+  printf 'GCC 11 or CMake 3.22 lacks this:\n%s\n' "$newer" >&2
+  exit 1
+fi
+
 echo "== developer"
 cmake --preset developer >/dev/null
 cmake --build --preset developer --target all benchmarks check_all_vectors

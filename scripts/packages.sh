@@ -1,9 +1,9 @@
 # Debian packages that the project needs. Other scripts source this file.
 # SPDX-License-Identifier: Apache-2.0
-# For the library and the command line without its viewer.
+# For the library and the command line.
 demo_packages=(g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libspng-dev libjpeg62-turbo-dev libtiff-dev libwebp-dev
   libxxhash-dev libyaml-cpp-dev libtinyxml2-dev libcli11-dev nlohmann-json3-dev)
-build_packages=("${demo_packages[@]}" libcpp-httplib-dev opencl-c-headers)
+build_packages=("${demo_packages[@]}" opencl-c-headers)
 test_packages=(libgtest-dev ocl-icd-libopencl1 pocl-opencl-icd python3-numpy python3-pil python3-pytest)
 # For sanitizers and fuzz targets, and the programs that scripts and some tests use.
 check_packages=(abigail-tools black chromium git clang libclang-rt-14-dev clang-format doxygen ffmpeg fish munge mypy

@@ -379,10 +379,12 @@ def _load() -> ctypes.CDLL:
         library = ctypes.CDLL(name)
         interface = library.parallax_interface
     except (OSError, AttributeError) as error:
-        raise ImportError(
-            f"cannot use the library of Parallax, {name} ({error}): install libparallax0.2, "
-            "or set PARALLAX_LIBRARY to the path of libparallax.so"
-        ) from error
+        import platform  # takes as long as the rest of this file
+
+        advice = "install libparallax0.2, or set PARALLAX_LIBRARY to the path of libparallax.so"
+        if platform.libc_ver()[0] != "glibc":
+            advice = "wheels need glibc, which this system lacks: build Parallax from source"
+        raise ImportError(f"cannot use the library of Parallax, {name} ({error}): {advice}") from error
     if interface() < INTERFACE:
         raise ImportError(
             f"{name} has interface {interface()}, this package needs {INTERFACE}: install a newer libparallax"

@@ -7,6 +7,7 @@
 #include "core/checks.h"
 #include "core/copy_rows.h"
 #include "core/floating_point.h"
+#include "core/length.h"
 #include "rows/corner_rows.h"
 #include "rows/least_squares.h"
 #include "rows/row_alignment.h"
@@ -113,7 +114,7 @@ bool same_bytes(const ImageView& left, const ImageView& right) {
 bool shows_no_parallax(const Evidence& evidence) {
   std::vector<double> distances;
   for (const CheckedPoint& point : evidence.points)
-    distances.push_back(std::hypot(point.disparity(), point.rows_off()));
+    distances.push_back(detail::length_of(point.disparity(), point.rows_off()));
   return !distances.empty() && rows::quantile(distances, 0.95) < no_parallax;
 }
 

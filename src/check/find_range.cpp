@@ -5,6 +5,7 @@
 
 #include "check/check.h"
 #include "core/integers.h"
+#include "core/length.h"
 #include "rows/least_squares.h"
 
 namespace parallax::check {
@@ -27,7 +28,7 @@ constexpr float too_near = 14;
 bool is_supported(const std::vector<CheckedPoint>& points, std::size_t index, float reach) {
   const CheckedPoint& point = points[index];
   const auto alike = [&](const CheckedPoint& other) {
-    const float distance = std::hypot(other.left_x - point.left_x, other.left_y - point.left_y);
+    const float distance = detail::length_of(other.left_x - point.left_x, other.left_y - point.left_y);
     return distance >= too_near && distance <= reach &&
            std::abs(other.disparity() - point.disparity()) <= 1.5f + 0.1f * distance;
   };

@@ -7,6 +7,7 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "core/length.h"
 #include "evaluate/error_tally.h"
 #include "formats/flow.h"
 
@@ -29,9 +30,9 @@ class FlowTally {
 
   void add(double u, double v, double true_u, double true_v) {
     ++metrics_.count;
-    const double error = std::hypot(u - true_u, v - true_v);
+    const double error = detail::length_of(u - true_u, v - true_v);
     add_error(error, metrics_, errors_);
-    metrics_.fl += error > 3 && error > 0.05 * std::hypot(true_u, true_v);
+    metrics_.fl += error > 3 && error > 0.05 * detail::length_of(true_u, true_v);
     metrics_.angular += angle(u, v, true_u, true_v);
   }
 

@@ -11,6 +11,7 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "core/length.h"
 #include "formats/flow.h"
 
 namespace parallax {
@@ -54,7 +55,7 @@ double longest_vector(const FlowView& flow) {
   for (int y = 0; y < flow.u.size.height; ++y)
     for (int x = 0; x < flow.u.size.width; ++x)
       if (has_vector(flow, x, y))
-        longest = std::max(longest, std::hypot(double{flow.u.at(x, y)}, double{flow.v.at(x, y)}));
+        longest = std::max(longest, detail::length_of(double{flow.u.at(x, y)}, double{flow.v.at(x, y)}));
   return longest;
 }
 
@@ -72,7 +73,7 @@ void colour_flow(const FlowView& flow, double longest, View<std::uint8_t> rgb) {
         for (int c = 0; c < 3; ++c) *to++ = 0;
         continue;
       }
-      const double u = flow.u.at(x, y), v = flow.v.at(x, y), length = std::hypot(u, v);
+      const double u = flow.u.at(x, y), v = flow.v.at(x, y), length = detail::length_of(u, v);
       const double saturation = longest > 0 ? length / longest : (length > 0 ? 2 : 0);
       for (const double channel : hue_of(wheel, u, v)) {
         const double light = saturation <= 1 ? 1 - saturation * (1 - channel) : darkened * channel;

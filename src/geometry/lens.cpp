@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/length.h"
 #include "geometry/matrix.h"
 
 namespace parallax {
@@ -180,11 +181,11 @@ constexpr double converged = 1e-12;
 // limit.
 std::optional<Position> unbend_radial_tangential(const Coefficients& k, const Position& target,
                                                  double limit) {
-  const double radius = std::hypot(target[0], target[1]);
+  const double radius = detail::length_of(target[0], target[1]);
   const double start = radius > 0.9 * limit ? 0.9 * limit / radius : 1;
   Position plane = {start * target[0], start * target[1]};
   Bent bent = bend_radial_tangential(k, plane);
-  const auto error_of = [&](const Bent& b) { return std::hypot(b.x - target[0], b.y - target[1]); };
+  const auto error_of = [&](const Bent& b) { return detail::length_of(b.x - target[0], b.y - target[1]); };
   for (double error = error_of(bent); error > converged * (1 + radius);) {
     const double determinant = bent.xx * bent.yy - bent.xy * bent.yx;
     const double ex = bent.x - target[0], ey = bent.y - target[1];
@@ -194,7 +195,7 @@ std::optional<Position> unbend_radial_tangential(const Coefficients& k, const Po
     for (double share = 1; !closer && share > 1e-6; share /= 2) {
       const Position next = {plane[0] - share * step[0], plane[1] - share * step[1]};
       const Bent there = bend_radial_tangential(k, next);
-      closer = std::hypot(next[0], next[1]) <= limit && error_of(there) < error;
+      closer = detail::length_of(next[0], next[1]) <= limit && error_of(there) < error;
       if (closer) plane = next, bent = there;
     }
     if (!closer) return std::nullopt;
@@ -254,7 +255,7 @@ std::optional<Vector3> Lens::unit_ray(const Position& bent) const {
 
 std::optional<Position> Lens::project(const Vector3& ray) const {
   const auto [x, y, z] = ray;
-  const double across = std::hypot(x, y);
+  const double across = detail::length_of(x, y);
   const Coefficients& k = camera_.distortion;
   Position bent;
   if (camera_.model >= LensModel::omnidirectional) {
@@ -265,7 +266,7 @@ std::optional<Position> Lens::project(const Vector3& ray) const {
                                               ? Omnidirectional{k[0]}.project(x, y, z, distance)
                                           : is_double ? DoubleSphere{k[0], k[1]}.project(x, y, z, distance)
                                                       : ExtendedUnified{k[0], k[1]}.project(x, y, z);
-    if (!plane || !(std::hypot((*plane)[0], (*plane)[1]) <= limit_)) return std::nullopt;
+    if (!plane || !(detail::length_of((*plane)[0], (*plane)[1]) <= limit_)) return std::nullopt;
     bent = camera_.model == LensModel::omnidirectional ? bend(*plane) : *plane;
   } else if (camera_.model == LensModel::equidistant) {
     const double angle = std::atan2(across, z);
@@ -283,7 +284,7 @@ std::optional<Vector3> Lens::ray(const Position& position) const {
   const Position bent = {(position[0] - camera_.centre_x) / camera_.focal_x,
                          (position[1] - camera_.centre_y) / camera_.focal_y};
   if (camera_.model == LensModel::equidistant) {
-    const double radius = std::hypot(bent[0], bent[1]);
+    const double radius = detail::length_of(bent[0], bent[1]);
     const std::optional<double> angle = equidistant_angle(camera_.distortion, radius, limit_);
     if (!angle) return std::nullopt;
     const double factor = radius == 0 ? 0 : std::sin(*angle) / radius;

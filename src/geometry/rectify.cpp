@@ -8,6 +8,7 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "core/length.h"
 #include "geometry/lens.h"
 #include "geometry/matrix.h"
 #include "geometry/turn.h"
@@ -56,7 +57,7 @@ class Unrotated {
     const std::optional<Vector3> ray = lens_.ray(position);
     if (!ray) return false;
     const auto [x, y, z] = rotation_ * *ray;
-    if (!(z > 0) || !(std::hypot(x, y) <= widest * z)) return false;
+    if (!(z > 0) || !(detail::length_of(x, y) <= widest * z)) return false;
     result = {x / z, y / z};
     return true;
   }

@@ -5,6 +5,7 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "core/length.h"
 #include "geometry/turn.h"
 
 namespace parallax {
@@ -62,7 +63,7 @@ void check_translation(const Rig& rig) {
   const auto [x, y, z] = rig.translation;
   if (std::hypot(x, y, z) == 0) refuse("translation is 0, so the rig has no baseline: calibrate it again");
   const auto [right, down, forward] = exchanged(rig).translation;
-  if (-right > std::hypot(down, forward) && turns_of(rig).is_exchanged)
+  if (-right > detail::length_of(down, forward) && turns_of(rig).is_exchanged)
     refuse(
         "translation says that the second camera is left of the first: exchange the two pictures, and the "
         "cameras "

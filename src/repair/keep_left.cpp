@@ -6,6 +6,7 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "core/length.h"
 #include "geometry/matrix.h"
 
 namespace parallax {
@@ -35,7 +36,7 @@ KeptLeft keep_left(const Rig& rig) {
         "the left picture cannot be kept, because its camera is no pinhole of equal focal lengths: "
         "rectify both");
   const Vector3 centre = exchanged(rig).translation;
-  if (std::hypot(centre[1], centre[2]) > tolerance * centre[0])
+  if (detail::length_of(centre[1], centre[2]) > tolerance * centre[0])
     refuse("the left picture cannot be kept, because the baseline is not parallel to its rows: rectify both");
   KeptLeft kept{rig, {}};
   kept.rectification = {.rotation_right = transposed(rig.rotation),

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/copy_rows.h"
+#include "core/length.h"
 
 namespace parallax::rows {
 namespace {
@@ -58,7 +59,7 @@ class Spread {
   double smallest() const {
     const double x = x_ / count_, y = y_ / count_;
     const double xx = xx_ / count_ - x * x, xy = xy_ / count_ - x * y, yy = yy_ / count_ - y * y;
-    return 3 * ((xx + yy) / 2 - std::hypot((xx - yy) / 2, xy));
+    return 3 * ((xx + yy) / 2 - detail::length_of((xx - yy) / 2, xy));
   }
 
  private:

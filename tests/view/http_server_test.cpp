@@ -18,22 +18,16 @@ using namespace std::chrono_literals;
 class HttpServerTest : public testing::Test {
  protected:
   void start(std::chrono::milliseconds patience) {
-    server_ = std::make_unique<HttpServer>(patience);
-    server_->set_payload_max_length(1000);
-    server_->set_keep_alive_timeout(60);
-    const auto echo = [](const httplib::Request& request, httplib::Response& response) {
-      response.set_content("<" + request.path + " " + request.body + ">", "text/plain");
-    };
-    server_->set_pre_routing_handler([](const httplib::Request& request, httplib::Response& response) {
-      if (request.path != "/refused") return httplib::Server::HandlerResponse::Unhandled;
-      response.status = 403;
-      return httplib::Server::HandlerResponse::Handled;
+    HttpLimits limits;
+    limits.request_time = patience;
+    limits.idle_time = 60s;
+    limits.body_bytes = 1000;
+    server_ = std::make_unique<HttpServer>(limits, [](const Request& request, Response& response) {
+      response.status = request.path == "/refused" || request.has_unread_body ? 403 : 200;
+      if (response.status == 200) response.content = "<" + request.path + " " + request.body + ">";
     });
-    server_->Get(".*", echo);
-    server_->Post(".*", echo);
-    port_ = server_->bind_to_any_port("127.0.0.1");
-    thread_ = std::thread([this] { server_->listen_after_bind(); });
-    while (!server_->is_running()) std::this_thread::yield();
+    port_ = server_->bind("127.0.0.1", 0).value();
+    thread_ = std::thread([this] { server_->run(); });
   }
   void TearDown() override {
     server_->stop();
@@ -129,6 +123,22 @@ TEST_F(HttpServerTest, HeadersWithoutEnd) {
     ++lines;
   EXPECT_LT(lines, 100'000);
   ::close(connection);
+}
+
+TEST_F(HttpServerTest, ABodyWithTwoLengthsIsRefused) {
+  start(60s);
+  for (const std::string headers : {"Content-Length: 3\r\nContent-Length: 4\r\n", "Content-Length: 3x\r\n"}) {
+    const int connection = connect();
+    ASSERT_TRUE(send(connection, request("POST /two", headers, "abcd")));
+    EXPECT_TRUE(answers(connection).starts_with("HTTP/1.1 400 ")) << headers;
+  }
+}
+
+TEST_F(HttpServerTest, PathsAndParametersAreDecoded) {
+  start(60s);
+  const int connection = connect();
+  ASSERT_TRUE(send(connection, request("GET /a%20b+%zz?c=d")));
+  EXPECT_TRUE(has(answers(connection, "%zz >"), "</a b+%zz >"));
 }
 
 TEST_F(HttpServerTest, RangesAreIgnored) {

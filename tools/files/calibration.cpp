@@ -23,7 +23,8 @@ PairCalibration calibration_of(const Rig& rig, const std::string& name) {
   const bool vertical = std::abs(y) > std::abs(x);
   const Baseline baseline = vertical ? Baseline{y, x, z} : Baseline{x, y, z};
   const double focal_ratio = rig.left.focal_x / rig.left.focal_y;
-  if (std::hypot(baseline.across, baseline.forward) > nearly * std::abs(baseline.along) ||
+  if (std::sqrt(baseline.across * baseline.across + baseline.forward * baseline.forward) >
+          nearly * std::abs(baseline.along) ||
       std::abs(focal_ratio - 1) > nearly)
     throw Error(ErrorCategory::file,
                 name +

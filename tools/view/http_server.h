@@ -1,46 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTP without surprises from whoever connects.
+// HTTP for the page of 'parallax view', without surprises from whoever else connects.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
-#include <utility>
 #include <vector>
-
-#include <httplib.h>
 
 namespace parallax::view {
 
-// httplib's server, but: a request must be complete within a time, however often its bytes come, and its
-// headers have a limit; a body that nobody read is never taken for the next request; requests may follow each
-// other without waiting for answers; ranges and compressed bodies are not known.
-class HttpServer : public httplib::Server {
- public:
-  // `patience` is for headers and body together.
-  explicit HttpServer(std::chrono::milliseconds patience) : patience_(patience) {}
+struct Request {
+  std::string method, path, body;
+  std::map<std::string, std::string> headers;     // names in lower case
+  std::map<std::string, std::string> parameters;  // those after the '?'
+  // The body is larger than the limit, or has no length, and was not read.
+  bool has_unread_body = false;
 
- private:
-  bool process_and_close_socket(socket_t socket) override;
+  // Empty if it is missing.
+  std::string header(const std::string& name) const;
+  std::string parameter(const std::string& name) const;
+};
 
-  std::chrono::milliseconds patience_;
+struct Response {
+  int status = 200;
+  std::string type = "text/plain";
+  std::map<std::string, std::string> headers;
+  std::string content;
+  // Instead of `content`, if set: the next piece, or null after the last. Destroyed, too, when the connection
+  // breaks.
+  std::function<std::shared_ptr<const std::string>()> next_piece;
+  // All pieces together, if that is known.
+  std::optional<std::uint64_t> bytes;
+};
+
+struct HttpLimits {
+  // For headers and body together, however often their bytes come.
+  std::chrono::milliseconds request_time{10'000};
+  std::chrono::milliseconds read_time{5'000}, write_time{20'000};  // without a single byte
+  std::chrono::milliseconds idle_time{5'000};                      // between two requests of a connection
+  std::size_t header_bytes = 1 << 16, body_bytes = 1 << 16;
+  std::size_t connections = 256;
 };
 
 // Makes a thread whenever all others are busy: streams, and connections that a browser keeps open, hold one
 // each. A fixed number of threads could be held up by as many connections that send nothing.
-class ConnectionThreads : public httplib::TaskQueue {
+class ConnectionThreads {
  public:
   explicit ConnectionThreads(std::size_t most) : max_(most) {}
-
-  // void, or since cpp-httplib 0.14 whether there is room: always.
-  using Enqueued = decltype(std::declval<httplib::TaskQueue&>().enqueue(std::function<void()>()));
-  Enqueued enqueue(std::function<void()> connection) override;
   // Waits for all connections.
-  void shutdown() override;
+  ~ConnectionThreads();
+
+  void enqueue(std::function<void()> connection);
 
  private:
   void work();
@@ -52,6 +71,31 @@ class ConnectionThreads : public httplib::TaskQueue {
   std::size_t idle_ = 0;
   std::vector<std::thread> threads_;
   bool stopped_ = false;
+};
+
+// HTTP/1.1, for one request after the other of a connection; they may follow each other without waiting for
+// answers. Bodies need a length. Ranges and compressed content are not known.
+class HttpServer {
+ public:
+  // Answers from several threads at a time. What it throws ends the connection.
+  using Handler = std::function<void(const Request&, Response&)>;
+
+  HttpServer(const HttpLimits& limits, Handler handler);
+  ~HttpServer();
+
+  // Port 0 is one that is free. Returns the port, or nothing if it is taken.
+  std::optional<int> bind(const std::string& host, int port);
+  // Until stop(), and until all connections have ended.
+  void run();
+  void stop();
+
+ private:
+  void serve(int socket) const;
+
+  HttpLimits limits_;
+  Handler handler_;
+  int listening_ = -1;
+  int stopped_ = -1;  // readable after stop()
 };
 
 }  // namespace parallax::view

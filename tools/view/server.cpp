@@ -12,7 +12,6 @@
 #include <random>
 #include <span>
 
-#include <httplib.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -33,14 +32,11 @@ namespace parallax::view {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using httplib::Request;
-using httplib::Response;
 using namespace std::chrono_literals;
 
 constexpr int usual_port = 8730, ports_to_try = 20;
-constexpr std::size_t max_pages = 8, max_body_bytes = 1 << 16;
-constexpr std::size_t max_connections = 256;
-constexpr auto max_request_time = 10s;
+constexpr std::size_t max_pages = 8;
+constexpr HttpLimits limits;
 constexpr int max_region_side = 1024;
 constexpr auto alive_interval = 2s, patience_for_reload = 2s;
 
@@ -92,7 +88,7 @@ void check_host(const std::string& host) {
 }
 
 int number_of(const Request& request, const char* name) {
-  const std::string text = request.get_param_value(name);
+  const std::string text = request.parameter(name);
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size())
@@ -108,39 +104,18 @@ Json body_of(const Request& request) {
   }
 }
 
-// What httplib refuses by itself.
-std::string why_refused(int status) {
-  switch (status) {
-    case 404:
-      return "there is nothing here";
-    case 413:
-      return "the body is larger than " + std::to_string(max_body_bytes / 1024) + " KiB";
-    case 414:
-      return "the address is too long";
-    case 416:
-      return "requests for a part of a file are not supported";
-    default:
-      return "this request is not valid";
-  }
-}
-
 bool is_asset(const std::string& path) {
   const auto has_path = [&](const Asset& asset) { return asset.path == path; };
   return std::any_of(assets().begin(), assets().end(), has_path);
 }
 
-// httplib would compress content of these types so well that it takes a tenth of a second, to send it to this
-// machine.
-void send_uncompressed(Response& response, std::string content, const std::string& type) {
-  const auto shared = std::make_shared<const std::string>(std::move(content));
-  response.set_content_provider(shared->size(), type,
-                                [shared](std::size_t position, std::size_t size, httplib::DataSink& sink) {
-                                  return sink.write(shared->data() + position, size);
-                                });
+void send(Response& response, std::string content, const std::string& type) {
+  response.content = std::move(content);
+  response.type = type;
 }
 
 void answer(Response& response, const std::string& json) {
-  send_uncompressed(response, json, "application/json");
+  send(response, json, "application/json");
 }
 void answer(Response& response, const Json& json) {
   answer(response, tool::json_text(json));
@@ -156,18 +131,21 @@ std::string bytes_of(std::span<const std::byte> bytes) {
 }
 
 void set_file_name(Response& response, const std::string& name) {
-  response.set_header("Content-Disposition", "attachment; filename=\"" + name + "\"");
+  response.headers["Content-Disposition"] = "attachment; filename=\"" + name + "\"";
 }
 
 // Piece by piece.
 void send_file(Response& response, std::shared_ptr<const NamelessFile> file, const std::string& name) {
-  static constexpr std::size_t max_at_once = 1 << 18;
+  static constexpr std::uint64_t max_at_once = 1 << 18;
   set_file_name(response, name);
-  response.set_content_provider(file->bytes(), "application/octet-stream",
-                                [file](std::size_t position, std::size_t rest, httplib::DataSink& sink) {
-                                  const std::string bytes = file->read(position, std::min(rest, max_at_once));
-                                  return !bytes.empty() && sink.write(bytes.data(), bytes.size());
-                                });
+  response.type = "application/octet-stream";
+  response.bytes = file->bytes();
+  response.next_piece = [file, position = std::uint64_t{0}]() mutable -> std::shared_ptr<const std::string> {
+    const auto piece = std::make_shared<const std::string>(
+        file->read(position, std::min<std::uint64_t>(file->bytes() - position, max_at_once)));
+    position += piece->size();
+    return piece->empty() ? nullptr : piece;
+  };
 }
 
 Json number_or_null(double value) {
@@ -251,12 +229,6 @@ Json check_of(const ViewedFrame& frame) {
   return json;
 }
 
-// httplib would let several servers share a port.
-void claim_address(socket_t socket) {
-  const int yes = 1;
-  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-}
-
 }  // namespace
 
 class Server::Routes {
@@ -266,30 +238,6 @@ class Server::Routes {
         options_(options),
         token_(random_name()),
         state_(std::async(std::launch::async, [&scene] { return tool::json_text(describe_scene(scene)); })) {
-    set_limits();
-    server_.set_pre_routing_handler([this](const Request& request, Response& response) {
-      if (const std::optional<Refusal> refusal = refusal_of(request)) {
-        refuse(response, *refusal);
-        return httplib::Server::HandlerResponse::Handled;
-      }
-      return httplib::Server::HandlerResponse::Unhandled;
-    });
-    server_.set_exception_handler([](const Request&, Response& response, std::exception_ptr failure) {
-      try {
-        std::rethrow_exception(failure);
-      } catch (const Error& error) {
-        refuse(response, {400, error.what()});
-      } catch (const Json::exception&) {
-        refuse(response, {400, "a value in the body has another type than expected"});
-      } catch (const std::exception& error) {
-        refuse(response, {500, error.what()});
-      }
-    });
-    server_.set_error_handler([](const Request&, Response& response) {
-      if (response.body.empty() && response.content_length_ == 0)
-        refuse(response, {response.status, why_refused(response.status)});
-    });
-    add_files();
     add_routes();
     listen();
   }
@@ -304,7 +252,7 @@ class Server::Routes {
 
   void run() {
     std::thread janitor([this] { sweep(); });
-    server_.listen_after_bind();
+    server_.run();
     stop();
     janitor.join();
   }
@@ -320,27 +268,60 @@ class Server::Routes {
   }
 
  private:
-  void set_limits() {
-    server_.new_task_queue = [] { return new ConnectionThreads(max_connections); };
-    server_.set_payload_max_length(max_body_bytes);
-    server_.set_read_timeout(5s);
-    server_.set_write_timeout(20s);
-    server_.set_keep_alive_timeout(5);
-    server_.set_tcp_nodelay(true);
-    server_.set_socket_options(claim_address);
-    server_.set_default_headers(
-        {{"Content-Security-Policy",
-          // Notebooks on this machine show the page in a frame.
-          "default-src 'self'; frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"},
-         {"X-Content-Type-Options", "nosniff"},
-         {"Referrer-Policy", "no-referrer"},
-         {"Cross-Origin-Resource-Policy", "same-origin"},
-         {"Cache-Control", "no-store"}});
+  void handle(const Request& request, Response& response) {
+    response.headers = {{"Content-Security-Policy",
+                         // Notebooks on this machine show the page in a frame.
+                         "default-src 'self'; frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"},
+                        {"X-Content-Type-Options", "nosniff"},
+                        {"Referrer-Policy", "no-referrer"},
+                        {"Cross-Origin-Resource-Policy", "same-origin"},
+                        {"Cache-Control", "no-store"}};
+    try {
+      if (const std::optional<Refusal> refusal = refusal_of(request))
+        refuse(response, *refusal);
+      else if (request.has_unread_body)
+        refuse(response,
+               {413, "the body is larger than " + std::to_string(limits.body_bytes / 1024) + " KiB"});
+      else
+        route(request, response);
+    } catch (const Error& error) {
+      refuse(response, {400, error.what()});
+    } catch (const Json::exception&) {
+      refuse(response, {400, "a value in the body has another type than expected"});
+    } catch (const std::exception& error) {
+      refuse(response, {500, error.what()});
+    }
+  }
+
+  // A path is that of a file, /state, or /pages/NAME/WHAT.
+  void route(const Request& request, Response& response) {
+    static const std::string pages = "/pages/";
+    const bool reads = request.method == "GET" || request.method == "HEAD";
+    if (reads && is_asset(request.path)) return send_asset(request.path, response);
+    if (reads && request.path == "/state") return answer(response, state_.get());
+    const std::size_t end = request.path.find('/', pages.size());
+    if (request.path.starts_with(pages) && end != std::string::npos) {
+      const std::string name = request.path.substr(pages.size(), end - pages.size());
+      const std::string what = request.path.substr(end + 1);
+      if (reads && what == "stream" && is_page_name(name)) return stream(name, response);
+      const auto& handlers = reads ? reads_ : posts_;
+      const auto handler = handlers.find(what);
+      if ((reads || request.method == "POST") && handler != handlers.end()) {
+        const std::shared_ptr<Page> page = find(name);
+        return page ? handler->second(*page, request, response)
+                    : refuse(response, {404, "this page is gone: reload it"});
+      }
+    }
+    refuse(response, {404, "there is nothing here"});
+  }
+
+  static bool is_page_name(const std::string& name) {
+    return name.size() == 32 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
   }
 
   void listen() {
     check_host(options_.host);
-    const auto bind = [&](int port) { return server_.bind_to_port(options_.host.c_str(), port); };
+    const auto bind = [&](int port) { return server_.bind(options_.host, port).has_value(); };
     if (options_.port > 0) {
       port_ = options_.port;
       if (!bind(port_))
@@ -358,21 +339,22 @@ class Server::Routes {
   // A page of another site may send requests here: its browser says so in Origin, and a name that it had
   // resolved to this machine is in Host.
   std::optional<Refusal> refusal_of(const Request& request) const {
-    const std::string host = request.get_header_value("Host");
+    const std::string host = request.header("host");
     if (!is_own_host(host)) return Refusal{421, "this server has another name"};
     // Without a length, a body could be endless.
     const bool has_no_body = request.method == "GET" || request.method == "HEAD";
-    if (request.has_header("Transfer-Encoding") || !(has_no_body || request.has_header("Content-Length")))
+    if (request.headers.contains("transfer-encoding") ||
+        !(has_no_body || request.headers.contains("content-length")))
       return Refusal{411, "the length of the body is missing"};
-    const std::string origin = request.get_header_value("Origin");
+    const std::string origin = request.header("origin");
     if (!origin.empty() && origin != "http://" + host)
       return Refusal{403, "requests from other sites are refused"};
-    const bool is_own = request.get_header_value("X-Parallax-Token") == token_;
+    const bool is_own = request.header("x-parallax-token") == token_;
     if (is_own) return std::nullopt;
     const bool is_file = request.method == "GET" && is_asset(request.path);
     if (!is_file) return Refusal{403, "the token is missing: reload the page"};
     // The page has the token, so elsewhere than on this machine it takes one to get it.
-    if (request.path == "/" && !is_loopback(options_.host) && request.get_param_value("token") != token_)
+    if (request.path == "/" && !is_loopback(options_.host) && request.parameter("token") != token_)
       return Refusal{403, "the token is missing: use the address that 'parallax view' printed"};
     return std::nullopt;
   }
@@ -386,29 +368,23 @@ class Server::Routes {
     return (options_.host == "0.0.0.0" || options_.host == "::") && host.ends_with(port);
   }
 
-  void add_files() {
-    for (const Asset& asset : assets()) {
-      server_.Get(asset.path, [this, &asset](const Request&, Response& response) {
-        std::string content(asset.content);
-        const std::string mark = "TOKEN";
-        if (const auto at = content.find(mark); asset.path == "/" && at != std::string::npos)
-          content.replace(at, mark.size(), token_);
-        send_uncompressed(response, std::move(content), asset.type);
-      });
-    }
+  void send_asset(const std::string& path, Response& response) const {
+    const auto asset = std::ranges::find(assets(), path, &Asset::path);
+    std::string content(asset->content);
+    const std::string mark = "TOKEN";
+    if (const auto at = content.find(mark); path == "/" && at != std::string::npos)
+      content.replace(at, mark.size(), token_);
+    send(response, std::move(content), std::string(asset->type));
   }
 
   void add_routes() {
-    server_.Get("/state", [this](const Request&, Response& response) { answer(response, state_.get()); });
-    server_.Get(R"(/pages/([0-9a-f]{32})/stream)",
-                [this](const Request& request, Response& response) { stream(request, response); });
-    on_page("settings", [](Page& page, const Request& request, Response& response) {
+    posts_["settings"] = [](Page& page, const Request& request, Response& response) {
       const Json json = body_of(request);
       const int slot = slot_of(json.value("slot", "A"));
       page.set(slot, parse_settings(json));
       answer(response, Json::object());
-    });
-    on_page("play", [](Page& page, const Request& request, Response& response) {
+    };
+    posts_["play"] = [](Page& page, const Request& request, Response& response) {
       const Json json = body_of(request);
       std::optional<bool> playing;
       std::optional<std::size_t> frame;
@@ -416,47 +392,47 @@ class Server::Routes {
       if (json.contains("frame")) frame = json.at("frame").get<std::size_t>();
       page.play(playing, frame);
       answer(response, Json::object());
-    });
-    on_page("planes", [](Page& page, const Request& request, Response& response) {
+    };
+    posts_["planes"] = [](Page& page, const Request& request, Response& response) {
       const Json json = body_of(request);
       page.choose_planes({.right = json.value("right", false), .truth = json.value("truth", false)});
       answer(response, Json::object());
-    });
-    on_page("record", [](Page& page, const Request& request, Response& response) {
+    };
+    posts_["record"] = [](Page& page, const Request& request, Response& response) {
       if (body_of(request).at("recording").get<bool>()) {
         page.record();
         answer(response, Json::object());
       } else {
         send_file(response, page.end_recording(), "disparity.avi");
       }
-    });
-    on_page("check", [](Page& page, const Request&, Response& response) {
+    };
+    posts_["check"] = [](Page& page, const Request&, Response& response) {
       const auto frame = page.frame();
       if (!frame) throw Error(ErrorCategory::argument, "there is no pair yet: wait for it");
       answer(response, check_of(*frame));
-    });
-    on_page("export", [this](Page& page, const Request& request, Response& response) {
-      const auto map = page.map(slot_of(request.get_param_value("slot")));
-      const std::string name = request.get_param_value("as");
+    };
+    posts_["export"] = [this](Page& page, const Request& request, Response& response) {
+      const auto map = page.map(slot_of(request.parameter("slot")));
+      const std::string name = request.parameter("as");
       set_file_name(response, checked_export(name));
-      response.set_content(bytes_of(export_map(scene_, *map, name)), "application/octet-stream");
-    });
-    get_from_page("value", [this](Page& page, const Request& request, Response& response) {
-      const auto map = page.map(slot_of(request.get_param_value("slot")));
+      send(response, bytes_of(export_map(scene_, *map, name)), "application/octet-stream");
+    };
+    reads_["value"] = [this](Page& page, const Request& request, Response& response) {
+      const auto map = page.map(slot_of(request.parameter("slot")));
       const Rectangle pixel = region_of(request, *map, {1, 1});
       answer(response, describe_pixel(scene_, *map, pixel.x, pixel.y));
-    });
-    get_from_page("curve", [this](Page& page, const Request& request, Response& response) {
-      const auto map = page.map(slot_of(request.get_param_value("slot")));
+    };
+    reads_["curve"] = [this](Page& page, const Request& request, Response& response) {
+      const auto map = page.map(slot_of(request.parameter("slot")));
       const Rectangle pixel = region_of(request, *map, {1, 1});
       answer(response, describe_curve(scene_, *map, pixel.x, pixel.y));
-    });
-    get_from_page("region", [this](Page& page, const Request& request, Response& response) {
-      const auto map = page.map(slot_of(request.get_param_value("slot")));
+    };
+    reads_["region"] = [this](Page& page, const Request& request, Response& response) {
+      const auto map = page.map(slot_of(request.parameter("slot")));
       const Size size{number_of(request, "width"), number_of(request, "height")};
-      response.set_content(region_message(scene_, *map, region_of(request, *map, size)),
-                           "application/octet-stream");
-    });
+      send(response, region_message(scene_, *map, region_of(request, *map, size)),
+           "application/octet-stream");
+    };
   }
 
   // The part of the picture from x, y on.
@@ -474,21 +450,6 @@ class Server::Routes {
 
   using PageHandler = std::function<void(Page&, const Request&, Response&)>;
 
-  void on_page(const std::string& what, const PageHandler& handler) {
-    server_.Post("/pages/([0-9a-f]+)/" + what, with_page(handler));
-  }
-  void get_from_page(const std::string& what, const PageHandler& handler) {
-    server_.Get("/pages/([0-9a-f]+)/" + what, with_page(handler));
-  }
-  httplib::Server::Handler with_page(const PageHandler& handler) {
-    return [this, handler](const Request& request, Response& response) {
-      if (const std::shared_ptr<Page> page = find(request.matches[1]))
-        handler(*page, request, response);
-      else
-        refuse(response, {404, "this page is gone: reload it"});
-    };
-  }
-
   std::shared_ptr<Page> find(const std::string& name) {
     const std::lock_guard lock(mutex_);
     const auto found = pages_.find(name);
@@ -496,8 +457,7 @@ class Server::Routes {
   }
 
   // The page lives as long as its stream. It names itself, so that it can ask for its pictures at once.
-  void stream(const Request& request, Response& response) {
-    const std::string name = request.matches[1];
+  void stream(const std::string& name, Response& response) {
     std::shared_ptr<Page> page;
     {
       const std::lock_guard lock(mutex_);
@@ -506,19 +466,14 @@ class Server::Routes {
       if (pages_.contains(name)) return refuse(response, {409, "there is a page of this name: reload it"});
       page = pages_[name] = std::make_shared<Page>(scene_);
     }
-    const auto alive = std::make_shared<const std::string>(Message(Json{{"kind", "alive"}}).bytes());
-    response.set_chunked_content_provider(
-        "application/octet-stream",
-        [page, alive](std::size_t, httplib::DataSink& sink) {
-          auto message = page->next_message(alive_interval);
-          if (page->is_closed()) {
-            sink.done();
-            return true;
-          }
-          if (!message) message = alive;
-          return sink.write(message->data(), message->size());
-        },
-        [this, name](bool) { remove(name); });
+    response.type = "application/octet-stream";
+    const std::shared_ptr<void> visit(nullptr, [this, name](void*) { remove(name); });
+    response.next_piece = [page, visit]() -> std::shared_ptr<const std::string> {
+      static const auto alive = std::make_shared<const std::string>(Message(Json{{"kind", "alive"}}).bytes());
+      auto message = page->next_message(alive_interval);
+      if (page->is_closed()) return nullptr;
+      return message ? message : alive;
+    };
   }
 
   void remove(const std::string& name) {
@@ -560,7 +515,10 @@ class Server::Routes {
   std::map<std::string, std::shared_ptr<Page>> pages_;
   std::optional<std::chrono::steady_clock::time_point> last_closed_;
   bool stopped_ = false;
-  HttpServer server_{max_request_time};
+  // What is done with a page by GET and by POST.
+  std::map<std::string, PageHandler> reads_, posts_;
+  HttpServer server_{limits,
+                     [this](const Request& request, Response& response) { handle(request, response); }};
 };
 
 Server::Server(Scene& scene, const ServerOptions& options)
