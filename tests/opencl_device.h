@@ -23,10 +23,12 @@ class Disguised {
   Disguised& operator=(const Disguised&) = delete;
 };
 
-// A device with its own memory, as a GPU has.
+// A device with its own memory, with local memory and without vectors, as a GPU of a desktop.
 inline void as_gpu(opencl::DeviceInfo& info) {
   info.is_processor = false;
   info.shares_memory = false;
+  info.has_local_memory = true;
+  info.float_lanes = 1;
 }
 
 // The reason why kernels for GPUs cannot be tested here; empty if they can.

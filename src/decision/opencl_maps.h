@@ -2,28 +2,11 @@
 // Destination of decisions, for plans on OpenCL.
 #pragma once
 
-#include <string>
-
 #include "decision/decision.h"
 #include "decision/opencl_types.h"
 #include "devices/opencl/plan.h"
 
 namespace parallax::decision {
-
-// `needs`: what needs divisions, and what to choose instead.
-// \throws Error (device) if the device does not round divisions correctly
-inline void check_division(const opencl::DeviceInfo& device, const std::string& needs) {
-  if (device.divides_correctly) return;
-  throw Error(ErrorCategory::device, device.text + " (" + device.name +
-                                         ") does not round divisions correctly, which " + needs +
-                                         ", or another device");
-}
-
-// \throws Error (device) where fractions of disparities are wanted, and the device does not round divisions
-inline void check_sub_pixel(const opencl::DeviceInfo& device, SubPixel sub_pixel) {
-  if (sub_pixel == SubPixel::none) return;
-  check_division(device, "sub-pixel disparities need: choose sub-pixel none");
-}
 
 // Destination of the left image's decisions. `before`: offset of the status of pixels before matching.
 inline OpenclDecision left_map(const opencl::Map& map, const DecisionRule& rule, cl_long before,

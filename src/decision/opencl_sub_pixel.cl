@@ -9,4 +9,4 @@
 #define SUB_PIXEL_STEEPNESS(method, before, best, after) \
   ((method) == PARABOLA ? (before) - 2 * (best) + (after) : max(before, after) - (best))
 #define SUB_PIXEL_OFFSET(method, before, best, after) \
-  ((float)((before) - (after)) / (float)(2 * SUB_PIXEL_STEEPNESS(method, before, best, after)))
+  quotient((float)((before) - (after)), (float)(2 * SUB_PIXEL_STEEPNESS(method, before, best, after)))

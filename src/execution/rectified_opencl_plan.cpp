@@ -22,7 +22,7 @@ class RectifiedOpenclPlan final : public Plan {
     for (int side = 0; side < remap::sides; ++side) {
       const remap::Map& map = problem_->maps[side];
       const std::size_t bytes = map.camera.pixels() * max_channels * bytes_per_sample(problem_->depth);
-      staged_[side] = host_layout_.reserve<std::byte>(bytes);
+      if (!shares_memory()) staged_[side] = host_layout_.reserve<std::byte>(bytes);
       cameras_[side] = layout_.reserve<std::byte>(bytes);
       is_masked_[side] = has_unseen(map);
     }
@@ -42,10 +42,12 @@ class RectifiedOpenclPlan final : public Plan {
   void allocate() override {
     matcher_.allocate();
     const opencl::Context& context = matcher_.context();
-    memory_ = opencl::allocate(context, layout_.bytes(), 0);
-    staging_ = opencl::allocate(context, host_layout_.bytes(), CL_MEM_ALLOC_HOST_PTR);
-    staging_memory_ =
-        opencl::map(matcher_.queue(), staging_.get(), CL_MAP_READ | CL_MAP_WRITE, 0, host_layout_.bytes());
+    memory_ = opencl::allocate(context, layout_.bytes(), opencl::device_memory(context));
+    if (!shares_memory()) {
+      staging_ = opencl::allocate(context, host_layout_.bytes(), CL_MEM_ALLOC_HOST_PTR);
+      staging_memory_ =
+          opencl::map(matcher_.queue(), staging_.get(), CL_MAP_READ | CL_MAP_WRITE, 0, host_layout_.bytes());
+    }
     stage_.prepare(*problem_, context, matcher_.queue(), memory_.get());
   }
 
@@ -58,6 +60,8 @@ class RectifiedOpenclPlan final : public Plan {
   }
 
  private:
+  bool shares_memory() const { return matcher_.context().info().shares_memory; }
+
   void rectify(const StereoPair& pair, const opencl::Pair& to) {
     remap::OpenclStage::Places places{};
     const ImageView* images[] = {&pair.left, &pair.right};
@@ -71,17 +75,28 @@ class RectifiedOpenclPlan final : public Plan {
     stage_.enqueue(places, matcher_.queue(), matcher_.memory());
   }
 
-  // Does not wait, so that the right image is copied while the left one travels.
+  // Does not wait where the picture is staged, so that the right one is copied while the left one travels.
   void upload(const ImageView& image, int side) {
-    const std::size_t row = row_bytes(image),
-                      bytes = row * static_cast<std::size_t>(image.format.size.height);
+    const opencl::Queue& queue = matcher_.queue();
+    const std::size_t from = cameras_[side].offset,
+                      bytes = row_bytes(image) * static_cast<std::size_t>(image.format.size.height);
+    if (shares_memory()) {
+      const WorkOnCall uncancelled(nullptr);  // while memory is mapped
+      std::byte* mapped = opencl::map(queue, memory_.get(), CL_MAP_WRITE_INVALIDATE_REGION, from, bytes);
+      copy_packed(image, mapped);
+      return opencl::unmap(queue, memory_.get(), mapped);
+    }
     std::byte* staged = staged_[side].in(staging_memory_);
+    copy_packed(image, staged);
+    queue.check(opencl::driver().clEnqueueWriteBuffer(queue.handle(), memory_.get(), CL_FALSE, from, bytes,
+                                                      staged, 0, nullptr, nullptr),
+                "clEnqueueWriteBuffer of a picture");
+  }
+
+  void copy_packed(const ImageView& image, std::byte* to) const {
+    const std::size_t row = row_bytes(image);
     copy_rows({static_cast<const std::byte*>(image.data), image.stride_bytes},
-              {staged, static_cast<std::ptrdiff_t>(row)}, row, image.format.size.height, workers_);
-    opencl::check(
-        opencl::driver().clEnqueueWriteBuffer(matcher_.queue().handle(), memory_.get(), CL_FALSE,
-                                              cameras_[side].offset, bytes, staged, 0, nullptr, nullptr),
-        "clEnqueueWriteBuffer of a picture");
+              {to, static_cast<std::ptrdiff_t>(row)}, row, image.format.size.height, workers_);
   }
 
   std::unique_ptr<Plan> owned_;

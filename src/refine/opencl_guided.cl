@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Guided steps on OpenCL: the same results as weighted_median.cpp and bilateral.cpp.
 //
-// Specialised by BILATERAL (which of the two), WINDOW, and LANES of a vector of pixels (1, 16).
+// Specialised by BILATERAL (which of the two), WINDOW, and LANES of a vector of pixels (1, 2, 4, 16).
 
 #define RADIUS (WINDOW / 2)
 #define WINDOW_PIXELS (WINDOW * WINDOW)
@@ -20,22 +20,22 @@ static void store(Floats values, global float* to, int count) {
   *to = values;
 }
 #else
-typedef float16 Floats;
-typedef int16 Integers;
-typedef uint16 Unsigned;
-#define LOAD(from) vload16(0, from)
+typedef OF_LANES(float) Floats;
+typedef OF_LANES(int) Integers;
+typedef OF_LANES(uint) Unsigned;
+#define LOAD(from) OF_LANES(vload)(0, from)
 #define ANY any
-#define TO_FLOATS convert_float16
-#define TO_UNSIGNED convert_uint16
-#define TO_INTEGERS convert_int16
-#define NEAREST convert_int16_rte
+#define TO_FLOATS OF_LANES(convert_float)
+#define TO_UNSIGNED OF_LANES(convert_uint)
+#define TO_INTEGERS OF_LANES(convert_int)
+#define NEAREST JOINED(OF_LANES(convert_int), _rte)
 static void store(Floats values, global float* to, int count) {
   if (count >= LANES) {
-    vstore16(values, 0, to);
+    OF_LANES(vstore)(values, 0, to);
     return;
   }
   float all[LANES];
-  vstore16(values, 0, all);
+  OF_LANES(vstore)(values, 0, all);
   for (int i = 0; i < count; ++i) to[i] = all[i];
 }
 #endif
@@ -62,7 +62,7 @@ static Integers weight_at(const Centre* centre, int row, int column) {
 #else
   int weights[LANES];
   for (int i = 0; i < LANES; ++i) weights[i] = centre->gray[abs_diff(there[i], centre->levels[i])];
-  return vload16(0, weights);
+  return OF_LANES(vload)(0, weights);
 #endif
 }
 

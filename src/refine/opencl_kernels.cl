@@ -2,8 +2,8 @@
 // The steps of parallax/refine.h on OpenCL: the same results as the functions beside this file.
 //
 // Where neighbours of a row depend on each other, ITEMS_OF_ROW work items share a row, a stretch each.
-// Specialised by that, by WINDOW (3, 5) of the median, LANES of a vector of medians (1, 8), and the speckle
-// filter's TILE_WIDTH, TILE_HEIGHT, TILE_ITEMS of a tile's group, and STRETCH.
+// Specialised by that, by WINDOW (3, 5) of the median, LANES of a vector of medians (1, 2, 4, 8), and the
+// speckle filter's TILE_WIDTH, TILE_HEIGHT, TILE_ITEMS of a tile's group, and STRETCH.
 
 static global float* disparities_of(global uchar* memory, const Map* map, long y) {
   return (global float*)(memory + map->disparity) + y * map->stride;
@@ -430,15 +430,15 @@ static void store(Values values, global float* to, int count) {
   *to = values;
 }
 #else
-typedef float8 Values;
-#define LOAD(from) vload8(0, from)
+typedef OF_LANES(float) Values;
+#define LOAD(from) OF_LANES(vload)(0, from)
 static void store(Values values, global float* to, int count) {
   if (count >= LANES) {
-    vstore8(values, 0, to);
+    OF_LANES(vstore)(values, 0, to);
     return;
   }
   float all[LANES];
-  vstore8(values, 0, all);
+  OF_LANES(vstore)(values, 0, all);
   for (int i = 0; i < count; ++i) to[i] = all[i];
 }
 #endif

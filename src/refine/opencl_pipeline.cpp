@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "decision/opencl_maps.h"
 #include "devices/opencl/kernel_sources.h"
 #include "devices/opencl/plan.h"
 #include "refine/confidence.h"
@@ -17,13 +16,6 @@ using opencl::define;
 using opencl::groups_for;
 using opencl::Shape;
 
-constexpr std::size_t group_items = 128;
-
-// Groups of work items with `columns` columns each.
-Shape groups_of(Size size, std::size_t columns) {
-  return {groups_for(width_of(size), columns * group_items), height_of(size)};
-}
-
 template <class T>
 void write(const opencl::Queue& queue, cl_mem memory, const Buffer<T>& to, const T* values) {
   opencl::write(queue, memory, opencl::offset(to), to.count * sizeof(T), values);
@@ -32,8 +24,7 @@ void write(const opencl::Queue& queue, cl_mem memory, const Buffer<T>& to, const
 }  // namespace
 
 OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, const ImageFormat& format,
-                               const opencl::DeviceInfo& device, ArenaLayout& layout,
-                               std::optional<float> least_confidence)
+                               ArenaLayout& layout, std::optional<float> least_confidence)
     : parameters_(parameters),
       size_(format.size),
       depth_(format.depth),
@@ -46,10 +37,7 @@ OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, const ImageFo
   }
   const int window = std::max({parameters.median, guided_window_, least_confidence_ ? confidence_window : 0});
   if (window > 0) bordered_ = layout.reserve_plane<float>(bordered_size(size_, window));
-  if (refits()) {
-    decision::check_division(device, "refit needs: choose refit 0");
-    refit_.emplace(format, layout);
-  }
+  if (refits()) refit_.emplace(format, layout);
   if (fills_planes()) planes_ = Planes(size_, layout);
   if (fills_directions()) candidates_ = layout.reserve<float>(2 * size_.pixels());
   if (parameters.is_guided())
@@ -105,8 +93,14 @@ void OpenclPipeline::Planes::prepare(const opencl::Context& context, std::size_t
   fill_planes = program.kernel("fill_planes");
 }
 
+Shape OpenclPipeline::groups_of(Size size, std::size_t columns) const {
+  return {groups_for(width_of(size), columns * group_items_), height_of(size)};
+}
+
 void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory) {
   memory_ = memory;
+  const std::size_t most_items = context.info().group_items;
+  group_items_ = std::min<std::size_t>(128, most_items);
   const RefineParameters& p = parameters_;
   // A GPU would gain little: in two of three rows, some of 32 neighbouring labels differ from those above.
   if (refit_) refit_->prepare(context, queue, memory, p.refit, context.info().is_processor ? 16 : 1);
@@ -116,10 +110,12 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   // A processor has one work item per row, and filters in vectors.
   const bool is_processor = context.info().is_processor;
   items_of_row_ = is_processor ? 1 : 64;
-  lanes_ = is_processor ? 8 : 1;
-  guided_lanes_ = is_processor ? 16 : 1;
-  guided_items_ = is_processor ? 1 : group_items;
-  speckle_tile_ = is_processor ? SpeckleTile{64, 32, 1, 1, 64} : SpeckleTile{32, 32, 256, 64, 4};
+  // GPUs whose registers are vectors, such as the first Malis, prefer several floats.
+  const auto gpu_lanes = to_size(std::clamp(context.info().float_lanes, 1, 4));
+  lanes_ = is_processor ? 8 : gpu_lanes;
+  guided_lanes_ = is_processor ? 16 : gpu_lanes;
+  guided_items_ = is_processor ? 1 : group_items_;
+  speckle_tile_ = is_processor ? SpeckleTile{64, 32, 1, 1, 64} : SpeckleTile{32, 32, most_items, 64, 4};
   const int window = takes_median() ? parameters_.median : 3;
   program_ = opencl::Program(
       context, {opencl::refine_types_cl, opencl::refine_kernels_cl},
@@ -140,7 +136,9 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   fill_directions_ = program_.kernel("fill_directions");
   border_ = program_.kernel("border");
   median_ = program_.kernel("take_median");
-  if (fills_planes()) planes_.prepare(context, is_processor ? 1 : cell_samples * cell_samples);
+  if (fills_planes())
+    planes_.prepare(context,
+                    is_processor ? 1 : std::min<std::size_t>(cell_samples * cell_samples, most_items));
   if (p.weighted_median > 0)
     weighted_median_.prepare(context, queue, memory, false, p.weighted_median_range, guided_lanes_);
   if (p.bilateral > 0) bilateral_.prepare(context, queue, memory, true, p.bilateral_range, guided_lanes_);
@@ -185,20 +183,20 @@ void OpenclPipeline::enqueue(const opencl::Pair& pair, const opencl::Map& map,
 
 void OpenclPipeline::check_left_right(const opencl::Map& map, const PlaneBuffer<float>& right,
                                       opencl::Queue& queue) const {
-  check_left_right_.launch(queue, groups_of(size_, 1), {group_items}, memory_, map, opencl::offset(right),
+  check_left_right_.launch(queue, groups_of(size_, 1), {group_items_}, memory_, map, opencl::offset(right),
                            opencl::stride(right), parameters_.left_right_tolerance);
 }
 
 void OpenclPipeline::find_confidence(const opencl::Map& map, opencl::Queue& queue) const {
   border(map, confidence_window, queue);
-  find_confidence_.launch(queue, groups_of(size_, 1), {group_items}, memory_, map, opencl::offset(bordered_),
+  find_confidence_.launch(queue, groups_of(size_, 1), {group_items_}, memory_, map, opencl::offset(bordered_),
                           opencl::stride(bordered_), *least_confidence_);
 }
 
 void OpenclPipeline::remove_speckles(const opencl::Map& map, opencl::Queue& queue) const {
   const Shape tiles{groups_for(width_of(size_), speckle_tile_.width),
                     groups_for(height_of(size_), speckle_tile_.height)};
-  const Shape pixels = groups_of(size_, 1), items{group_items};
+  const Shape pixels = groups_of(size_, 1), items{group_items_};
   const cl_long links = opencl::offset(links_), sizes = opencl::offset(sizes_);
   label_tiles_.launch(queue, tiles, {speckle_tile_.items}, memory_, map, parameters_.speckle_range, links,
                       sizes);
@@ -212,8 +210,8 @@ void OpenclPipeline::refit(const opencl::Pair& pair, const opencl::Map& map, ope
   data_cost::OpenclImages& images = refit_->images;
   images.take(pair, queue);
   images.find_inputs(pair, false, queue);
-  const Shape columns{groups_for(width_of(size_), group_items), groups_for(height_of(size_), refit_->rows)};
-  refit_->refit.launch(queue, columns, {group_items}, memory_, map, images.inputs());
+  const Shape columns{groups_for(width_of(size_), group_items_), groups_for(height_of(size_), refit_->rows)};
+  refit_->refit.launch(queue, columns, {group_items_}, memory_, map, images.inputs());
 }
 
 void OpenclPipeline::fill(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) const {
@@ -224,7 +222,7 @@ void OpenclPipeline::fill(const opencl::Pair& pair, const opencl::Map& map, open
   }
   if (fills_planes()) fill_planes(pair, map, queue);
   const OpenclFill fill{guide_offset(), opencl::stride(guide_), opencl::offset(candidates_), fill_reach};
-  find_in_columns_.launch(queue, groups_of(size_, 1), {group_items}, memory_, map, fill);
+  find_in_columns_.launch(queue, groups_of(size_, 1), {group_items_}, memory_, map, fill);
   fill_directions_.launch(queue, rows, row, memory_, map, fill);
 }
 
@@ -241,18 +239,18 @@ void OpenclPipeline::fill_planes(const opencl::Pair& pair, const opencl::Map& ma
     planes_.move_centres.launch(queue, cells, items, memory_, map, fill);
   }
   planes_.fit_planes.launch(queue, cells, items, memory_, map, fill);
-  planes_.fill_planes.launch(queue, groups_of(size_, 1), {group_items}, memory_, map, fill);
+  planes_.fill_planes.launch(queue, groups_of(size_, 1), {group_items_}, memory_, map, fill);
 }
 
 void OpenclPipeline::border(const opencl::Map& map, int window, opencl::Queue& queue) const {
   const Size size = bordered_size(size_, window);
-  border_.launch(queue, groups_of(size, 1), {group_items}, memory_, map, opencl::offset(bordered_),
+  border_.launch(queue, groups_of(size, 1), {group_items_}, memory_, map, opencl::offset(bordered_),
                  opencl::stride(bordered_), size.width, window / 2);
 }
 
 void OpenclPipeline::median(const opencl::Map& map, opencl::Queue& queue) const {
   border(map, parameters_.median, queue);
-  median_.launch(queue, groups_of(size_, lanes_), {group_items}, memory_, map, opencl::offset(bordered_),
+  median_.launch(queue, groups_of(size_, lanes_), {group_items_}, memory_, map, opencl::offset(bordered_),
                  opencl::stride(bordered_));
 }
 
@@ -261,7 +259,7 @@ cl_long OpenclPipeline::guide_offset() const {
 }
 
 void OpenclPipeline::take_guide(const opencl::Pair& pair, opencl::Queue& queue) const {
-  take_guide_.launch(queue, groups_of(size_, 1), {group_items}, memory_, pair, static_cast<int>(depth_),
+  take_guide_.launch(queue, groups_of(size_, 1), {group_items_}, memory_, pair, static_cast<int>(depth_),
                      size_.width, guide_offset(), opencl::stride(guide_));
 }
 

@@ -19,9 +19,7 @@ class OpenclPipeline {
  public:
   // `format`: format of the pair. `least_confidence`: as in Pipeline::find_confidence(); none = the map's
   // confidences stay as they are.
-  // \throws Error (device) for steps that the device cannot do exactly
-  OpenclPipeline(const RefineParameters& parameters, const ImageFormat& format,
-                 const opencl::DeviceInfo& device, ArenaLayout& layout,
+  OpenclPipeline(const RefineParameters& parameters, const ImageFormat& format, ArenaLayout& layout,
                  std::optional<float> least_confidence = {});
 
   // Builds the kernels, and writes tables into `memory`, which has the reserved layout and is zero.
@@ -89,6 +87,8 @@ class OpenclPipeline {
     std::size_t width, height, items, border_items, stretch;
   };
 
+  // Groups of work items with `columns` columns each.
+  opencl::Shape groups_of(Size size, std::size_t columns) const;
   void check_left_right(const opencl::Map& map, const PlaneBuffer<float>& right, opencl::Queue& queue) const;
   void find_confidence(const opencl::Map& map, opencl::Queue& queue) const;
   void remove_speckles(const opencl::Map& map, opencl::Queue& queue) const;
@@ -114,7 +114,7 @@ class OpenclPipeline {
   PlaneBuffer<std::uint8_t> guide_;
   cl_mem memory_ = nullptr;
   SpeckleTile speckle_tile_{};
-  std::size_t items_of_row_ = 1, lanes_ = 1, guided_lanes_ = 1, guided_items_ = 1;
+  std::size_t group_items_ = 1, items_of_row_ = 1, lanes_ = 1, guided_lanes_ = 1, guided_items_ = 1;
   opencl::Program program_;
   opencl::Kernel check_left_right_, find_confidence_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_,
       fill_row_, take_guide_, find_in_columns_, fill_directions_, border_, median_;

@@ -27,17 +27,18 @@ class Opencl final : public Plan {
     const Size size = problem.maps[0].size;
     constexpr std::size_t max_channels = 3;
     const std::size_t bytes = max_channels * bytes_per_sample(problem.depth);
+    const bool shares_memory = context_->info().shares_memory;
     std::size_t staging = 0;
     for (int side = 0; side < sides; ++side) {
       const std::size_t from = problem.maps[side].camera.pixels() * bytes, to = size.pixels() * bytes;
       from_[side] = opencl::offset(layout_.reserve<std::byte>(from));
       to_[side] = opencl::offset(layout_.reserve<std::byte>(to));
       masks_[side] = opencl::offset(layout_.reserve<std::byte>(size.pixels()));
-      staging = std::max({staging, from, to});
+      if (!shares_memory) staging = std::max({staging, from, to});
     }
     check_free();
     staging_.resize(staging);
-    memory_ = opencl::allocate(*context_, layout_.bytes(), 0);
+    memory_ = opencl::allocate(*context_, layout_.bytes(), opencl::device_memory(*context_));
     queue_ = opencl::Queue(*context_);
     stage_.prepare(problem, *context_, queue_, memory_.get());
     queue_.wait();
@@ -75,20 +76,37 @@ class Opencl final : public Plan {
                                            " allocates at once: choose another device");
   }
 
-  // Rows are copied without gaps through staging_; the copy has ended when these functions return.
+  // Rows are copied without gaps, through mapped memory where the device shares it, else through staging_;
+  // the copy has ended when these functions return.
   void upload(const ImageView& image, cl_long to) {
     const std::size_t row = row_bytes(image);
     const int height = image.format.size.height;
-    copy_rows({static_cast<const std::byte*>(image.data), image.stride_bytes},
-              {staging_.data(), static_cast<std::ptrdiff_t>(row)}, row, height, workers_);
+    const auto copy = [&](std::byte* packed) {
+      copy_rows({static_cast<const std::byte*>(image.data), image.stride_bytes},
+                {packed, static_cast<std::ptrdiff_t>(row)}, row, height, workers_);
+    };
+    if (queue_.shares_memory())
+      return with_mapped(CL_MAP_WRITE_INVALIDATE_REGION, to, row * to_size(height), copy);
+    copy(staging_.data());
     opencl::write(queue_, memory_.get(), to, row * to_size(height), staging_.data());
   }
   void download(cl_long from, Rows to, std::size_t row, int height) {
     const std::size_t bytes = row * to_size(height);
-    opencl::check(opencl::driver().clEnqueueReadBuffer(queue_.handle(), memory_.get(), CL_TRUE, to_size(from),
-                                                       bytes, staging_.data(), 0, nullptr, nullptr),
-                  "clEnqueueReadBuffer of a rectified picture");
-    copy_rows({staging_.data(), static_cast<std::ptrdiff_t>(row)}, to, row, height, workers_);
+    const auto copy = [&](const std::byte* packed) {
+      copy_rows({packed, static_cast<std::ptrdiff_t>(row)}, to, row, height, workers_);
+    };
+    if (queue_.shares_memory()) return with_mapped(CL_MAP_READ, from, bytes, copy);
+    queue_.check(opencl::driver().clEnqueueReadBuffer(queue_.handle(), memory_.get(), CL_TRUE, to_size(from),
+                                                      bytes, staging_.data(), 0, nullptr, nullptr),
+                 "clEnqueueReadBuffer of a rectified picture");
+    copy(staging_.data());
+  }
+  template <class Copy>
+  void with_mapped(cl_map_flags flags, cl_long from, std::size_t bytes, const Copy& copy) {
+    const WorkOnCall uncancelled(nullptr);  // while memory is mapped
+    std::byte* mapped = opencl::map(queue_, memory_.get(), flags, to_size(from), bytes);
+    copy(mapped);
+    opencl::unmap(queue_, memory_.get(), mapped);
   }
 
   opencl::SharedContext context_;

@@ -131,53 +131,11 @@ TEST_F(OpenclDeviceTest, DeviceWithoutDoublesRefusesZncc) {
   expect_error(refusal(parameters), ErrorCategory::device, {"opencl:0.0", "cl_khr_fp64", "zncc"});
 }
 
-TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelAndConfidence) {
+TEST_F(OpenclDeviceTest, ProcessorThatDividesInexactlyGivesTheBytesOfTheReference) {
   const Disguised disguised([](opencl::DeviceInfo& info) { info.divides_correctly = false; });
-  BlockParameters parameters = small_block();
-  expect_error(refusal(parameters), ErrorCategory::device, {"opencl:0.0", "sub-pixel none"});
-  parameters.sub_pixel = SubPixel::none;
   const SynthPair pair = small_pair();
-  expect_error(error_of([&] { match(parameters, opencl_device, views_with_masks(pair), 0, true); }),
-               ErrorCategory::argument, {"confidence"});
-  EXPECT_TRUE(same_bytes(match(parameters, opencl_device, views_with_masks(pair)),
-                         match(parameters, reference, views_with_masks(pair))));
-}
-
-TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelOfCensusMatching) {
-  const Disguised disguised([](opencl::DeviceInfo& info) { info.divides_correctly = false; });
-  CensusParameters parameters = small_census();
-  parameters.sub_pixel = SubPixel::v_shape;
-  expect_error(error_of([&] { Matcher(parameters, opencl_device, {small_size}); }), ErrorCategory::device,
-               {"opencl:0.0", "sub-pixel none"});
-}
-
-TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesRefit) {
-  const Disguised disguised([](opencl::DeviceInfo& info) { info.divides_correctly = false; });
-  BlockParameters parameters = small_block();
-  parameters.sub_pixel = SubPixel::none;
-  plan(parameters);
-  parameters.refine.refit = 5;
-  expect_error(refusal(parameters), ErrorCategory::device,
-               {"opencl:0.0", "does not round divisions correctly, which refit needs: choose refit 0"});
-}
-
-template <class Parameters>
-void expect_division_refused() {
-  const Disguised disguised([](opencl::DeviceInfo& info) { info.divides_correctly = false; });
-  Parameters parameters;
-  parameters.sub_pixel = SubPixel::parabola;
-  const auto refused = [&] { return error_of([&] { Matcher(parameters, opencl_device, {small_size}); }); };
-  expect_error(refused(), ErrorCategory::device, {"opencl:0.0", "sub-pixel none"});
-  parameters.sub_pixel = SubPixel::none;
-  EXPECT_FALSE(refused());
-}
-
-TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelAndConfidenceOfBeliefPropagation) {
-  expect_division_refused<BeliefPropagationParameters>();
-}
-
-TEST_F(OpenclDeviceTest, DeviceThatDividesInexactlyRefusesSubPixelAndConfidenceOfSemiGlobalMatching) {
-  expect_division_refused<SemiGlobalParameters>();
+  EXPECT_TRUE(same_bytes(match(small_block(), opencl_device, views_with_masks(pair), 0, true),
+                         match(small_block(), reference, views_with_masks(pair), 1, true)));
 }
 
 // Volumes of data costs and of each path's costs.
@@ -261,7 +219,7 @@ const opencl::Source broken{"broken.cl", "kernel void broken(global int* to) { *
 TEST_F(OpenclDeviceTest, KernelThatDoesNotBuildIsReportedWithTheLog) {
   const opencl::Context context(0, 0);
   expect_error(error_of([&] { opencl::Program(context, {broken}, {}); }), ErrorCategory::internal,
-               {"broken.cl", "opencl:0.0", "nonsense", "report it"});
+               {"broken.cl", "opencl:0.0", "nonsense", "choose another device, and report"});
 }
 
 TEST_F(OpenclDeviceTest, KernelThatIsNotThereIsNamed) {

@@ -51,7 +51,7 @@ class OpenclRefineTest : public testing::TestWithParam<RefineCase> {
                       layout.reserve<float>(map.disparities.size()),
                       layout.reserve<std::uint8_t>(map.statuses.size()),
                       layout.reserve<std::byte>(image.size()), layout.reserve<std::byte>(image.size())};
-    refine::OpenclPipeline pipeline(parameters, guide.format, context_->info(), layout);
+    refine::OpenclPipeline pipeline(parameters, guide.format, layout);
     const opencl::Memory memory = opencl::allocate(*context_, layout.bytes(), 0);
     clear(memory, layout.bytes());
     pipeline.prepare(*context_, queue_, memory.get());
@@ -128,14 +128,14 @@ TEST(OpenclPipelineTest, MapTooLargeForTheSpeckleFilterIsRefused) {
   ArenaLayout layout;
   expect_refused(
       [&] {
-        refine::OpenclPipeline({}, {{65536, 32768}}, {}, layout);
+        refine::OpenclPipeline({}, {{65536, 32768}}, layout);
       },
       "the speckle filter takes up to 2^31 − 1 pixels");
 }
 
 TEST(OpenclPipelineTest, StepsNobodyAskedForTakeNoMemory) {
   ArenaLayout layout;
-  refine::OpenclPipeline(RefineParameters::none(), {{65536, 32768}}, {}, layout);
+  refine::OpenclPipeline(RefineParameters::none(), {{65536, 32768}}, layout);
   EXPECT_EQ(layout.bytes(), 0u);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "devices/small_opencl_device.h"
 #include "opencl_device.h"
 #include "remap/random_remap.h"
 #include "remap/rectified_case.h"
@@ -24,6 +25,24 @@ TEST(OpenclRemapTest, GivesTheBytesOfTheReferenceOnGpus) {
   PARALLAX_NEEDS_GPU_KERNELS();
   const Disguised disguised(as_gpu);
   expect_bytes_of_the_reference(3100);
+}
+
+// Pictures are written and read where the host has mapped the memory that it shares.
+TEST(OpenclRemapTest, NothingIsCopiedWhereTheHostSharesTheMemory) {
+  PARALLAX_NEEDS_OPENCL();
+  PARALLAX_NEEDS_GPU_KERNELS();
+  const DisguisedAs disguised(intel_gpu());
+  expect_bytes_of_the_reference(3100);
+  const RectifiedCase problem = rectified_case(0);
+  RectifiedMatcher matcher(problem.parameters, opencl_device, problem.rig, problem.rectify, problem.depth);
+  Result result(matcher.rectification().size, 0x5A);
+  matcher.run(problem.left.view(), problem.right.view(), result.map());
+  expect_same(rectify_and_match(problem), result, problem.name);
+  const OpenclCalls& calls = DisguisedAs::calls();
+  EXPECT_GT(calls.launches, 0);
+  EXPECT_EQ(calls.writes, 0);
+  EXPECT_EQ(calls.reads, 0);
+  EXPECT_EQ(calls.maps, calls.unmaps);
 }
 
 // A processor is tested with the other devices.

@@ -22,7 +22,7 @@ class Cpu final : public host::Plan {
   Cpu(const ToyParameters& parameters, int threads, const ImageFormat& format,
       const detail::Configuration& configuration)
       : host::Plan(parameters.refine, format.size, 0,
-                   Workers(threads, cpu::ranges_per_thread(configuration))),
+                   cpu::match_workers(threads, format.size, configuration)),
         p_(parameters),
         rows_(static_cast<std::size_t>(workers_.slots())) {
     check_reachable(p_.min_disparity, p_.disparities, size_.width);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "devices/opencl/context.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 
 #include "devices/devices.h"
@@ -67,6 +69,37 @@ int nvidia_capability(const DeviceInfo& info, const std::string& extensions) {
                           ask<cl_uint>(info.id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
 }
 
+// Whether the list, whose names are separated by spaces, has the extension.
+bool has(const std::string& extensions, const std::string& extension) {
+  return (" " + extensions + " ").find(" " + extension + " ") != std::string::npos;
+}
+
+// OpenCL 1.2 requires most of this from every device; the embedded profile leaves some out.
+std::string lacking(cl_device_id device, const std::string& extensions) {
+  const bool is_processor = (ask<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
+  if (!is_processor && ask<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE) < least_group_items)
+    return "work groups of " + std::to_string(least_group_items) + " work items";
+  for (const char* needed : {"cl_khr_byte_addressable_store", "cl_khr_global_int32_base_atomics",
+                             "cl_khr_global_int32_extended_atomics", "cl_khr_local_int32_base_atomics",
+                             "cl_khr_local_int32_extended_atomics"})
+    if (!has(extensions, needed)) return needed;
+  if (device_text(device, CL_DEVICE_PROFILE) == "EMBEDDED_PROFILE" && !has(extensions, "cles_khr_int64"))
+    return "cles_khr_int64";
+  const auto floats = ask<cl_device_fp_config>(device, CL_DEVICE_SINGLE_FP_CONFIG);
+  if ((floats & CL_FP_ROUND_TO_NEAREST) == 0) return "floats rounded to the nearest";
+  if ((floats & CL_FP_INF_NAN) == 0) return "infinite floats";
+  return "";
+}
+
+// The limits of work groups, and of the memory that a group shares.
+void add_limits(DeviceInfo& info) {
+  constexpr std::size_t most_useful_items = 256;
+  info.group_items = std::min(most_useful_items, ask<std::size_t>(info.id, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+  info.has_local_memory = ask<cl_device_local_mem_type>(info.id, CL_DEVICE_LOCAL_MEM_TYPE) == CL_LOCAL;
+  info.local_bytes = ask<cl_ulong>(info.id, CL_DEVICE_LOCAL_MEM_SIZE);
+  info.float_lanes = static_cast<int>(ask<cl_uint>(info.id, CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT));
+}
+
 DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
   DeviceInfo info;
   info.platform = platform;
@@ -78,7 +111,9 @@ DeviceInfo info_of(cl_platform_id platform, cl_device_id device) {
   info.is_processor = (ask<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
   info.shares_memory = ask<cl_bool>(device, CL_DEVICE_HOST_UNIFIED_MEMORY) != CL_FALSE;
   const std::string extensions = device_text(device, CL_DEVICE_EXTENSIONS);
-  info.has_doubles = extensions.find("cl_khr_fp64") != std::string::npos;
+  info.has_doubles = has(extensions, "cl_khr_fp64");
+  info.lacks = lacking(device, extensions);
+  add_limits(info);
   info.divides_correctly = (ask<cl_device_fp_config>(device, CL_DEVICE_SINGLE_FP_CONFIG) &
                             CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
   info.compute_units = ask<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS);
@@ -133,6 +168,12 @@ void check_version(const DeviceInfo& info) {
                                          ": choose a device of OpenCL 1.2 or later, or device cpu");
 }
 
+void check_features(const DeviceInfo& info) {
+  if (!info.lacks.empty())
+    throw Error(ErrorCategory::device, info.title() + " lacks " + info.lacks +
+                                           ", which all kernels need: choose another device, or device cpu");
+}
+
 // PoCL's compiler aborts the process on kernels shaped for a GPU (Kernel.cc: region_entry_barrier != NULL);
 // it compiles those shaped for a processor.
 void check_compiler(const DeviceInfo& info) {
@@ -164,6 +205,7 @@ void disguise_devices(Disguise disguise) {
 
 Context::Context(int platform, int index) : info_(find_device(platform, index)) {
   check_version(info_);
+  check_features(info_);
   check_compiler(info_);
   const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                               reinterpret_cast<cl_context_properties>(info_.platform), 0};
@@ -173,21 +215,32 @@ Context::Context(int platform, int index) : info_(find_device(platform, index)) 
   check(result, "clCreateContext");
 }
 
+cl_mem_flags device_memory(const Context& context) {
+  return context.info().shares_memory ? CL_MEM_ALLOC_HOST_PTR : 0;
+}
+
 Memory allocate(const Context& context, std::size_t bytes, cl_mem_flags flags) {
   cl_int result = CL_SUCCESS;
   Memory memory(driver().clCreateBuffer(context.handle(), flags, bytes, nullptr, &result),
                 driver().clReleaseMemObject);
-  check(result, "clCreateBuffer of " + std::to_string(bytes) + " bytes");
+  check(result, "clCreateBuffer of " + std::to_string(bytes) + " bytes on " + context.info().title());
   return memory;
 }
 
-Queue::Queue(const Context& context) : measures_(context.info().is_processor) {
+Queue::Queue(const Context& context)
+    : measures_(context.info().is_processor),
+      shares_memory_(context.info().shares_memory),
+      device_(context.info().title()) {
   const cl_command_queue_properties properties = measures_ ? CL_QUEUE_PROFILING_ENABLE : 0;
   cl_int result = CL_SUCCESS;
   handle_ = {driver().clCreateCommandQueue(context.handle(), context.info().id, properties, &result),
              driver().clReleaseCommandQueue};
   check(result, "clCreateCommandQueue");
   stages_.reserve(detail::Plan::max_stages);
+}
+
+void Queue::check(cl_int result, const std::string& call) const {
+  if (result != CL_SUCCESS) opencl::check(result, call + " on " + device_);
 }
 
 void Queue::start_stages() {
@@ -222,11 +275,23 @@ std::byte* map(const Queue& queue, cl_mem memory, cl_map_flags flags, std::size_
   cl_int result = CL_SUCCESS;
   void* mapped = driver().clEnqueueMapBuffer(queue.handle(), memory, CL_TRUE, flags, from, bytes, 0, nullptr,
                                              nullptr, &result);
-  check(result, "clEnqueueMapBuffer of " + std::to_string(bytes) + " bytes");
+  if (result != CL_SUCCESS) queue.check(result, "clEnqueueMapBuffer of " + std::to_string(bytes) + " bytes");
   return static_cast<std::byte*>(mapped);
 }
 
+void unmap(const Queue& queue, cl_mem memory, void* mapped) {
+  queue.check(driver().clEnqueueUnmapMemObject(queue.handle(), memory, mapped, 0, nullptr, nullptr),
+              "clEnqueueUnmapMemObject");
+}
+
 void write(const Queue& queue, cl_mem memory, cl_long to, std::size_t bytes, const void* from) {
+  if (bytes == 0) return;
+  if (queue.shares_memory()) {
+    std::byte* mapped =
+        map(queue, memory, CL_MAP_WRITE_INVALIDATE_REGION, static_cast<std::size_t>(to), bytes);
+    std::memcpy(mapped, from, bytes);
+    return unmap(queue, memory, mapped);
+  }
   check(driver().clEnqueueWriteBuffer(queue.handle(), memory, CL_TRUE, static_cast<std::size_t>(to), bytes,
                                       from, 0, nullptr, nullptr),
         "clEnqueueWriteBuffer of " + std::to_string(bytes) + " bytes");

@@ -33,6 +33,7 @@ namespace parallax::opencl {
   F(clReleaseProgram)                \
   F(clCreateKernel)                  \
   F(clSetKernelArg)                  \
+  F(clGetKernelWorkGroupInfo)        \
   F(clReleaseKernel)                 \
   F(clEnqueueNDRangeKernel)          \
   F(clEnqueueMarkerWithWaitList)     \
@@ -59,6 +60,8 @@ Driver load_driver(const char* library_name);
 // The driver of this process.
 // \throws Error (device) where there is none
 const Driver& driver();
+// For tests: takes the driver's place, and must outlive its objects; null = the driver itself.
+void replace_driver(const Driver* other);
 
 // The name of a result: "CL_OUT_OF_RESOURCES".
 std::string describe(cl_int result);

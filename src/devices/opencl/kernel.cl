@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first source of every program.
 //
-// Specialised by NVIDIA: see DeviceInfo::nvidia_capability.
+// Specialised by NVIDIA and DIVIDES: see DeviceInfo::nvidia_capability and divides_correctly.
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -15,6 +15,11 @@
 #else
 #define UNROLLED _Pragma("unroll")
 #endif
+
+// The type or function for vectors of LANES, float4 of `float`; both names are expanded first.
+#define JOINED_AS_THEY_ARE(first, second) first##second
+#define JOINED(first, second) JOINED_AS_THEY_ARE(first, second)
+#define OF_LANES(name) JOINED(name, LANES)
 
 typedef int cl_int;
 typedef long cl_long;
@@ -31,6 +36,26 @@ typedef float cl_float;
 #define INPUT_MASKED 7
 
 #define NO_VALUE INFINITY
+
+// a / b, rounded to the nearest float, of normal floats or a = 0; the quotient must be normal, too.
+INLINE float quotient(float a, float b) {
+#if DIVIDES
+  return a / b;
+#else
+  const uint sign = (as_uint(a) ^ as_uint(b)) & 0x80000000u, x = as_uint(a) & 0x7FFFFFFFu,
+             y = as_uint(b) & 0x7FFFFFFFu;
+  if (x == 0) return as_float(sign);
+  uint numerator = (x & 0x7FFFFFu) | 0x800000u, exponent = (x >> 23) - (y >> 23) + 126;
+  const uint denominator = (y & 0x7FFFFFu) | 0x800000u;
+  if (numerator < denominator) {
+    numerator *= 2;
+    --exponent;
+  }
+  // 25 bits; no quotient of two floats is half-way between two others, so the last one rounds.
+  const uint bits = (uint)(((ulong)numerator << 24) / denominator);
+  return as_float(sign | ((exponent << 23) + (bits + 1) / 2));
+#endif
+}
 
 static bool has_value(float disparity) {
   return disparity < NO_VALUE;

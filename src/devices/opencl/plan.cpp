@@ -20,7 +20,7 @@ std::size_t aligned(std::size_t bytes) {
 Plan::Plan(const Device& device, const ImageFormat& format, bool tells_confidence, int volume_labels)
     : context_(std::make_shared<Context>(device.platform, device.index)),
       format_(format),
-      tells_confidence_(tells_confidence && context_->info().divides_correctly),
+      tells_confidence_(tells_confidence),
       volume_labels_(volume_labels),
       workers_(device.threads) {
   const std::size_t pixels = format.size.pixels();
@@ -50,15 +50,27 @@ std::optional<detail::Plan::GpuMemory> Plan::gpu_memory() const {
 }
 
 void Plan::allocate() {
-  memory_ = opencl::allocate(*context_, layout_.bytes(), shares_memory() ? CL_MEM_ALLOC_HOST_PTR : 0);
+  memory_ = opencl::allocate(*context_, layout_.bytes(), device_memory(*context_));
   queue_ = Queue(*context_);
   if (!shares_memory()) {
     staging_ = opencl::allocate(*context_, host_bytes_, CL_MEM_ALLOC_HOST_PTR);
     staging_memory_ = map(queue_, staging_.get(), CL_MAP_READ | CL_MAP_WRITE, 0, host_bytes_);
   }
   clear();
-  prepare();
+  prepare_in_groups_that_fit();
   queue_.wait();
+}
+
+// A kernel may allow fewer work items than the device, for example if it needs many registers.
+void Plan::prepare_in_groups_that_fit() {
+  for (;;) {
+    try {
+      return prepare();
+    } catch (const KernelTooLarge& refused) {
+      if (refused.items() < least_group_items) throw;
+      context_->limit_groups(refused.items());
+    }
+  }
 }
 
 // By patterns of 4 bytes: with those of 1 byte, NVIDIA's driver 580 reports success for buffers above 2 GiB,
@@ -68,11 +80,6 @@ void Plan::clear() const {
   check(driver().clEnqueueFillBuffer(queue_.handle(), memory(), &zero, sizeof zero, 0, layout_.bytes(), 0,
                                      nullptr, nullptr),
         "clEnqueueFillBuffer of " + std::to_string(layout_.bytes()) + " bytes");
-}
-
-void Plan::unmap(cl_mem memory, void* mapped) const {
-  check(driver().clEnqueueUnmapMemObject(queue_.handle(), memory, mapped, 0, nullptr, nullptr),
-        "clEnqueueUnmapMemObject");
 }
 
 void Plan::run(const StereoPair& pair, const DisparityMap& map) {
@@ -125,7 +132,7 @@ void Plan::upload(const StereoPair& pair, const Pair& placed) {
         map(queue_, memory(), CL_MAP_WRITE_INVALIDATE_REGION, pair_.offset, end - pair_.offset);
     for (int side = 0; side < 2; ++side) copy_image(pair, placed, side, mapped - pair_.offset);
     copy_masks_and_costs(pair, placed, mapped - pair_.offset);
-    return unmap(memory(), mapped);
+    return unmap(queue_, memory(), mapped);
   }
   // The left image travels while the right one is copied.
   copy_image(pair, placed, 0, staging_memory_);
@@ -184,7 +191,7 @@ void Plan::download_at_once(const DisparityMap& map, detail::StageClock& clock) 
   std::byte* mapped = opencl::map(queue_, memory(), CL_MAP_READ, start, end - start);
   finish_match(clock);
   copy_out(mapped - start, map, 0, format_.size.height);
-  unmap(memory(), mapped);
+  unmap(queue_, memory(), mapped);
 }
 
 // While a band of rows is copied to the caller, the next ones travel.
@@ -200,7 +207,7 @@ void Plan::download_bands(const DisparityMap& map, detail::StageClock& clock) {
   check(driver().clFlush(queue_.handle()), "clFlush");
   for (int band = 0; band < bands; ++band) {
     const cl_event arrival = arrivals[static_cast<std::size_t>(band)].get();
-    check(driver().clWaitForEvents(1, &arrival), "clWaitForEvents");
+    queue_.check(driver().clWaitForEvents(1, &arrival), "clWaitForEvents");
     if (band == 0) finish_match(clock);
     copy_out(staging_memory_, map, first_row(band), first_row(band + 1));
   }

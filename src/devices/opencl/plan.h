@@ -74,7 +74,8 @@ class Plan : public detail::Plan {
   cl_mem memory() const { return memory_.get(); }
 
  protected:
-  // Builds or loads the kernels, and initialises the memory that must not be zero.
+  // Builds or loads the kernels, and initialises the memory that must not be zero. Called again, for smaller
+  // groups (DeviceInfo::group_items), where the device refuses a kernel.
   virtual void prepare() = 0;
   // Enqueues everything from the pair to the finished map.
   virtual void match(const Pair& pair, const Map& map) = 0;
@@ -91,11 +92,11 @@ class Plan : public detail::Plan {
 
  private:
   bool shares_memory() const { return context_->info().shares_memory; }
+  void prepare_in_groups_that_fit();
   std::size_t staging_bytes() const { return shares_memory() ? 0 : host_bytes_; }
   // Bytes of a pixel's data costs.
   std::size_t bytes_of_costs() const { return static_cast<std::size_t>(volume_labels_) * sizeof(float); }
   void clear() const;
-  void unmap(cl_mem memory, void* mapped) const;
   Pair place(const PairShape& shape) const;
   void upload(const StereoPair& pair, const Pair& placed);
   void match_and_download(const Pair& pair, const DisparityMap& map, detail::StageClock& clock);
@@ -110,7 +111,7 @@ class Plan : public detail::Plan {
   Owned<cl_event> read_band(const DisparityMap& map, int first, int end) const;
   void copy_out(const std::byte* from, const DisparityMap& to, int first, int end) const;
 
-  SharedContext context_;
+  std::shared_ptr<Context> context_;
   ImageFormat format_;
   bool tells_confidence_;
   int volume_labels_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "devices/opencl/program.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <sstream>
 
 #include "devices/opencl/kernel_sources.h"
@@ -11,6 +14,7 @@ namespace {
 std::string build_options(const Context& context, const Options& options) {
   std::string text = "-cl-std=CL1.2";
   if (context.info().divides_correctly) text += " -cl-fp32-correctly-rounded-divide-sqrt";
+  text.append(" ").append(define("DIVIDES", context.info().divides_correctly));
   text.append(" ").append(define("NVIDIA", context.info().nvidia_capability));
   for (const std::string& option : options) text.append(" ").append(option);
   return text;
@@ -26,6 +30,20 @@ std::string cache_key(const Context& context, const std::vector<Source>& sources
     key.append("\n").append(*part);
   for (const Source& source : sources) key.append("\n").append(source.text);
   return key;
+}
+
+// \param items the most work items of a group that are worth trying
+[[noreturn]] void refuse(const DeviceInfo& info, const std::string& what, std::size_t items) {
+  throw KernelTooLarge(info.title() + " " + what + ": update its driver, or choose another device", items);
+}
+
+// A compiler may run out of registers for large groups.
+void check_resources(cl_int result, const DeviceInfo& info, const std::string& what) {
+  if (result == CL_OUT_OF_RESOURCES)
+    refuse(info,
+           "does not build " + what + " for groups of " + std::to_string(info.group_items) +
+               " work items (CL_OUT_OF_RESOURCES)",
+           info.group_items / 2);
 }
 
 Owned<cl_program> owned(cl_program program) {
@@ -75,14 +93,16 @@ Owned<cl_program> from_sources(const Context& context, const std::vector<Source>
   check(result, "clCreateProgramWithSource");
   result = build(context, program.get(), options);
   if (result == CL_COMPILER_NOT_AVAILABLE)
-    throw Error(ErrorCategory::device,
-                context.info().text + " (" + context.info().name +
-                    ") has no compiler: install its complete driver, or choose another device");
+    throw Error(
+        ErrorCategory::device,
+        context.info().title() + " has no compiler: install its complete driver, or choose another device");
+  check_resources(result, context.info(), sources.back().name);
   if (result != CL_SUCCESS)
-    throw Error(ErrorCategory::internal,
-                std::string("OpenCL: ") + sources.back().name + " does not build for " + context.info().text +
-                    " (" + context.info().name + ", " + describe(result) +
-                    "): please report it. The compiler says: " + build_log(context, program.get()));
+    throw Error(ErrorCategory::internal, std::string("OpenCL: ") + sources.back().name +
+                                             " does not build for " + context.info().title() + " (" +
+                                             describe(result) +
+                                             "): choose another device, and report what its compiler says: " +
+                                             build_log(context, program.get()));
   return program;
 }
 
@@ -113,9 +133,40 @@ Owned<cl_program> cached_or_built(const Context& context, const std::vector<Sour
   return program;
 }
 
+template <class T>
+T ask(const Context& context, cl_kernel kernel, cl_kernel_work_group_info what, const char* name) {
+  T value{};
+  check(driver().clGetKernelWorkGroupInfo(kernel, context.info().id, what, sizeof value, &value, nullptr),
+        std::string("clGetKernelWorkGroupInfo of ") + name);
+  return value;
+}
+
+// \throws KernelTooLarge unless the kernel runs in groups of the size that it requires, or else of the most
+// work items that a group may have
+void check_group(const Context& context, cl_kernel kernel, const char* name) {
+  const DeviceInfo& info = context.info();
+  const auto [x, y, z] =
+      ask<std::array<std::size_t, 3>>(context, kernel, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, name);
+  const std::size_t needed = x > 0 ? x * y * z : info.group_items;
+  const auto allowed = ask<std::size_t>(context, kernel, CL_KERNEL_WORK_GROUP_SIZE, name);
+  const std::string which = std::string(" kernel ") + name;
+  if (allowed < needed)
+    refuse(info,
+           "allows " + std::to_string(allowed) + " work items in a group of" + which + ", which needs " +
+               std::to_string(needed),
+           std::min(std::bit_floor(allowed), info.group_items / 2));
+  const auto bytes = ask<cl_ulong>(context, kernel, CL_KERNEL_LOCAL_MEM_SIZE, name);
+  if (bytes > info.local_bytes)
+    refuse(info,
+           "has " + std::to_string(info.local_bytes) + " bytes of local memory for" + which +
+               ", which needs " + std::to_string(bytes),
+           info.group_items / 2);
+}
+
 }  // namespace
 
-Program::Program(const Context& context, std::initializer_list<Source> sources, const Options& options) {
+Program::Program(const Context& context, std::initializer_list<Source> sources, const Options& options)
+    : context_(&context) {
   std::vector<Source> all{kernel_cl, types_cl};
   all.insert(all.end(), sources.begin(), sources.end());
   program_ = cached_or_built(context, all, build_options(context, options));
@@ -124,7 +175,10 @@ Program::Program(const Context& context, std::initializer_list<Source> sources, 
 Kernel Program::kernel(const char* name) const {
   cl_int result = CL_SUCCESS;
   Owned<cl_kernel> kernel(driver().clCreateKernel(program_.get(), name, &result), driver().clReleaseKernel);
-  check(result, std::string("clCreateKernel of ") + name);
+  check_resources(result, context_->info(), std::string("kernel ") + name);
+  if (result != CL_SUCCESS)
+    check(result, std::string("clCreateKernel of ") + name + " on " + context_->info().title());
+  check_group(*context_, kernel.get(), name);
   return {name, std::move(kernel)};
 }
 
@@ -139,8 +193,8 @@ void Kernel::enqueue(const Queue& queue, Shape groups, Shape items) const {
   const cl_int result = driver().clEnqueueNDRangeKernel(queue.handle(), kernel_.get(), 3, nullptr, global,
                                                         local, 0, nullptr, nullptr);
   if (result != CL_SUCCESS)
-    check(result, std::string("launching kernel ") + name_ + ", " + gpu::text_of(groups) + " groups of " +
-                      gpu::text_of(items) + " work items,");
+    queue.check(result, std::string("launching kernel ") + name_ + ", " + gpu::text_of(groups) +
+                            " groups of " + gpu::text_of(items) + " work items,");
 }
 
 }  // namespace parallax::opencl

@@ -18,6 +18,18 @@ struct Shape {
   std::size_t x = 1, y = 1, z = 1;
 };
 
+// The device does not run a kernel in groups of the size that it is built for.
+class KernelTooLarge : public Error {
+ public:
+  // `items`: the most work items of a group that are worth trying
+  KernelTooLarge(const std::string& message, std::size_t items)
+      : Error(ErrorCategory::device, message), items_(items) {}
+  std::size_t items() const { return items_; }
+
+ private:
+  std::size_t items_;
+};
+
 class Kernel {
  public:
   Kernel() = default;
@@ -45,13 +57,17 @@ class Kernel {
 class Program {
  public:
   Program() = default;
+  // The context must outlive the program.
   // \throws Error (internal) with the compiler's log when the sources do not compile
+  // \throws KernelTooLarge
   Program(const Context& context, std::initializer_list<Source> sources, const Options& options);
 
   // `name` must outlive the kernel.
+  // \throws KernelTooLarge
   Kernel kernel(const char* name) const;
 
  private:
+  const Context* context_ = nullptr;
   Owned<cl_program> program_;
 };
 

@@ -36,10 +36,11 @@ struct Layout {
 
 Layout layout_of(const opencl::DeviceInfo& device, int bits, int labels) {
   if (device.is_processor) return {512 / bits, 1, round_up(labels, 64), 1};
-  constexpr int group_items = 256, max_words = 64;
+  constexpr int max_words = 64;
+  const int group_items = static_cast<int>(device.group_items);
   const int per_share = std::min(labels, labels <= 64 ? 8 : labels <= 256 ? 16 : 32);
   const int shares = divide_round_up(labels, per_share);
-  return {32 / bits, shares, per_share, std::min(max_words, group_items / shares)};
+  return {32 / bits, shares, per_share, std::clamp(group_items / shares, 1, max_words)};
 }
 
 class Opencl final : public opencl::Plan {
@@ -50,8 +51,7 @@ class Opencl final : public opencl::Plan {
         bits_(parameters.arithmetic == Arithmetic::fixed8 ? 8 : 16),
         device_(layout_of(context().info(), bits_, parameters.disparities)),
         images_(model_, format, {2, device_.pixels}, layout_),
-        refinement_(parameters.refine, format, context().info(), layout_, parameters.min_confidence) {
-    decision::check_sub_pixel(context().info(), parameters.sub_pixel);
+        refinement_(parameters.refine, format, layout_, parameters.min_confidence) {
     data_cost::check_reachable(model_, format.size);
     if (has_edges()) edge_table_ = reserve(data_cost::edge_table_size * sizeof(cl_uint));
     const std::vector<Size> extents = level_sizes(format.size, parameters.levels);
@@ -122,6 +122,7 @@ class Opencl final : public opencl::Plan {
   }
 
   void prepare() override {
+    device_ = layout_of(context().info(), bits_, parameters().disparities);
     images_.prepare(context(), queue(), memory());
     if (has_edges()) prepare_edges();
     costs_program_ = opencl::Program(

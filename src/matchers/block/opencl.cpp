@@ -22,7 +22,7 @@ using opencl::groups_for;
 using opencl::offset;
 using opencl::Options;
 
-constexpr std::size_t group_items = 128;
+constexpr std::size_t max_group_items = 128;
 constexpr int lanes = 16;  // as in opencl_images.cl
 
 std::size_t elements(cl_long stride, int rows) {
@@ -44,7 +44,8 @@ TileShape tile_shape(const opencl::DeviceInfo& device, const detail::Configurati
   const TileShape by_itself = device.is_processor ? TileShape{128, 16, 1} : TileShape{4, 8, 64};
   return {configuration.value(columns_a_tile, by_itself.columns),
           configuration.value(rows_an_item, by_itself.rows),
-          configuration.value(items_a_group, by_itself.group_items)};
+          std::min(configuration.value(items_a_group, by_itself.group_items),
+                   static_cast<int>(device.group_items))};
 }
 
 // The shape of the search in strips: see opencl_strips.cl.
@@ -65,11 +66,17 @@ int bits_of_labels(const Search& search) {
   return std::bit_width(static_cast<unsigned>(search.labels - 1));
 }
 
-// Whether a GPU searches strips: keys need 32 bits, and none has all bits set.
+// Whether a GPU searches strips, which share sums in local memory: keys need 32 bits, and none has all bits
+// set. Where local memory is a part of global memory, each work item adds up its own windows.
 bool searches_strips(const opencl::DeviceInfo& device, const BlockParameters& parameters,
                      const Search& search) {
-  return !device.is_processor && parameters.cost != BlockCost::zncc && search.highest_value <= 0xFF &&
-         bits_of_costs(search) + bits_of_labels(search) <= 32;
+  return !device.is_processor && device.has_local_memory && parameters.cost != BlockCost::zncc &&
+         search.highest_value <= 0xFF && bits_of_costs(search) + bits_of_labels(search) <= 32;
+}
+
+// Work items of a group that share the labels of a strip, of those that the device allows.
+int shares_of(const opencl::DeviceInfo& device, int wanted) {
+  return std::min(wanted, static_cast<int>(device.group_items) / StripShape::lanes);
 }
 
 // Work items that have full windows.
@@ -100,7 +107,7 @@ StripShape strip_shape(const BlockParameters& parameters, const Search& search,
   strips.packed = bits_of_costs(search) <= 16 && bits_of_labels(search) <= 16;
   strips.label_bits = strips.packed ? 16 : bits_of_labels(search);
   strips.labels = strips.packed ? 2 : 1;
-  strips.shares = configuration.value(shares_of_labels, 4);
+  strips.shares = shares_of(device, configuration.value(shares_of_labels, 4));
   strips.slices = configuration.value(
       slices_of_labels,
       slices_for(strips, device, window, size, search.labels, parameters.refine.left_right_check));
@@ -114,10 +121,9 @@ const char* unsigned_type(std::uint64_t highest) {
 void check_device(const opencl::DeviceInfo& device, const BlockParameters& parameters) {
   if (parameters.cost == BlockCost::zncc && !device.has_doubles)
     throw Error(ErrorCategory::device,
-                device.text + " (" + device.name +
-                    ") has no cl_khr_fp64, which cost zncc needs: choose sad or ssd, or "
+                device.title() +
+                    " has no cl_khr_fp64, which cost zncc needs: choose sad or ssd, or "
                     "another device");
-  decision::check_sub_pixel(device, parameters.sub_pixel);
 }
 
 // Makes the images that are compared; derived classes add the search.
@@ -127,7 +133,7 @@ class OpenclPlan : public opencl::Plan {
       : opencl::Plan(device, format, true),
         parameters_(parameters),
         search_(plan_search(parameters, format)),
-        refinement_(parameters.refine, format, context().info(), layout_) {
+        refinement_(parameters.refine, format, layout_) {
     check_device(context().info(), parameters);
     if (right_map()) right_disparity_ = layout_.reserve_plane<float>(format.size);
   }
@@ -135,6 +141,7 @@ class OpenclPlan : public opencl::Plan {
  protected:
   const BlockParameters& parameters() const { return parameters_; }
   const Search& search() const { return search_; }
+  std::size_t group_items() const { return std::min(max_group_items, context().info().group_items); }
   OpenclImages& images() { return images_; }
   bool right_map() const { return parameters_.refine.left_right_check; }
   bool has_texture() const { return parameters_.texture_threshold > 0; }
@@ -206,10 +213,10 @@ class OpenclPlan : public opencl::Plan {
     const auto width = to_size(images_.width), height = to_size(images_.height);
     const auto extended_rows = height + 2 * to_size(images_.radius);
     const auto stride = to_size(images_.stride);
-    take_.launch(queue(), {groups_for(width, group_items), height, 2}, {group_items}, memory(), pair,
-                 images_);
-    filter_.launch(queue(), {groups_for(stride, lanes * group_items), extended_rows, 2}, {group_items},
-                   memory(), images_);
+    const std::size_t items = group_items();
+    take_.launch(queue(), {groups_for(width, items), height, 2}, {items}, memory(), pair, images_);
+    filter_.launch(queue(), {groups_for(stride, lanes * items), extended_rows, 2}, {items}, memory(),
+                   images_);
     queue().finish_stage("prepare");
     find_maps({search_.lowest,
                search_.labels,
@@ -250,6 +257,7 @@ class Tiles final : public OpenclPlan {
   bool has_statistics() const { return parameters().cost == BlockCost::zncc; }
 
   void prepare_search() override {
+    tile_.group_items = std::min(tile_.group_items, static_cast<int>(context().info().group_items));
     program_ = opencl::Program(context(),
                                {opencl::decision_sub_pixel_cl, opencl::block_types_cl,
                                 opencl::block_decision_cl, opencl::block_tiles_cl},
@@ -315,6 +323,7 @@ class Strips final : public OpenclPlan {
   cl_long reserve_keys() { return reserve(sizeof(cl_uint), images().key_stride, 0, 0, format().size.height); }
 
   void prepare_search() override {
+    strips_.shares = shares_of(context().info(), strips_.shares);
     program_ = opencl::Program(context(),
                                {opencl::lanes_cl, opencl::decision_sub_pixel_cl, opencl::block_types_cl,
                                 opencl::block_decision_cl, opencl::block_strips_cl},
@@ -337,8 +346,8 @@ class Strips final : public OpenclPlan {
     const std::size_t sides = right_map() ? 2 : 1;
     launch_search(find_best_, search, sides);
     if (parameters().uniqueness > 0 || map.confidence >= 0) launch_search(find_rivals_, search, 1);
-    decide_.launch(queue(), {groups_for(extent.width, group_items), to_size(extent.height), sides},
-                   {group_items}, memory(), images(), search, map);
+    decide_.launch(queue(), {groups_for(extent.width, group_items()), to_size(extent.height), sides},
+                   {group_items()}, memory(), images(), search, map);
   }
 
   void launch_search(const opencl::Kernel& kernel, const OpenclSearch& search, std::size_t sides) {

@@ -45,5 +45,5 @@ static float confidence_of(const Costs* costs, bool valid) {
   const COST best = costs->best, rival = costs->rival;
   if (!valid || best == NO_COST) return 0.0f;
   if (rival == NO_COST) return 1.0f;
-  return rival == 0 ? 0.0f : (float)(long)(rival - best) / (float)(long)rival;
+  return rival == 0 ? 0.0f : quotient((float)(long)(rival - best), (float)(long)rival);
 }

@@ -42,11 +42,20 @@ constexpr Layout processor_layout{true, 1, 64, 16, 64, 24, 1, 64}, gpu_layout{fa
 // Names of the tunables.
 constexpr const char *rows_a_tile = "rows_per_tile", *shares_of_labels = "shares_of_labels";
 
+// The same with groups that the device allows.
+Layout limited(Layout layout, const opencl::DeviceInfo& device) {
+  if (layout.is_processor) return layout;
+  const int items = static_cast<int>(device.group_items);
+  layout.described_rows = std::min(layout.described_rows, item_rows * items / layout.described_columns);
+  layout.shares = std::min(layout.shares, items / layout.lanes);
+  return layout;
+}
+
 Layout layout_of(const opencl::DeviceInfo& device, const detail::Configuration& configuration) {
   Layout layout = device.is_processor ? processor_layout : gpu_layout;
   layout.rows = configuration.value(rows_a_tile, layout.rows);
   layout.shares = configuration.value(shares_of_labels, layout.shares);
-  return layout;
+  return limited(layout, device);
 }
 
 class Opencl final : public opencl::Plan, public CensusPlan {
@@ -56,8 +65,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
       : opencl::Plan(device, format, true),
         CensusPlan(parameters, format.size),
         layout_of_device_(layout_of(context().info(), configuration)),
-        refinement_(parameters.refine, format, context().info(), layout_) {
-    decision::check_sub_pixel(context().info(), parameters.sub_pixel);
+        refinement_(parameters.refine, format, layout_) {
     for (const Level& level : levels_) placed_.push_back(place(level.size));
     if (searches(right_side)) right_disparity_ = layout_.reserve_plane<float>(format.size);
   }
@@ -128,7 +136,7 @@ class Opencl final : public opencl::Plan, public CensusPlan {
   }
 
   void prepare() override {
-    const Layout& device = layout_of_device_;
+    const Layout& device = layout_of_device_ = limited(layout_of_device_, context().info());
     images_program_ =
         opencl::Program(context(), {opencl::census_types_cl, opencl::census_images_cl}, images_options());
     take_ = images_program_.kernel("take");

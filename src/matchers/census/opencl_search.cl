@@ -70,7 +70,7 @@ static float refined(int disparity, const Found* found) {
 // See confidence.h.
 static float confidence_of(const Found* found) {
   if (found->rival == NO_COST) return 1.0f;
-  return found->rival == 0 ? 0.0f : (float)(found->rival - found->best) / (float)found->rival;
+  return found->rival == 0 ? 0.0f : quotient((float)(found->rival - found->best), (float)found->rival);
 }
 
 // Whether the image itself is searched, for the left map.

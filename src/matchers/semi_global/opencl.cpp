@@ -40,8 +40,7 @@ class Opencl final : public opencl::Plan {
         dealing_(is_processor() ? Dealing{1, round_up(parameters.disparities, 64)}
                                 : deal(parameters.disparities)),
         images_(model_, format, {1, dealing_.per_lane + pixels_at_once()}, layout_),
-        refinement_(parameters.refine, format, context().info(), layout_, parameters.min_confidence) {
-    decision::check_sub_pixel(context().info(), parameters.sub_pixel);
+        refinement_(parameters.refine, format, layout_, parameters.min_confidence) {
     data_cost::check_reachable(model_, format.size);
     volumes_ = {.width = format.size.width,
                 .height = format.size.height,
@@ -75,8 +74,10 @@ class Opencl final : public opencl::Plan {
   // Work items of a group. The lanes that follow a chain wait for each other at each pixel: on NVIDIA's GPUs
   // for their warp, on others for the group.
   bool is_nvidia() const { return context().info().nvidia_capability > 0; }
-  std::size_t items_of_group() const { return is_processor() ? 1 : 128; }
-  std::size_t items_that_follow() const { return is_processor() ? 1 : is_nvidia() ? 128 : 32; }
+  std::size_t items_of_group() const {
+    return is_processor() ? 1 : std::min<std::size_t>(128, context().info().group_items);
+  }
+  std::size_t items_that_follow() const { return is_nvidia() ? items_of_group() : is_processor() ? 1 : 32; }
 
   opencl::Program program(std::initializer_list<opencl::Source> sources, std::size_t items,
                           const Options& more) const {
