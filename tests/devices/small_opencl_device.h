@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PoCL disguised as a small OpenCL device: it reports that device's properties, as its users publish them,
-// and refuses what that device would refuse. Sub-buffers and images cannot be asked for: the library does not
-// load their functions.
+// PoCL disguised as a small OpenCL device: it reports that device's properties, and refuses what that device
+// would refuse. docs/howto/opencl.md says which properties are published and which are assumed. Sub-buffers
+// and images cannot be asked for: the library does not load their functions.
 #pragma once
 
 #include <cstddef>
