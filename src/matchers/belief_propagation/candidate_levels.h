@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "core/arena.h"
@@ -97,11 +98,33 @@ inline void find_messages(const TileSpan& span, const TileRow& row, int tile, co
   }
 }
 
-// Tiles of the finest level in a strip, of `columns` in all: as many as keep most rows in progress in the
-// second-level cache, but not so few that many tiles are computed twice.
-inline int choose_strip_columns(int columns, int labels) {
-  const int most = std::max(32, 6144 / labels);
-  return divide_round_up(columns, divide_round_up(columns, most));
+// The parts of the finest level that threads take: bands of rows of tiles × strips of columns.
+struct Parts {
+  int bands, strips;
+};
+
+// The parts of so many tiles that should take the threads the shortest time. A strip is as narrow as keeps
+// most rows in progress in the second-level cache.
+inline Parts choose_parts(Size tiles, int labels, int threads) {
+  // Tiles that a part computes besides its own, in each dimension and on average over the levels.
+  constexpr int beyond = 4;
+  constexpr int least_rows = 4, least_columns = 16, most_rounds = 8;
+  const int widest = std::max(32, 6144 / labels), fewest_strips = divide_round_up(tiles.width, widest);
+  Parts best{1, fewest_strips};
+  double least = std::numeric_limits<double>::infinity();
+  const int most_strips = std::clamp(tiles.width / least_columns, fewest_strips, fewest_strips + threads);
+  for (int strips = fewest_strips; strips <= most_strips; ++strips) {
+    const int most_bands =
+        std::clamp(most_rounds * threads / strips, 1, std::max(1, tiles.height / least_rows));
+    for (int bands = 1; bands <= most_bands; ++bands) {
+      // Several threads do not end at the same time.
+      const double rounds = divide_round_up(bands * strips, threads) + (threads > 1 ? 0.5 : 0);
+      const double time = rounds * (divide_round_up(tiles.height, bands) + beyond) *
+                          (divide_round_up(tiles.width, strips) + beyond);
+      if (time < least) least = time, best = {bands, strips};
+    }
+  }
+  return best;
 }
 
 template <class T>
@@ -122,7 +145,12 @@ class CandidateLevels {
     for (std::size_t i = 0; i < edge_table_size && count > 0; ++i)
       edge_table_.push_back(static_cast<int>(model.slopes[i]) | static_cast<int>(model.truncations[i]) << 8 |
                             static_cast<int>(model.row_bound) << 16);
-    if (count > 0) strip_columns_ = choose_strip_columns(tile_count(sizes[0]).width, model.disparities());
+    if (count > 0) {
+      const Size tiles = tile_count(sizes[0]);
+      const Parts parts = choose_parts(tiles, model.disparities(), slots);
+      bands_ = parts.bands;
+      strip_columns_ = divide_round_up(tiles.width, parts.strips);
+    }
     sweeps_.reserve(to_size(slots * count));  // sweeps point to each other
     for (int slot = 0; slot < slots; ++slot)
       for (int level = count - 1; level >= 0; --level)
@@ -146,22 +174,20 @@ class CandidateLevels {
     coarser_ = coarser;
     mirrored_ = mirrored;
     const Size tiles = tile_count(sizes_.front());
-    constexpr int min_rows = 4;
-    const int bands = std::clamp(tiles.height / min_rows, 1, workers.slots());
     // A band begins where a tile of the coarser level does, so that fewer of those are computed twice.
     const auto first_row = [&](int band) {
-      return std::min(tiles.height, round_up(tiles.height * band / bands, 2));
+      return std::min(tiles.height, round_up(tiles.height * band / bands_, 2));
     };
-    workers.for_each(bands, [&](int band, int slot) {
+    const int strips = divide_round_up(tiles.width, strip_columns_);
+    workers.for_each(bands_ * strips, [&](int part, int slot) {
+      const int band = part / strips, column = part % strips * strip_columns_;
       const Range rows{first_row(band), first_row(band + 1)};
-      for (int column = 0; column < tiles.width; column += strip_columns_) {
-        Sweep& finest = sweep(slot, 0);
-        finest.begin(rows, {column, std::min(column + strip_columns_, tiles.width)});
-        for (int row = rows.first; row < rows.last; ++row) {
-          stop_if_cancelled();
-          finest.finish_through(row + 1);
-          finest.decide(row, wanted, [&](int x, const TileDecision* found) { decide(x, row, found); });
-        }
+      Sweep& finest = sweep(slot, 0);
+      finest.begin(rows, {column, std::min(column + strip_columns_, tiles.width)});
+      for (int row = rows.first; row < rows.last; ++row) {
+        stop_if_cancelled();
+        finest.finish_through(row + 1);
+        finest.decide(row, wanted, [&](int x, const TileDecision* found) { decide(x, row, found); });
       }
     });
   }
@@ -523,7 +549,8 @@ class CandidateLevels {
   const Model& model_;
   const Strips& strips_;
   const Edges& edges_;
-  std::vector<Size> sizes_;               // sizes of the levels with candidates, the finest first
+  std::vector<Size> sizes_;  // sizes of the levels with candidates, the finest first
+  int bands_ = 0;
   int strip_columns_ = 0;                 // tiles of the finest level in a strip
   std::vector<Sweep> sweeps_;             // [slot][level]
   std::vector<std::int32_t> edge_table_;  // a byte of each EdgeTable, the first one lowest
