@@ -83,7 +83,7 @@ HWY_INLINE Pack Max(const Pack& a, const Pack& b) {
 
 // Moves the pack: element (i, j) becomes the one `columns` and `rows` further; 0 beyond the pack.
 HWY_INLINE Pack moved(const Pack& pack, int columns, int rows) {
-  Pack out = {};
+  Pack out = all_of(0);
   const int first = std::max(0, -rows);
   for (int i = std::max(0, -columns); i < std::min(window_side, window_side - columns); ++i)
     std::copy_n(pack.v + (i + columns) * window_side + first + rows, window_side - std::abs(rows),
