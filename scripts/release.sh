@@ -73,7 +73,7 @@ make_system() {
   cp "$sources/libspng/spng/spng.h" "$sources/tinyxml2/tinyxml2.h" "$1/usr/include"
   describe "$1" spng '-lspng -lz -lm'
   describe "$1" tinyxml2 -ltinyxml2
-  cmake_for "$1" -S "$sources/tiff" -B "$1/tiff" -DBUILD_SHARED_LIBS=OFF -Djbig=OFF -Dcxx=OFF -Dopengl=OFF >"$1/tiff.log"
+  cmake_for "$1" -S "$sources/tiff" -B "$1/tiff" -DBUILD_SHARED_LIBS=OFF -Djbig=OFF -Dcxx=OFF >"$1/tiff.log"
   cmake --build "$1/tiff" --target tiff -j "$(nproc)" >>"$1/tiff.log"
   cp "$1/tiff/libtiff/libtiff.a" "$libraries"
   cp "$sources"/tiff/libtiff/{tiff,tiffio,tiffvers}.h "$1"/tiff/libtiff/tiffconf.h "$1/usr/include"
