@@ -100,7 +100,7 @@ cmake_for() {
 # Compiles and installs: compile FOLDER.
 compile() {
   local system=$1/system object=$1/arc4random.o
-  $triplet-g++ --sysroot="$system" -std=c++20 -O2 -fPIC $prefix_map -c cmake/arc4random.cpp -o "$object"
+  $triplet-g++ --sysroot="$system" -std=c++20 -O2 -fPIC -fno-exceptions $prefix_map -c cmake/arc4random.cpp -o "$object"
   local archives=("${tiff_libraries[@]/#/$system/usr/lib/$triplet/lib}")
   archives=("${archives[@]/%/.a}")
   local link="-static-libstdc++ -Wl,--exclude-libs,ALL $object"
