@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 
 # Highway and oneTBB are compiled as PARALLAX_VENDORED. Debian has no static libraries of the others, or, of libtiff, one with
 # JBIG, which is under the GPL.
-source_packages=(highway onetbb libspng tinyxml2 tiff)
+source_packages=(highway onetbb libspng tinyxml2 tiff libjpeg-turbo)
 system_packages=(libc6-dev libstdc++-12-dev libjpeg62-turbo-dev libwebp-dev libxxhash-dev libyaml-cpp-dev zlib1g-dev libzstd-dev
   liblzma-dev libdeflate-dev liblerc-dev libcli11-dev nlohmann-json3-dev opencl-c-headers)
 tiff_libraries=(webp Lerc deflate lzma zstd jpeg z)
@@ -62,11 +62,18 @@ make_system() {
   $triplet-g++ --sysroot="$1" -O2 -fPIC $prefix_map -c "$sources/tinyxml2/tinyxml2.cpp" -o "$1/tinyxml2.o"
   $triplet-gcc-ar rcD "$libraries/libspng.a" "$1/spng.o"
   $triplet-gcc-ar rcD "$libraries/libtinyxml2.a" "$1/tinyxml2.o"
+  # Of libjpeg.a, this alone is compiled for programs and not for shared libraries.
+  mkdir "$1/jpeg"
+  sed 's/@COPYRIGHT_YEAR@//' "$sources/libjpeg-turbo/jversion.h.in" >"$1/jpeg/jversion.h"
+  touch "$1/jpeg/jconfigint.h"
+  $triplet-gcc --sysroot="$1" -O2 -fPIC -DINLINE=inline $prefix_map -I"$1/jpeg" -I"$sources/libjpeg-turbo" -c "$sources/libjpeg-turbo/jerror.c" \
+    -o "$1/jerror.c.o"
+  $triplet-gcc-ar rD "$libraries/libjpeg.a" "$1/jerror.c.o"
   rm "$1"/*.o
   cp "$sources/libspng/spng/spng.h" "$sources/tinyxml2/tinyxml2.h" "$1/usr/include"
   describe "$1" spng '-lspng -lz -lm'
   describe "$1" tinyxml2 -ltinyxml2
-  cmake_for "$1" -S "$sources/tiff" -B "$1/tiff" -DBUILD_SHARED_LIBS=OFF -Djbig=OFF -Dcxx=OFF -Dopengl=OFF >"$1/tiff.log"
+  cmake_for "$1" -S "$sources/tiff" -B "$1/tiff" -DBUILD_SHARED_LIBS=OFF -Djbig=OFF -Dcxx=OFF >"$1/tiff.log"
   cmake --build "$1/tiff" --target tiff -j "$(nproc)" >>"$1/tiff.log"
   cp "$1/tiff/libtiff/libtiff.a" "$libraries"
   cp "$sources"/tiff/libtiff/{tiff,tiffio,tiffvers}.h "$1"/tiff/libtiff/tiffconf.h "$1/usr/include"
@@ -93,7 +100,7 @@ cmake_for() {
 # Compiles and installs: compile FOLDER.
 compile() {
   local system=$1/system object=$1/arc4random.o
-  $triplet-g++ --sysroot="$system" -std=c++20 -O2 -fPIC $prefix_map -c cmake/arc4random.cpp -o "$object"
+  $triplet-g++ --sysroot="$system" -std=c++20 -O2 -fPIC -fno-exceptions $prefix_map -c cmake/arc4random.cpp -o "$object"
   local archives=("${tiff_libraries[@]/#/$system/usr/lib/$triplet/lib}")
   archives=("${archives[@]/%/.a}")
   local link="-static-libstdc++ -Wl,--exclude-libs,ALL $object"
