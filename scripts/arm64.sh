@@ -100,8 +100,8 @@ assert maps[0].disparity.tobytes() == maps[1].disparity.tobytes()
 print("Python on", parallax.devices()[-1].description)'
 }
 
-scripts/install-packages.sh cmake ninja-build pkg-config g++-aarch64-linux-gnu mmdebstrap qemu-user-static ||
-  skip "no g++-aarch64-linux-gnu, mmdebstrap or qemu-user-static"
+scripts/install-packages.sh cmake ninja-build pkg-config "${arm64_packages[@]}" ||
+  skip "one of ${arm64_packages[*]} cannot be installed"
 qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64)
 if [ "${1:-}" = sysroot ]; then
   make_sysroot "$2"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the checks that take longer than scripts/test.sh: code format, compilation of the benchmarks, every vector target,
 # installed libraries, NVIDIA's compiler if installed, the page of 'parallax view' in a browser; tests under the address and
-# undefined-behaviour sanitizers, and each fuzz target for a few seconds; tests of concurrent code under the thread sanitizer.
+# undefined-behaviour sanitizers, and each fuzz target for a few seconds; tests of concurrent code under the thread sanitizer;
+# conformance on 64-bit ARM under QEMU.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,6 +40,9 @@ cmake --preset developer >/dev/null
 cmake --build --preset developer --target all benchmarks check_all_vectors
 # One test more than there are cores, because some wait.
 ctest --preset developer --label-regex '^check$' -j "$(($(nproc) + 1))"
+
+echo "== arm64"
+scripts/arm64.sh
 
 for preset in sanitize sanitize-thread; do
   echo "== $preset"
