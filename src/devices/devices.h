@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -39,6 +40,12 @@ struct ProcessorNames {
   std::string name, with_model;
 };
 ProcessorNames read_processor_names(std::istream& cpuinfo);
+
+// The vector instructions, by Highway's name, of a build for a single kind of processor; empty if a processor with
+// these of Highway's targets has them, or if the build has those of every processor.
+std::string lacking_vectors(std::int64_t processor_targets);
+// Refuses a processor that lacks them.
+void require_vectors();
 
 // The size of a core's second-level cache, or a typical size if it is unknown.
 std::size_t second_level_cache_bytes();

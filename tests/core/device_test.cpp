@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
+#include <hwy/detect_compiler_arch.h>
 
 #include "devices/devices.h"
 #include "support.h"
@@ -152,6 +153,12 @@ TEST_F(CpuTargetTest, UnknownNameIsRefusedWithTheKnownOnes) {
   for (const std::string unknown : {"MMX", "avx2", "AVX2 "})
     test::expect_error(test::error_of([&] { force_cpu_target(unknown); }), ErrorCategory::argument,
                        {unknown, cpu_targets().front()});
+}
+
+TEST(DeviceTest, ABuildForOneKindOfProcessorKnowsWhatAnotherLacks) {
+  const std::string lacking = lacking_vectors(0);
+  EXPECT_EQ(lacking, cpu_targets().size() > 1 || HWY_ARCH_ARM_A64 ? "" : cpu_targets().front());
+  EXPECT_EQ(lacking_vectors(~std::int64_t{0}), "");
 }
 
 }  // namespace

@@ -98,6 +98,21 @@ DeviceIdentity identify_cpu(int threads) {
   return {with_threads(processor_names().with_model, Workers(threads).threads()), ""};
 }
 
+std::string lacking_vectors(std::int64_t processor_targets) {
+  // Every ARM processor of 64 bits has NEON.
+  if (has_choice || HWY_ARCH_ARM_A64 || (processor_targets & HWY_STATIC_TARGET) != 0) return "";
+  return hwy::TargetName(HWY_STATIC_TARGET);
+}
+
+void require_vectors() {
+  static const std::string lacking = has_choice ? "" : lacking_vectors(hwy::SupportedTargets());
+  if (lacking.empty()) return;
+  throw Error(ErrorCategory::device,
+              "this build needs the vector instructions " + lacking +
+                  ", which this processor lacks: build with -DPARALLAX_VECTORS=all, or use "
+                  "the device reference");
+}
+
 std::size_t second_level_cache_bytes() {
   const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
   return bytes > 0 ? static_cast<std::size_t>(bytes) : std::size_t{1} << 20;

@@ -28,7 +28,9 @@ inline int busy_threads(Size size) {
   return static_cast<int>(std::max(least, std::int64_t{size.width} * size.height / pixels_of_thread));
 }
 
+// The threads of a match on the processor.
 inline Workers match_workers(int threads, Size size, const detail::Configuration& configuration = {}) {
+  require_vectors();
   const int usual = threads > 0 ? threads : Workers(0).threads();
   return Workers(std::min(usual, busy_threads(size)),
                  configuration.value("ranges_per_thread", Workers::usual_ranges_per_thread));
