@@ -15,14 +15,34 @@
 #include <hwy/highway.h>
 
 #include "data_cost/features.h"
+#include "devices/cpu/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace parallax::data_cost::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+#if PARALLAX_NEON_VECTORS
+HWY_INLINE uint8x16_t difference_of(uint8x16_t a, uint8x16_t b) {
+  return vabdq_u8(a, b);
+}
+HWY_INLINE uint8x8_t difference_of(uint8x8_t a, uint8x8_t b) {
+  return vabd_u8(a, b);
+}
+HWY_INLINE uint16x8_t difference_of(uint16x8_t a, uint16x8_t b) {
+  return vabdq_u16(a, b);
+}
+HWY_INLINE uint16x4_t difference_of(uint16x4_t a, uint16x4_t b) {
+  return vabd_u16(a, b);
+}
+#endif
+
 template <class V>
 HWY_INLINE V absolute_difference(V a, V b) {
+#if PARALLAX_NEON_VECTORS
+  return V{difference_of(a.raw, b.raw)};
+#else
   return hn::Or(hn::SaturatedSub(a, b), hn::SaturatedSub(b, a));
+#endif
 }
 
 // Birchfield-Tomasi distance of samples in 256ths; the planes are sample, lowest and highest.
@@ -117,9 +137,22 @@ struct GradientDifferences {
   Bytes left;
 };
 
-// table[index] for indices below 16·chunks; the last entry for higher ones.
+// table[index] for indices below 16·chunks; the last entry for 255.
 template <int chunks, class Tag8>
 HWY_INLINE hn::Vec<Tag8> look_up(Tag8 tag, const hn::Vec<Tag8>* table, hn::Vec<Tag8> index) {
+#if PARALLAX_NEON_VECTORS
+  // Tables of 64 bytes; an index beyond the end of one finds nothing.
+  if constexpr (chunks >= 4) {
+    const auto part = [&](int c) HWY_ATTR {
+      return uint8x16x4_t{{table[c].raw, table[c + 1].raw, table[c + 2].raw, table[c + 3].raw}};
+    };
+    const auto within = hn::Min(index, hn::Set(tag, 16 * chunks - 1));
+    uint8x16_t found = vqtbl4q_u8(part(0), within.raw);
+    for (int c = 4; c < chunks; c += 4)
+      found = vqtbx4q_u8(found, part(c), vsubq_u8(within.raw, vdupq_n_u8(static_cast<std::uint8_t>(16 * c))));
+    return hn::Vec<Tag8>{found};
+  }
+#endif
   auto found = hn::TableLookupBytes(table[0], hn::And(index, hn::Set(tag, 15)));
   for (int c = 1; c < chunks; ++c) {
     const auto here = hn::TableLookupBytes(table[c], hn::And(index, hn::Set(tag, 15)));

@@ -13,12 +13,13 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "devices/cpu/dispatch.h"
+
 // Targets with instructions for sums of products, which Highway 1.0 does not offer for these types.
 #ifndef PARALLAX_X86_VECTORS
 #define PARALLAX_X86_VECTORS                                                                                \
   (HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || \
    HWY_TARGET == HWY_AVX3_DL)
-#define PARALLAX_NEON_VECTORS (HWY_ARCH_ARM_A64 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
 #endif
 
 HWY_BEFORE_NAMESPACE();

@@ -18,6 +18,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "data_cost/differences-inl.h"
 #include "devices/cpu/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -33,6 +34,34 @@ using Bytes = hn::ScalableTag<std::uint8_t>;
 using Words = hn::ScalableTag<std::uint16_t>;
 using WordBytes = hn::Rebind<std::uint8_t, Words>;  // as many bytes as a vector has words
 using WordVector = hn::Vec<Words>;
+
+// Sums of bytes, in words, by column.
+#if PARALLAX_NEON_VECTORS
+// Additions widen either half of a vector.
+struct ByteSums {
+  using Tag = Bytes;
+  HWY_INLINE ByteSums() : low(vdupq_n_u16(0)), high(low) {}
+  HWY_INLINE void add(hn::Vec<Tag> bytes) {
+    low = vaddw_u8(low, vget_low_u8(bytes.raw));
+    high = vaddw_high_u8(high, bytes.raw);
+  }
+  HWY_INLINE void store(std::uint16_t* to) const {
+    vst1q_u16(to, low);
+    vst1q_u16(to + 8, high);
+  }
+
+  uint16x8_t low, high;
+};
+#else
+struct ByteSums {
+  using Tag = WordBytes;
+  HWY_INLINE ByteSums() : sums(hn::Zero(Words())) {}
+  HWY_INLINE void add(hn::Vec<Tag> bytes) { sums = hn::Add(sums, hn::PromoteTo(Words(), bytes)); }
+  HWY_INLINE void store(std::uint16_t* to) const { hn::Store(sums, Words(), to); }
+
+  WordVector sums;
+};
+#endif
 
 // State of a tile's pixels; each is a plane of `states`.
 enum State {
@@ -301,8 +330,8 @@ class Tile {
           auto cost = differing(0);
           for (int plane = 1; plane < bytes; ++plane) cost = hn::Add(cost, differing(plane));
           if constexpr (with_difference) {
-            const auto own = base[bytes], its = hn::LoadU(d, other + bytes * other_pitch);
-            const auto difference = hn::Or(hn::SaturatedSub(own, its), hn::SaturatedSub(its, own));
+            const auto its = hn::LoadU(d, other + bytes * other_pitch);
+            const auto difference = data_cost::HWY_NAMESPACE::absolute_difference(base[bytes], its);
             cost = hn::Add(cost, hn::Min(difference, truncation));
           }
           hn::Store(cost, d, costs_of(k) + i * cost_pitch + x);
@@ -314,19 +343,18 @@ class Tile {
   // Sums over a window's width; `together` costs fit in a byte.
   template <int window, int together>
   void sum_rows(const std::uint8_t* HWY_RESTRICT costs, std::uint16_t* HWY_RESTRICT sums) const {
-    const Words d;
-    const WordBytes d_bytes;
+    const ByteSums::Tag d;
     const int lanes = static_cast<int>(hn::Lanes(d)), columns = columns_, rows = rows_ + 2 * radius_;
     for (int row = 0; row < rows; ++row, costs += cost_pitch, sums += tile_lanes)
       for (int x = 0; x < columns; x += lanes) {
-        auto sum = hn::Zero(d);
+        ByteSums sum;
         for (int i = 0; i < window; i += together) {
-          auto part = hn::LoadU(d_bytes, costs + x + i);
+          auto part = hn::LoadU(d, costs + x + i);
           for (int k = i + 1; k < std::min(i + together, window); ++k)
-            part = hn::Add(part, hn::LoadU(d_bytes, costs + x + k));
-          sum = hn::Add(sum, hn::PromoteTo(d, part));
+            part = hn::Add(part, hn::LoadU(d, costs + x + k));
+          sum.add(part);
         }
-        hn::Store(sum, d, sums + x);
+        sum.store(sums + x);
       }
   }
 

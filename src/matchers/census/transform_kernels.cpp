@@ -11,6 +11,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "devices/cpu/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace parallax::census::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -51,7 +53,13 @@ HWY_INLINE auto compare(D d, const T* const* neighbours, int count, const T* val
   auto bits = hn::Zero(d);
   for (int bit = 0; bit < count; ++bit) {
     const auto brighter = hn::Gt(hn::LoadU(d, neighbours[bit] + x), value);
-    bits = hn::Or(bits, hn::IfThenElseZero(brighter, hn::Set(d, static_cast<T>(1 << bit))));
+    const auto place = hn::Set(d, static_cast<T>(1 << bit));
+#if PARALLAX_NEON_VECTORS
+    // One instruction, as masks are vectors.
+    bits = hn::IfVecThenElse(place, hn::VecFromMask(d, brighter), bits);
+#else
+    bits = hn::Or(bits, hn::IfThenElseZero(brighter, place));
+#endif
   }
   return bits;
 }
