@@ -34,7 +34,7 @@ arm() { $qemu -L "$sysroot" "$@"; }
 # The code is optimised little: compiling it takes longer than running it.
 build() {
   cmake --preset arm64 -DCMAKE_SYSROOT="$sysroot" -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" -DPARALLAX_DEVELOPER_MODE=ON \
-    -DPARALLAX_CUDA=OFF -DPARALLAX_OPENCL=OFF -DPARALLAX_VIEW=OFF "-DPARALLAX_COMMANDS=match;synth" >/dev/null
+    -DPARALLAX_CUDA=OFF -DPARALLAX_OPENCL=OFF -DPARALLAX_VIEW=OFF -DPARALLAX_COMMANDS=match >/dev/null
   cmake --build --preset arm64 -j "$(nproc)" \
     --target parallax_command parallax_shared test_conformance test_remap example_match_c
 }
@@ -53,18 +53,19 @@ END
 }
 
 conformance() {
-  local filter='Target/*RandomCases/*:Target/*KeepsNothing*'
-  arm $build/tests/test_conformance --gtest_brief=1 --gtest_filter="$filter" &
-  arm $build/tests/test_remap --gtest_brief=1
-  wait $!
+  arm $build/tests/test_conformance --gtest_brief=1 --gtest_filter='Target/*RandomCases/*:Target/*KeepsNothing*'
+  arm $build/tests/test_remap --gtest_brief=1 --gtest_filter='Seeds/RemapConformance*/0:RemapTest.CpuGives*'
 }
+
+# Runs a command, and shows what it said if it failed.
+quietly() { "$@" >$build/said.txt 2>&1 || { cat $build/said.txt >&2; return 1; }; }
 
 # Matches a pair on both machines: same_bytes LEFT RIGHT OPTION…
 same_bytes() {
   local left=$1 right=$2
   shift 2
-  build/developer/parallax match "$left" "$right" --device cpu "$@" -o $build/x86.pfm
-  arm -E LD_PRELOAD="$preload" $build/parallax match "$left" "$right" --device cpu "$@" -o $build/arm.pfm
+  quietly build/developer/parallax match "$left" "$right" --device cpu "$@" -o $build/x86.pfm
+  quietly arm -E LD_PRELOAD="$preload" $build/parallax match "$left" "$right" --device cpu "$@" -o $build/arm.pfm
   cmp $build/x86.pfm $build/arm.pfm
   echo "same bytes: $(basename "$(dirname "$left")") $*"
 }
@@ -111,6 +112,7 @@ sysroot=$PWD/$build-sysroot
 make_sysroot "$sysroot" || skip "Debian's packages for ARM cannot be had"
 build
 hide_aes
-conformance
+conformance &
 tool
 interfaces
+wait $!

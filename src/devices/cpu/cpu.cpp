@@ -34,6 +34,9 @@ std::string with_threads(const std::string& name, int threads) {
 // would need AES, which Parallax does not use.
 constexpr bool has_choice = (HWY_TARGETS & (HWY_TARGETS - 1)) != 0;
 
+// Every ARM processor of 64 bits has NEON.
+constexpr bool any_processor_suffices = has_choice || HWY_ARCH_ARM_A64;
+
 std::vector<std::int64_t> usable_targets() {
   if (!has_choice) return {HWY_STATIC_TARGET};
   return hwy::SupportedAndGeneratedTargets();
@@ -99,13 +102,12 @@ DeviceIdentity identify_cpu(int threads) {
 }
 
 std::string lacking_vectors(std::int64_t processor_targets) {
-  // Every ARM processor of 64 bits has NEON.
-  if (has_choice || HWY_ARCH_ARM_A64 || (processor_targets & HWY_STATIC_TARGET) != 0) return "";
+  if (any_processor_suffices || (processor_targets & HWY_STATIC_TARGET) != 0) return "";
   return hwy::TargetName(HWY_STATIC_TARGET);
 }
 
 void require_vectors() {
-  static const std::string lacking = has_choice ? "" : lacking_vectors(hwy::SupportedTargets());
+  static const std::string lacking = any_processor_suffices ? "" : lacking_vectors(hwy::SupportedTargets());
   if (lacking.empty()) return;
   throw Error(ErrorCategory::device,
               "this build needs the vector instructions " + lacking +
