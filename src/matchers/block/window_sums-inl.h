@@ -33,7 +33,7 @@ template <BlockCost cost, class D>
 HWY_INLINE hn::Vec<D> term(D d, hwy::SizeTag<2>, std::uint16_t left, const std::uint16_t* right) {
   static_assert(cost == BlockCost::sad);
 #if PARALLAX_NEON_VECTORS
-  return hn::Vec<D>{vabdq_u16(vdupq_n_u16(left), vld1q_u16(right))};
+  return hn::Vec<D>{vabdq_u16(hn::Set(d, left).raw, hn::LoadU(d, right).raw)};
 #else
   const hn::RebindToSigned<D> d_signed;
   const auto difference =
