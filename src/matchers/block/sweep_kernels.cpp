@@ -177,17 +177,20 @@ class Sweeper {
     Cost* best = right_costs_ + shape_.mirrored(x);
     Cost* labels = right_labels_ + shape_.mirrored(x);
 #if PARALLAX_NEON_VECTORS
-    // Iota(d, k) would insert its lanes one by one.
     const auto lanes = hn::Iota(d, Cost{0});
-    const auto labels_from = [&](int k) HWY_ATTR { return hn::Add(hn::Set(d, static_cast<Cost>(k)), lanes); };
-#else
-    const auto labels_from = [&](int k) HWY_ATTR { return hn::Iota(d, static_cast<Cost>(k)); };
 #endif
     candidates.for_labels([&](auto costs, int k) HWY_ATTR {
       const auto old = hn::LoadU(d, best + k);
       const auto better = hn::Lt(costs, old);
       hn::StoreU(hn::Min(costs, old), d, best + k);
-      hn::StoreU(hn::IfThenElse(better, labels_from(k), hn::LoadU(d, labels + k)), d, labels + k);
+#if PARALLAX_NEON_VECTORS
+      // Iota(d, k) would insert its lanes one by one.
+      const auto own = hn::Add(hn::Set(d, static_cast<Cost>(k)), lanes);
+      hn::StoreU(hn::IfThenElse(better, own, hn::LoadU(d, labels + k)), d, labels + k);
+#else
+      hn::StoreU(hn::IfThenElse(better, hn::Iota(d, static_cast<Cost>(k)), hn::LoadU(d, labels + k)), d,
+                 labels + k);
+#endif
     });
   }
 

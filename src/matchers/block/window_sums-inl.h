@@ -32,10 +32,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <BlockCost cost, class D>
 HWY_INLINE hn::Vec<D> term(D d, hwy::SizeTag<2>, std::uint16_t left, const std::uint16_t* right) {
   static_assert(cost == BlockCost::sad);
+#if PARALLAX_NEON_VECTORS
+  return hn::Vec<D>{vabdq_u16(hn::Set(d, left).raw, hn::LoadU(d, right).raw)};
+#else
   const hn::RebindToSigned<D> d_signed;
   const auto difference =
       hn::Sub(hn::BitCast(d_signed, hn::Set(d, left)), hn::BitCast(d_signed, hn::LoadU(d, right)));
   return hn::BitCast(d, hn::Abs(difference));
+#endif
 }
 
 // Sums of 32 bits: products of values below 2⁸, differences of any.
@@ -59,23 +63,6 @@ HWY_INLINE hn::Vec<D> term(D d, hwy::SizeTag<8>, std::uint16_t left, const std::
   if constexpr (cost == BlockCost::zncc) return hn::BitCast(d, hn::PromoteTo(d_unsigned, hn::Mul(l, r)));
   const auto difference = hn::Sub(hn::Max(l, r), hn::Min(l, r));
   return hn::BitCast(d, hn::PromoteTo(d_unsigned, hn::Mul(difference, difference)));
-}
-
-// Returns column + term(new row) − term(old row), by label.
-template <BlockCost cost, class D>
-HWY_INLINE hn::Vec<D> move_down(D d, const hn::TFromD<D>* column, std::uint16_t left_new,
-                                const std::uint16_t* right_new, std::uint16_t left_old,
-                                const std::uint16_t* right_old) {
-#if PARALLAX_NEON_VECTORS
-  if constexpr (cost == BlockCost::sad && sizeof(hn::TFromD<D>) == 2) {
-    const auto added = vabaq_u16(vld1q_u16(column), vdupq_n_u16(left_new), vld1q_u16(right_new));
-    return hn::Vec<D>{vsubq_u16(added, vabdq_u16(vdupq_n_u16(left_old), vld1q_u16(right_old)))};
-  }
-#endif
-  const hwy::SizeTag<sizeof(hn::TFromD<D>)> size;
-  const auto change =
-      hn::Sub(term<cost>(d, size, left_new, right_new), term<cost>(d, size, left_old, right_old));
-  return hn::Add(hn::Load(d, column), change);
 }
 
 // `Sum`: the type of the sums.
@@ -179,6 +166,7 @@ class WindowSums {
                                           const Sum* HWY_RESTRICT leaving, const Sum* before,
                                           Sum* HWY_RESTRICT after) const {
     const SumTag d;
+    const hwy::SizeTag<sizeof(Sum)> size;
     const int lanes = static_cast<int>(hn::Lanes(d));
     const std::uint16_t l_new = *place.left_new, l_old = *place.left_old;
     const std::uint16_t* HWY_RESTRICT r_new = place.right_new;
@@ -186,7 +174,9 @@ class WindowSums {
     Sum* HWY_RESTRICT column = place.column;
     auto min = hn::Set(d, std::numeric_limits<Sum>::max());
     for (int k = begin; k < end; k += lanes) {
-      const auto sum = move_down<cost>(d, column + k, l_new, r_new + k, l_old, r_old + k);
+      const auto change =
+          hn::Sub(term<cost>(d, size, l_new, r_new + k), term<cost>(d, size, l_old, r_old + k));
+      const auto sum = hn::Add(hn::Load(d, column + k), change);
       hn::Store(sum, d, column + k);
       const auto window = hn::Add(hn::Load(d, before + k), hn::Sub(sum, hn::Load(d, leaving + k)));
       hn::Store(window, d, after + k);
