@@ -3,8 +3,8 @@
 //
 //   benchmark_threads                       several matchers at once, each with one thread, as in
 //                                           benchmarks/python.py
-//   benchmark_threads DEVICE [THREADS...]   one matcher with 1, 2, 4, 8, … and all threads, or with those that
-//                                           are given; then where its time goes. For a GPU, threads copy
+//   benchmark_threads DEVICE [THREADS...]   one matcher with 1, 2, 4, 8, … and all threads, or with those
+//                                           that are given; then where its time goes. For a GPU, threads copy
 //                                           pairs and maps.
 //
 // All maps of one method are compared with those of one thread.
@@ -107,7 +107,7 @@ double rate(const Timed& timed) {
 
 void print_rates(const Case& of, const char* method, const std::vector<Timed>& all) {
   std::printf("| %d×%d, %d | %s |", of.size.width, of.size.height, of.disparities, method);
-  double best = 0, least_share = 1;  // of the best rate with fewer threads
+  double best = 0, least_share = 1;  // shares are relative to the best rate with fewer threads
   for (const Timed& timed : all) {
     const double now = rate(timed);
     std::printf(" %.*f (%.1f) |", now < 100 ? 1 : 0, now, now / rate(all.front()));

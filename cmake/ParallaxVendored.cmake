@@ -10,8 +10,7 @@ if(PARALLAX_INSTALL AND NOT BUILD_SHARED_LIBS)
                       "BUILD_SHARED_LIBS=ON or PARALLAX_INSTALL=OFF beside PARALLAX_VENDORED")
 endif()
 
-# Adds a tree with options of its own. Nothing of it is built or installed but what Parallax links, and there are no warnings
-# of it.
+# Adds a tree with options of its own. Only what Parallax links is built and installed, without the tree's warnings.
 function(parallax_add_vendored tree target)
   set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)

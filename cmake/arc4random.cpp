@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linked into every released binary. They contain libstdc++ as compiled for glibc 2.36, whose std::random_device
-// has its numbers from a function that older ones lack.
+// Linked into every released binary. They contain libstdc++ as compiled for glibc 2.36, whose
+// std::random_device has its numbers from a function that older versions of glibc lack.
 #include <cstdint>
 #include <cstdlib>
 

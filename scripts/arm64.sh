@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds for 64-bit ARM and runs the result under QEMU: the conformance tests of every method, the tool on real pairs,
-# whose maps must have this machine's bytes, and the C and Python interfaces. ARM's libraries go to build/arm64; no package
-# of this system is replaced. Skipped, by name, where Debian's packages cannot be had.
+# whose maps must have this machine's bytes, and the C and Python interfaces. ARM's libraries go to build/arm64-sysroot;
+# no installed package is replaced. Skipped, by name, where Debian's packages cannot be had.
 #
 #   scripts/arm64.sh                   everything above
 #   scripts/arm64.sh sysroot FOLDER    makes a folder of ARM's libraries alone, for CMAKE_SYSROOT

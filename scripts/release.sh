@@ -62,7 +62,7 @@ make_system() {
   $triplet-g++ --sysroot="$1" -O2 -fPIC $prefix_map -c "$sources/tinyxml2/tinyxml2.cpp" -o "$1/tinyxml2.o"
   $triplet-gcc-ar rcD "$libraries/libspng.a" "$1/spng.o"
   $triplet-gcc-ar rcD "$libraries/libtinyxml2.a" "$1/tinyxml2.o"
-  # Of libjpeg.a, this alone is compiled for programs and not for shared libraries.
+  # The only object in libjpeg.a that is compiled for programs and not for shared libraries.
   mkdir "$1/jpeg"
   sed 's/@COPYRIGHT_YEAR@//' "$sources/libjpeg-turbo/jversion.h.in" >"$1/jpeg/jversion.h"
   touch "$1/jpeg/jconfigint.h"

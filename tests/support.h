@@ -32,7 +32,8 @@ inline std::ostream& operator<<(std::ostream& out, DeviceKind kind) {
 
 namespace parallax::test {
 
-// Sanitizers need fewer cases to find errors, and take ten times as long for each. So does an emulated processor.
+// Sanitizers need fewer cases to find errors, and take ten times as long for each. So does an emulated
+// processor.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(PARALLAX_CROSS_COMPILED)
 inline constexpr bool sanitized = true;
 #else

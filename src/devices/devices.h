@@ -41,8 +41,8 @@ struct ProcessorNames {
 };
 ProcessorNames read_processor_names(std::istream& cpuinfo);
 
-// The vector instructions, by Highway's name, of a build for a single kind of processor; empty if a processor with
-// these of Highway's targets has them, or if the build has those of every processor.
+// The vector instructions, by Highway's name, that a build for a single kind of processor needs; empty if a
+// processor with these Highway targets has them, or if the build runs on every processor.
 std::string lacking_vectors(std::int64_t processor_targets);
 // Refuses a processor that lacks them.
 void require_vectors();

@@ -21,8 +21,8 @@ inline detail::Tunable ranges_per_thread() {
   return {"ranges_per_thread", "Ranges of rows per thread in each step that works by rows", {1, 2, 8, 16}};
 }
 
-// The most threads that a match of an image keeps busy. With fewer pixels each, they wait for each other longer than
-// they work: on 32 cores, 640×480 was fastest on 16 threads.
+// The most threads that a match of an image keeps busy. With fewer pixels each, they wait for each other more
+// than they work: on 32 cores, 640×480 was fastest on 16 threads.
 inline int busy_threads(Size size) {
   constexpr std::int64_t least = 4, pixels_of_thread = 1 << 14;
   return static_cast<int>(std::max(least, std::int64_t{size.width} * size.height / pixels_of_thread));
