@@ -39,9 +39,9 @@ ConstRows const_rows_of(const View<T>& view) {
   return {reinterpret_cast<const std::byte*>(view.data), view.stride_bytes};
 }
 
-// The number of threads that copy so many bytes, of those that there are. On 32 cores, census at 1920×1080 ran
-// 683 times a second with one thread a MiB and at most 8, 819 times with one for 256 KiB and at most 16, and 870
-// times with one for 256 KiB.
+// The number of threads that copy so many bytes, of those that there are. On 32 cores, census at 1920×1080
+// ran 683 times a second with one thread a MiB and at most 8, 819 times with one for 256 KiB and at most 16,
+// and 870 times with one for 256 KiB.
 int copying_threads(std::size_t bytes, int threads);
 
 void copy_rows(ConstRows from, Rows to, std::size_t row_bytes, int rows, const Workers& workers);

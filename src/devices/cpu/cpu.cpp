@@ -30,8 +30,8 @@ std::string with_threads(const std::string& name, int threads) {
          active_cpu_target();
 }
 
-// Whether the inner loops are compiled for several targets. A single one is used without asking Highway: on ARM,
-// version 1.0 would ask for AES, which Parallax does not use.
+// Whether the inner loops are compiled for several targets. A single one is used without asking Highway: on
+// ARM, version 1.0 would ask for AES, which Parallax does not use.
 constexpr bool has_choice = (HWY_TARGETS & (HWY_TARGETS - 1)) != 0;
 
 // Every ARM processor of 64 bits has NEON.
