@@ -266,7 +266,7 @@ TEST_F(BatchTest, APairTooLargeForTheMemoryIsNamed) {
   EXPECT_TRUE(exists("000002.pfm"));
   // Its matcher takes more than its pictures.
   const Outcome matcher =
-      run("batch list.txt --method bp --disparities 64 -o {number}.pfm --max-memory 200M");
+      run("batch list.txt --method bp --disparities 256 -o {number}.pfm --max-memory 200M");
   EXPECT_EQ(matcher.status, 1);
   for (const char* word : {"pair 1 (b/left.png)", "'parallax match'"})
     EXPECT_TRUE(contains(matcher.err, word)) << matcher.err;
