@@ -56,11 +56,12 @@ build_in_chroot() {
   trap 'umount "$root/proc"' EXIT
   mkdir -p "$packages"
   # Without debug information, half as much is compiled and written. Nothing of another architecture can run its tests.
-  local options=noautodbgsym
-  [ $architecture = amd64 ] || options+=' nocheck'
+  local options=noautodbgsym profiles=
+  [ $architecture = amd64 ] || { options+=' nocheck' && profiles=cross; }
   { bare apt-get update -qq &&
-      bare sh -c "cd /build/source && apt-get build-dep -y -qq --no-install-recommends -o DPkg::Options::=--force-unsafe-io -a $architecture ." &&
-      bare sh -c "cd /build/source && DEB_BUILD_OPTIONS='$options' DEB_CXXFLAGS_STRIP=-g \
+      bare sh -c "cd /build/source && apt-get build-dep -y -qq --no-install-recommends -o DPkg::Options::=--force-unsafe-io \
+        -a $architecture ${profiles:+-P $profiles} ." &&
+      bare sh -c "cd /build/source && DEB_BUILD_OPTIONS='$options' DEB_BUILD_PROFILES='$profiles' DEB_CXXFLAGS_STRIP=-g \
         dpkg-buildpackage -us -uc -b -a $architecture -j$(nproc)"; } >"$packages/build.log" 2>&1 ||
     { tail -50 "$packages/build.log" >&2; return 1; }
   rm -f "$packages"/*.deb

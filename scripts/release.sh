@@ -56,6 +56,9 @@ make_system() {
   rm -rf --one-file-system "$1"
   mmdebstrap --quiet --variant=extract --architectures=$architecture \
     --include="$(IFS=, && echo "${system_packages[*]}")" bookworm "$1"
+  # Absolute links of libraries, such as libm.so on ARM, would lead out of the system.
+  local link
+  for link in $(find "$libraries" -maxdepth 1 -lname '/*'); do ln -sf "$(realpath -m --relative-to="$libraries" "$1$(readlink "$link")")" "$link"; done
   # Without their links, the linker takes static libraries.
   rm "$libraries"/lib{jpeg,webp,xxhash,yaml-cpp,z,zstd,lzma,deflate,Lerc}.so
   $triplet-gcc --sysroot="$1" -O2 -fPIC $prefix_map -c "$sources/libspng/spng/spng.c" -o "$1/spng.o"

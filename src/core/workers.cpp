@@ -2,8 +2,10 @@
 #include "core/workers.h"
 
 #include <atomic>
+#include <cstddef>
 #include <exception>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <stdexcept>
@@ -84,6 +86,17 @@ IdleArenas& idle_arenas() {
   return arenas;
 }
 
+// Makes what an arena needs. If memory runs out meanwhile, oneTBB 2022 waits forever for a lock that it holds,
+// so there must be enough.
+void initialize(task_arena& arena) {
+  constexpr std::size_t enough = std::size_t{1} << 20;
+  {
+    const std::unique_ptr<volatile std::byte[]> reserve(new volatile std::byte[enough]);
+    reserve[0] = std::byte{0};
+  }
+  arena.initialize();
+}
+
 // Handles an exception of oneTBB, which throws std::runtime_error when it cannot start a thread.
 [[noreturn]] void refuse_threads() {
   try {
@@ -150,7 +163,9 @@ void Workers::run(int count, Call call, void* context) const {
   // An arena's threads compute in the floating-point environment of the arena's first use; this makes it the
   // default one.
   try {
-    implementation_->arena->execute([&] { oneapi::tbb::parallel_for(0, count, body); });
+    task_arena& arena = *implementation_->arena;
+    if (!arena.is_active()) initialize(arena);
+    arena.execute([&] { oneapi::tbb::parallel_for(0, count, body); });
   } catch (...) {
     __tsan_acquire(&joined);  // what oneTBB caught may be another thread's exception, and ends here
     if (has_failed) std::rethrow_exception(failure);
