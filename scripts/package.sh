@@ -104,7 +104,7 @@ bare() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIA
 
 unmount_and_remove() {
   local root
-  for root in "$scratch"/*; do umount -q "$root/proc" || true; done
+  for root in "$scratch"/*; do umount -q "$root/proc" 2>/dev/null || true; done
   rm -rf --one-file-system "$scratch"
 }
 
@@ -154,10 +154,12 @@ test_under_qemu() {
   needed=$(for file in $packages/{libparallax0.2,parallax,parallax-view}_*.deb; do dpkg-deb -f "$file" Depends; done |
     tr ',' '\n' | sed 's/ *\([^ ]*\).*/\1/' | grep -v parallax | sort -u | paste -sd,)
   mmdebstrap --quiet --variant=extract --architectures=$architecture --include="$needed" "$release" "$scratch/bare"
+  # Debian 13's base-files makes this link when it is configured.
+  [ -e "$scratch/bare/lib" ] || ln -s usr/lib "$scratch/bare/lib"
   for file in $packages/*.deb; do dpkg-deb -x "$file" "$scratch/bare"; done
   run="qemu-aarch64-static -L $scratch/bare $scratch/bare/usr/bin"
   $run/parallax --version
-  $run/parallax-view --version
+  $run/parallax-view --help >/dev/null
   (cd "$scratch/bare/tmp" && $run/parallax synth pair && $run/parallax match pair/left.png pair/right.png --disparities 64 -o map.pfm)
 }
 
