@@ -58,7 +58,9 @@ make_system() {
     --include="$(IFS=, && echo "${system_packages[*]}")" bookworm "$1"
   # Absolute links of libraries, such as libm.so on ARM, would lead out of the system.
   local link
-  for link in $(find "$libraries" -maxdepth 1 -lname '/*'); do ln -sf "$(realpath -m --relative-to="$libraries" "$1$(readlink "$link")")" "$link"; done
+  for link in $(find "$libraries" -maxdepth 1 -lname '/*'); do
+    ln -sf "$(realpath -m --relative-to="$libraries" "$1$(readlink "$link")")" "$link"
+  done
   # Without their links, the linker takes static libraries.
   rm "$libraries"/lib{jpeg,webp,xxhash,yaml-cpp,z,zstd,lzma,deflate,Lerc}.so
   $triplet-gcc --sysroot="$1" -O2 -fPIC $prefix_map -c "$sources/libspng/spng/spng.c" -o "$1/spng.o"
@@ -184,6 +186,8 @@ make_test_system() {
   [ "$processor" = "$(uname -m)" ] || set -- "$1" "$2" extract "$4"
   mmdebstrap --quiet --mode=root --variant="$3" --architectures=$architecture --include="$4" "$1" "$root" 2>"$scratch/log" ||
     { tail -30 "$scratch/log" >&2; return 1; }
+  # Debian 13's base-files makes this link when it is configured.
+  [ -e "$root/lib" ] || ln -s usr/lib "$root/lib"
   mkdir -p "$root/opt" "$root/proc"
   tar -x -C "$root/opt" -f "$folder/$name.tar.xz"
   # The loader finds a program's own folder there.
