@@ -176,7 +176,8 @@ run() {
   if [ "$processor" = "$(uname -m)" ]; then
     env -i HOME=/tmp "$(command -v chroot)" "$root" "$@"
   else
-    (cd "$root" && qemu-$processor-static -L "$root" "$root$1" "${@:2}")
+    (cd "$root" && qemu-$processor-static -L "$root" -E "LD_LIBRARY_PATH=/usr/lib/$triplet/blas:/usr/lib/$triplet/lapack" \
+      "$root$1" "${@:2}")
   fi
 }
 
