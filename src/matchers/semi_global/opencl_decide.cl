@@ -120,7 +120,7 @@ INLINE uint decide_pixel(global uchar* memory, const OpenclVolumes* volumes, con
   Word own[WORDS];
   add_up_paths(memory, volumes, (long)y * volumes->width + x, own);
   keep(own, is_matched, kept);
-  wait_for_lanes();
+  if (LANES > 1) wait_for_lanes();
   uint best = find_best(own, volumes->labels), rival = NONE;
   OVER_LANES(min, best, shared[0])
   const int label = best & 0xFFFF;
