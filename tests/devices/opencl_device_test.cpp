@@ -104,6 +104,17 @@ TEST_F(OpenclDeviceTest, PoclThatEndsTheProcessIsRefusedByName) {
   expect_error(refusal(small_block()), ErrorCategory::device, {"PoCL 5.0", "another version"});
 }
 
+TEST_F(OpenclDeviceTest, PoclWithWrongMapsIsRefusedByNameAndNotListed) {
+  const Disguised disguised([](opencl::DeviceInfo& info) {
+    info.platform_name = "Portable Computing Language";
+    info.driver_version = "6.0-6";
+  });
+  expect_error(refusal(small_block()), ErrorCategory::device,
+               {"opencl:0.0", "PoCL 6.0", "another version", "cpu"});
+  EXPECT_TRUE(opencl::find_devices().list.empty());
+  EXPECT_FALSE(is_here(DeviceKind::opencl));
+}
+
 TEST_F(OpenclDeviceTest, DeviceWithoutEnoughMemoryIsRefusedBeforeAnythingIsAllocated) {
   const Disguised disguised([](opencl::DeviceInfo& info) { info.memory_bytes = 10000; });
   expect_error(refusal(small_block()), ErrorCategory::memory,

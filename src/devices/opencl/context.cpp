@@ -174,16 +174,25 @@ void check_features(const DeviceInfo& info) {
                                            ", which all kernels need: choose another device, or device cpu");
 }
 
-// PoCL's compiler aborts the process on kernels shaped for a GPU (Kernel.cc: region_entry_barrier != NULL);
-// it compiles those shaped for a processor.
+// Why a device's compiler cannot be used; empty if it can. The one of PoCL 5.0 ends the process on kernels shaped
+// for a GPU (Kernel.cc: region_entry_barrier != NULL). The one of 6.0 ends it on kernels of any shape
+// (ParallelRegion.cc: exit != NULL), and some that it compiles give wrong results.
+std::string fault_of_compiler(const DeviceInfo& info) {
+  if (info.platform_name != "Portable Computing Language") return "";
+  if (info.driver_version.starts_with("5.0") && !info.is_processor)
+    return info.text +
+           " uses PoCL 5.0, whose compiler fails on kernels for GPUs: use another version of PoCL, or the "
+           "vendor's driver";
+  if (info.driver_version.starts_with("6.0"))
+    return info.text +
+           " uses PoCL 6.0, whose compiler fails on some kernels: use another version of PoCL, the vendor's "
+           "driver, or device cpu";
+  return "";
+}
+
 void check_compiler(const DeviceInfo& info) {
-  if (info.is_processor || info.platform_name != "Portable Computing Language" ||
-      !info.driver_version.starts_with("5.0"))
-    return;
-  throw Error(ErrorCategory::device,
-              info.text +
-                  " uses PoCL 5.0, whose compiler fails on kernels for GPUs: use another version of "
-                  "PoCL, or the vendor's driver");
+  if (const std::string fault = fault_of_compiler(info); !fault.empty())
+    throw Error(ErrorCategory::device, fault);
 }
 
 }  // namespace
@@ -191,8 +200,14 @@ void check_compiler(const DeviceInfo& info) {
 Devices find_devices() {
   Devices found;
   try {
-    found.list = all_devices();
-    if (found.list.empty()) found.none_because = no_device;
+    found.none_because = no_device;
+    for (const DeviceInfo& device : all_devices()) {
+      const std::string fault = fault_of_compiler(device);
+      if (fault.empty())
+        found.list.push_back(device);
+      else
+        found.none_because = fault;
+    }
   } catch (const Error& error) {
     found.none_because = error.what();
   }
