@@ -8,6 +8,8 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include "parallax/process.h"
+
 #include "core/integers.h"
 
 namespace parallax {
@@ -32,17 +34,21 @@ HWY_ATTR void stream_row(const std::byte* from, std::byte* to, std::size_t bytes
 
 }  // namespace
 
-int copying_threads(std::size_t bytes, int threads) {
-  constexpr std::size_t bytes_of_thread = std::size_t{1} << 18;
-  constexpr std::size_t most = 16;
-  return std::clamp(static_cast<int>(std::min(bytes / bytes_of_thread, most)), 1, threads);
+Workers copying_workers(int threads) {
+  constexpr int most = 16;
+  return Workers(std::min(threads > 0 ? threads : available_threads(), most));
+}
+
+int copied_ranges(std::size_t bytes, int rows) {
+  constexpr std::size_t bytes_of_range = std::size_t{1} << 16;
+  constexpr std::size_t most = 64;
+  return std::clamp(static_cast<int>(std::min(bytes / bytes_of_range, most)), 1, std::max(rows, 1));
 }
 
 void PlaneCopies::run(const Workers& workers) const {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < count_; ++i) bytes += planes_[i].row_bytes * to_size(rows_);
-  const Workers few(copying_threads(bytes, workers.slots()));
-  for_row_ranges(few, rows_, [&](int first, int last, int) {
+  for_copied_rows(workers, bytes, rows_, [&](int first, int last) {
     for (std::size_t i = 0; i < count_; ++i) copy(planes_[i], first, last);
     hwy::FlushStream();
   });

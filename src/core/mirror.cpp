@@ -109,8 +109,7 @@ void mirror_rows(ConstRows from, Rows to, Size size, std::size_t pixel_bytes, co
     for (int y = first; y < last; ++y) HWY_DYNAMIC_DISPATCH(mirror_row_of)
     (pixel_bytes, from.data + y * from.stride_bytes, to.data + y * to.stride_bytes, size.width);
   };
-  const Workers few(copying_threads(size.pixels() * pixel_bytes, workers.slots()));
-  for_row_ranges(few, size.height, [&](int first, int last, int) { rows(first, last); });
+  for_copied_rows(workers, size.pixels() * pixel_bytes, size.height, rows);
 }
 
 }  // namespace parallax

@@ -2,6 +2,7 @@
 #include "core/copy_rows.h"
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -48,20 +49,22 @@ TEST(CopyRowsTest, PlanesAreCopiedTogether) {
   EXPECT_EQ(to, expected);
 }
 
-TEST(CopyRowsTest, ThreadsAreNoMoreThanTheBytesKeepBusy) {
-  constexpr std::size_t megabyte = 1'000'000;
-  EXPECT_EQ(copying_threads(0, 64), 1);
-  EXPECT_EQ(copying_threads(megabyte / 4, 64), 1);  // an image of 640×480
-  for (const int threads : {1, 2, 3, 8, 64}) {
-    int before = 1;
-    for (std::size_t bytes = 0; bytes < 100 * megabyte; bytes += megabyte / 2) {
-      const int now = copying_threads(bytes, threads);
-      EXPECT_LE(before, now);
-      EXPECT_LE(now, threads);
-      before = now;
+TEST(CopyRowsTest, AFewThreadsCopyEachRowOnce) {
+  EXPECT_EQ(copying_workers(1).threads(), 1);
+  EXPECT_LE(copying_workers(0).threads(), 16);
+  EXPECT_EQ(copying_workers(64).threads(), 16);
+  const Workers workers = copying_workers(3);
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{100'000}, std::size_t{1'000'000}, std::size_t{1} << 40})
+    for (const int rows : {0, 1, 7, 1080}) {
+      std::vector<std::atomic<int>> copied(static_cast<std::size_t>(rows));
+      for_copied_rows(workers, bytes, rows, [&](int first, int last) {
+        for (int y = first; y < last; ++y) ++copied[static_cast<std::size_t>(y)];
+      });
+      for (const std::atomic<int>& times : copied) EXPECT_EQ(times, 1);
+      EXPECT_LE(copied_ranges(bytes, rows), std::min(64, std::max(rows, 1)));
     }
-    EXPECT_EQ(before, std::min(threads, 16));
-  }
+  EXPECT_EQ(copied_ranges(65'536, 480), 1);
 }
 
 }  // namespace

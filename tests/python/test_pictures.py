@@ -134,7 +134,7 @@ def pnm(kind: int, values: Any, most: int) -> bytes:
 def test_netpbm(tmp_path: Path) -> None:
     path = tmp_path / "a.pnm"
     for kind, most in itertools.product((2, 3, 5, 6), (1, 15, 100, 255, 256, 1023, 4095, 40000, 65535)):
-        values = noise(np.uint16, 3 if kind in (3, 6) else 1) % (most + 1)
+        values = noise(np.uint16, 3 if kind in (3, 6) else 1).astype(np.uint32) % (most + 1)
         path.write_bytes(pnm(kind, values, most))
         check(path, values.astype(np.uint8 if most < 256 else np.uint16))
     for kind in (1, 4):
