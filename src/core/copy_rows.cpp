@@ -34,14 +34,17 @@ HWY_ATTR void stream_row(const std::byte* from, std::byte* to, std::size_t bytes
 
 }  // namespace
 
-Workers copying_workers(int threads) {
-  constexpr int most = 16;
-  return Workers(std::min(threads > 0 ? threads : available_threads(), most));
+Workers copying_workers(int threads, Size map) {
+  constexpr std::size_t bytes_of_thread = std::size_t{1} << 18;
+  constexpr std::size_t most = 16;
+  const std::size_t bytes = map.pixels() * (sizeof(float) + sizeof(std::uint8_t));
+  const int wanted = static_cast<int>(std::clamp<std::size_t>(bytes / bytes_of_thread, 1, most));
+  return Workers(std::min(threads > 0 ? threads : available_threads(), wanted));
 }
 
-int copied_ranges(std::size_t bytes, int rows) {
+int copied_ranges(std::size_t bytes, int rows, const Workers& workers) {
   constexpr std::size_t bytes_of_range = std::size_t{1} << 16;
-  constexpr std::size_t most = 64;
+  const std::size_t most = to_size(workers.threads()) * Workers::usual_ranges_per_thread;
   return std::clamp(static_cast<int>(std::min(bytes / bytes_of_range, most)), 1, std::max(rows, 1));
 }
 

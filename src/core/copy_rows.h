@@ -39,19 +39,19 @@ ConstRows const_rows_of(const View<T>& view) {
   return {reinterpret_cast<const std::byte*>(view.data), view.stride_bytes};
 }
 
-// Threads that copy, at most 16 of those that a device may have (0 = available_threads()). A plan has the same
-// threads for all its copies, because a thread takes longer to change its arena than to copy.
-Workers copying_workers(int threads);
+// Threads that copy maps of this size and their pairs: one for 256 KiB, at most 16 of those that a device may have
+// (0 = available_threads()). A plan has the same threads for all copies, because a thread takes longer to change
+// its arena than to copy: with 64 hardware threads, census at 1920×1080 on a GPU ran 870 times a second with
+// other threads for the pair than for the map, and 940 times with the same.
+Workers copying_workers(int threads, Size map);
 
-// The number of ranges of rows that the threads of a copy share: one for each 64 KiB, at most 64. With 64
-// hardware threads, census at 1920×1080 on a GPU ran 870 times a second with one for 256 KiB and at most 16,
-// and 950 times like this.
-int copied_ranges(std::size_t bytes, int rows);
+// The number of ranges of rows that the threads of a copy share: one for each 64 KiB, at most four a thread.
+int copied_ranges(std::size_t bytes, int rows, const Workers& workers);
 
 // Calls body(first, last) for ranges of rows that cover [0, rows) and copy so many bytes.
 template <class Body>
 void for_copied_rows(const Workers& workers, std::size_t bytes, int rows, Body&& body) {
-  const int ranges = copied_ranges(bytes, rows);
+  const int ranges = copied_ranges(bytes, rows, workers);
   const auto bound = [&](int i) { return static_cast<int>(static_cast<long long>(rows) * i / ranges); };
   workers.for_each(ranges, [&](int range, int) { body(bound(range), bound(range + 1)); });
 }

@@ -17,7 +17,7 @@ class RectifiedCudaPlan final : public Plan {
         problem_(problem),
         format_{problem_->maps[0].size, problem_->depth},
         context_(std::make_shared<cuda::Context>(device.index)),
-        workers_(copying_workers(device.threads)),
+        workers_(copying_workers(device.threads, problem->maps[0].size)),
         stage_(*problem_, layout_) {
     const std::size_t pixel_bytes = max_channels * bytes_per_sample(format_.depth);
     for (int side = 0; side < remap::sides; ++side) {

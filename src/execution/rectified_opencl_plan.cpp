@@ -17,7 +17,7 @@ class RectifiedOpenclPlan final : public Plan {
       : owned_(std::move(owned)),
         matcher_(matcher),
         problem_(problem),
-        workers_(copying_workers(device.threads)),
+        workers_(copying_workers(device.threads, problem->maps[0].size)),
         stage_(*problem_, layout_) {
     for (int side = 0; side < remap::sides; ++side) {
       const remap::Map& map = problem_->maps[side];

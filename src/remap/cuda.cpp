@@ -28,7 +28,7 @@ class Cuda final : public Plan {
  public:
   Cuda(const Problem& problem, const Device& device)
       : context_(std::make_shared<cuda::Context>(device.index)),
-        workers_(copying_workers(device.threads)),
+        workers_(copying_workers(device.threads, problem.maps[0].size)),
         stage_(problem, layout_) {
     const Size size = problem.maps[0].size;
     for (int side = 0; side < sides; ++side) {

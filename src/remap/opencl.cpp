@@ -22,7 +22,7 @@ class Opencl final : public Plan {
  public:
   Opencl(const Problem& problem, const Device& device)
       : context_(std::make_shared<opencl::Context>(device.platform, device.index)),
-        workers_(copying_workers(device.threads)),
+        workers_(copying_workers(device.threads, problem.maps[0].size)),
         stage_(problem, layout_) {
     const Size size = problem.maps[0].size;
     constexpr std::size_t max_channels = 3;

@@ -49,11 +49,13 @@ TEST(CopyRowsTest, PlanesAreCopiedTogether) {
   EXPECT_EQ(to, expected);
 }
 
-TEST(CopyRowsTest, AFewThreadsCopyEachRowOnce) {
-  EXPECT_EQ(copying_workers(1).threads(), 1);
-  EXPECT_LE(copying_workers(0).threads(), 16);
-  EXPECT_EQ(copying_workers(64).threads(), 16);
-  const Workers workers = copying_workers(3);
+TEST(CopyRowsTest, ThreadsCopyEachRowOnceAndAreNoMoreThanTheBytesKeepBusy) {
+  EXPECT_EQ(copying_workers(64, {320, 160}).threads(), 1);
+  EXPECT_EQ(copying_workers(64, {640, 480}).threads(), 5);
+  EXPECT_EQ(copying_workers(64, {4000, 3000}).threads(), 16);
+  EXPECT_EQ(copying_workers(1, {4000, 3000}).threads(), 1);
+  EXPECT_LE(copying_workers(0, {4000, 3000}).threads(), 16);
+  const Workers workers = copying_workers(3, {1000, 1000});
   for (const std::size_t bytes :
        {std::size_t{0}, std::size_t{100'000}, std::size_t{1'000'000}, std::size_t{1} << 40})
     for (const int rows : {0, 1, 7, 1080}) {
@@ -62,9 +64,9 @@ TEST(CopyRowsTest, AFewThreadsCopyEachRowOnce) {
         for (int y = first; y < last; ++y) ++copied[static_cast<std::size_t>(y)];
       });
       for (const std::atomic<int>& times : copied) EXPECT_EQ(times, 1);
-      EXPECT_LE(copied_ranges(bytes, rows), std::min(64, std::max(rows, 1)));
     }
-  EXPECT_EQ(copied_ranges(65'536, 480), 1);
+  EXPECT_EQ(copied_ranges(65'536, 480, workers), 1);
+  EXPECT_EQ(copied_ranges(1 << 30, 480, workers), 12);
 }
 
 }  // namespace

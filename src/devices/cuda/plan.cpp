@@ -44,7 +44,7 @@ Plan::Plan(const Device& device, const ImageFormat& format, int volume_labels, b
       volume_labels_(volume_labels),
       tells_confidence_(tells_confidence),
       tells_row_offsets_(tells_row_offsets),
-      workers_(copying_workers(device.threads)) {
+      workers_(copying_workers(device.threads, format.size)) {
   const std::size_t pixels = format.size.pixels();
   const std::size_t sample = bytes_per_sample(format.depth);
   for (auto& image : staged_images_) image = host_layout_.reserve<std::byte>(pixels * sample * max_channels);

@@ -22,7 +22,7 @@ Plan::Plan(const Device& device, const ImageFormat& format, bool tells_confidenc
       format_(format),
       tells_confidence_(tells_confidence),
       volume_labels_(volume_labels),
-      workers_(copying_workers(device.threads)) {
+      workers_(copying_workers(device.threads, format.size)) {
   const std::size_t pixels = format.size.pixels();
   pair_ = layout_.reserve<std::byte>(2 * aligned(pixels * max_channels * bytes_per_sample(format.depth)) +
                                      2 * aligned(pixels) + aligned(pixels * bytes_of_costs()));
