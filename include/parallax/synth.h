@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "parallax/flow.h"
 #include "parallax/geometry.h"
 #include "parallax/image.h"
 
@@ -65,6 +66,33 @@ SynthPair synthesize(const SynthParameters& parameters);
 /// calibration is that of the whole pair.
 /// \throws Error (argument) as synthesize() does, and for rows outside the image.
 SynthPair synthesize_rows(const SynthParameters& parameters, int first_row, int rows);
+
+/// Describes a stereo video to be rendered: a camera that moves and turns, surfaces at rest, thin ones and
+/// weakly textured ones among them, and three objects that move by themselves.
+struct VideoSynthParameters {
+  Size size{640, 480};     ///< columns and rows of each image
+  int disparities = 64;    ///< every true disparity lies in [0, disparities − 1]
+  std::uint64_t seed = 1;  ///< another seed gives another arrangement, textures and noise
+  float motion = 2;        ///< about the longest motion between frames in pixels: [0, 100]
+  float noise = 2;         ///< standard deviation of the noise of each image in gray levels: [0, 255]
+  float drift = 0.1f;  ///< share by which brightness drifts, in the right image a little otherwise: [0, 0.5]
+  int cut = 0;         ///< the first frame of another scene; 0 = none
+
+  /// \throws Error (argument) naming the field, its value and the allowed range.
+  void validate() const;
+};
+
+/// A frame of a stereo video. All but the images is exact.
+struct VideoSynthFrame {
+  SynthPair pair;    ///< the images, with their disparities and masks
+  Flow to_previous;  ///< from left pixels to where the frame before shows, or would show, the same points
+  Plane<std::uint8_t> moving;  ///< 255 where the left image shows an object that moves by itself
+};
+
+/// Renders frame 0, 1, … of a video, in any order: to drop a frame, leave it out. The same parameters give the
+/// same bytes on every machine. Frame 0, and that of a cut, have vectors of 0.
+/// \throws Error (argument) as VideoSynthParameters::validate() does, and for a frame below 0 or above 1,000,000.
+VideoSynthFrame synthesize_frame(const VideoSynthParameters& parameters, int frame);
 
 }  // namespace parallax
 #pragma GCC visibility pop

@@ -18,10 +18,6 @@ namespace {
 
 using namespace synth;
 
-struct Point2 {
-  double x, y;
-};
-
 // p ↦ middle + (cosine, −sine; sine, cosine)·(p − middle) + shift; the matrix may also scale.
 struct Similarity {
   Point2 middle{0, 0}, shift{0, 0};
@@ -164,33 +160,6 @@ Sight look(const std::vector<Layer>& layers, Point2 point, bool second) {
   return {&layers.front(), point};
 }
 
-// Approximately normal, with standard deviation 1: the sum of twelve numbers in [−½, ½).
-double noise_at(std::uint64_t seed, int x, int y) {
-  double sum = -6;
-  for (std::uint64_t i = 0; i < 12; ++i) sum += lattice(seed + i, x, y);
-  return sum;
-}
-
-class Exposure {
- public:
-  Exposure(const FlowSynthParameters& parameters, bool second)
-      : noise_(parameters.noise),
-        exposure_(second ? parameters.exposure : 1),
-        seed_(scramble(2 * parameters.seed + (second ? 1 : 0))) {}
-
-  void expose(Colour colour, int x, int y, std::uint8_t* to) const {
-    for (int c = 0; c < 3; ++c) {
-      double light = colour[static_cast<std::size_t>(c)] * exposure_;
-      if (noise_ > 0) light += noise_ * noise_at(seed_ + 100 * static_cast<std::uint64_t>(c), x, y);
-      to[c] = static_cast<std::uint8_t>(std::floor(std::clamp(light, 0.0, 255.0) + 0.5));
-    }
-  }
-
- private:
-  double noise_, exposure_;
-  std::uint64_t seed_;
-};
-
 }  // namespace
 
 FlowScene parse_flow_scene(std::string_view name) {
@@ -218,7 +187,10 @@ FlowSynthPair synthesize_flow(const FlowSynthParameters& parameters) {
   const std::vector<Layer> layers = SceneMaker(parameters).make();
   FlowSynthPair pair{Plane<std::uint8_t>(colour_size), Plane<std::uint8_t>(colour_size), Flow(size),
                      Plane<std::uint8_t>(size)};
-  const Exposure first(parameters, false), second(parameters, true);
+  const auto sensor = [&](double gain, std::uint64_t frame) {
+    return Exposure(gain, parameters.noise, scramble(2 * parameters.seed + frame));
+  };
+  const Exposure first = sensor(1, 0), second = sensor(parameters.exposure, 1);
   const auto pixel = [](Plane<std::uint8_t>& frame, int x, int y) {
     return frame.row(y) + 3 * static_cast<std::ptrdiff_t>(x);
   };

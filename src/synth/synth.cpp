@@ -12,6 +12,7 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "synth/calibration.h"
 #include "synth/texture.h"
 
 namespace parallax {
@@ -170,18 +171,9 @@ SynthPair synthesize_rows(const SynthParameters& parameters, int first_row, int 
                  Plane<float>(size),
                  Plane<std::uint8_t>(size),
                  Plane<std::uint8_t>(size),
-                 {}};
+                 synthetic_calibration(parameters.size, parameters.disparities)};
   render(surfaces, parameters.scene, false, first_row, pair.left, pair.left_truth, pair.left_mask);
   render(surfaces, parameters.scene, true, first_row, pair.right, pair.right_truth, pair.right_mask);
-  Calibration& calibration = pair.calibration;
-  calibration.focal = size.width;
-  calibration.centre_x = 0.5 * (size.width - 1);
-  calibration.centre_y = 0.5 * (parameters.size.height - 1);
-  calibration.baseline = 100;
-  calibration.metres_per_unit = 0.001;
-  calibration.width = size.width;
-  calibration.height = parameters.size.height;
-  calibration.disparities = parameters.disparities;
   return pair;
 }
 

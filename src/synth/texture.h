@@ -3,8 +3,10 @@
 // renders the same bytes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 namespace parallax::synth {
@@ -30,6 +32,10 @@ class Random {
   std::uint64_t state_;
 };
 
+struct Point2 {
+  double x, y;
+};
+
 using Colour = std::array<std::uint8_t, 3>;
 
 inline double lattice(std::uint64_t seed, std::int64_t x, std::int64_t y) {
@@ -47,6 +53,31 @@ inline double smooth_noise(std::uint64_t seed, double x, double y, double spacin
   const double bottom = lattice(seed, i, j + 1) * (1 - u) + lattice(seed, i + 1, j + 1) * u;
   return top * (1 - v) + bottom * v;
 }
+
+// Approximately normal, with standard deviation 1: the sum of twelve numbers in [−½, ½).
+inline double noise_at(std::uint64_t seed, int x, int y) {
+  double sum = -6;
+  for (std::uint64_t i = 0; i < 12; ++i) sum += lattice(seed + i, x, y);
+  return sum;
+}
+
+// A colour of a sensor: brighter by a factor, with noise of a standard deviation in gray levels.
+class Exposure {
+ public:
+  Exposure(double gain, double noise, std::uint64_t seed) : gain_(gain), noise_(noise), seed_(seed) {}
+
+  void expose(const std::array<std::uint8_t, 3>& colour, int x, int y, std::uint8_t* to) const {
+    for (std::size_t c = 0; c < 3; ++c) {
+      double light = colour[c] * gain_;
+      if (noise_ > 0) light += noise_ * noise_at(seed_ + 100 * c, x, y);
+      to[c] = static_cast<std::uint8_t>(std::floor(std::clamp(light, 0.0, 255.0) + 0.5));
+    }
+  }
+
+ private:
+  double gain_, noise_;
+  std::uint64_t seed_;
+};
 
 inline std::uint8_t level(double brightness) {
   return static_cast<std::uint8_t>(std::floor(brightness * 255 + 0.5));

@@ -346,7 +346,25 @@ TEST_F(FlowCommandTest, SynthRefusesOptionsOfTheOtherKind) {
   expect_refusal("synth s --noise 3", 2, {"--noise needs --flow"});
   expect_refusal("synth s --flow --noise -3", 2, {"--noise"});
   expect_refusal("synth s --flow --exposure 0", 2, {"--exposure"});
+  expect_refusal("synth s --flow --video 3", 2, {"--video and --flow exclude each other"});
+  expect_refusal("synth s --video 3 --scene planes", 2, {"--scene", "--video"});
+  expect_refusal("synth s --video 3 --exposure 2", 2, {"--exposure needs --flow"});
+  expect_refusal("synth s --video 0", 2, {"--video", "from 1"});
+  expect_refusal("synth s --cut 3", 2, {"--cut needs --video"});
   EXPECT_FALSE(fs::exists(folder_ / "s"));
+}
+
+TEST_F(FlowCommandTest, SynthWritesAVideoThatMatchReads) {
+  ASSERT_EQ(run("synth v --video 3 --size 90x64 --disparities 16 --motion 1").status, 0);
+  for (const char* name : {"left/000002.png", "right/000000.png", "truth/000001.pfm", "mask/000002.png",
+                           "moving/000000.png", "to_previous/000002.flo", "calib.txt"})
+    EXPECT_TRUE(fs::exists(folder_ / "v" / name)) << name;
+  ASSERT_EQ(run("match v/left v/right --disparities 16 -o v/map/").status, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "v/map/000002.pfm"));
+  EXPECT_TRUE(contains(run("eval v/map/000002.pfm v/truth/000002.pfm").out, "bad1"));
+  ASSERT_EQ(run("synth bare --video 2 --size 20x10 --disparities 4 --no-truth").status, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "bare/right/000001.png"));
+  EXPECT_FALSE(fs::exists(folder_ / "bare/truth"));
 }
 
 }  // namespace

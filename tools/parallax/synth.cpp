@@ -138,16 +138,63 @@ void write_frames(const std::string& folder, const FlowSynthParameters& paramete
   write_to(folder, std::move(files));
 }
 
+// A folder for each kind of file, with a file for each frame.
+void write_video(const std::string& folder, const VideoSynthParameters& parameters, int frames,
+                 bool with_truth) {
+  parameters.validate();
+  OutputFolders folders;
+  folders.make(folder);
+  std::vector<const char*> kinds{"left", "right"};
+  if (with_truth) kinds.insert(kinds.end(), {"truth", "mask", "moving", "to_previous"});
+  for (const char* kind : kinds) folders.make(file_in(folder, kind));
+  std::vector<std::vector<FileBytes>> slots(pipeline_slots());
+  std::vector<int> frame_of(slots.size());
+  int taken = 0;
+  const auto take = [&](std::size_t slot) {
+    frame_of[slot] = taken;
+    return taken++ < frames;
+  };
+  const auto render = [&](std::size_t slot) {
+    const VideoSynthFrame frame = synthesize_frame(parameters, frame_of[slot]);
+    const std::string number = std::to_string(1'000'000 + frame_of[slot]).substr(1);
+    std::vector<FileBytes>& files = slots[slot];
+    files.clear();
+    const auto add = [&](const std::string& kind, const std::string& ending, std::vector<std::byte> bytes) {
+      files.emplace_back(file_in(folder, file_in(kind, number + ending)), std::move(bytes));
+    };
+    add("left", ".png", encode_png(frame.pair.left_view()));
+    add("right", ".png", encode_png(frame.pair.right_view()));
+    if (!with_truth) return;
+    add("truth", ".pfm", encode_pfm(frame.pair.left_truth.view()));
+    add("mask", ".png", encode_png(frame.pair.left_mask.view()));
+    add("moving", ".png", encode_png(frame.moving.view()));
+    add("to_previous", ".flo", encode_flo(frame.to_previous.view()));
+    if (frame_of[slot] == 0)
+      files.emplace_back(file_in(folder, "calib.txt"),
+                         bytes_of(encode_middlebury_calibration(frame.pair.calibration)));
+  };
+  const auto write = [&](std::size_t slot) {
+    write_files(slots[slot]);
+    const int done_frames = frame_of[slot] + 1;
+    show_progress("frame " + std::to_string(done_frames) + " of " + std::to_string(frames),
+                  static_cast<double>(done_frames) / frames);
+  };
+  run_pipeline(slots.size(), take, {{false, render}, {true, write}});
+  show_progress("");
+}
+
 // Larger pairs are always written in tiles: in memory, they would take gigabytes.
 constexpr std::size_t max_pixels_at_once = 100'000'000;
 
-// Options that only one of the two kinds of pairs has.
+// Refuses options that the kind of pictures does not have.
 // \throws UsageError
-void check_kind(const Options& options, bool motions) {
-  if (motions)
-    options.refuse({"--disparities", "--tiled"}, " is for stereo pairs: leave it out with --flow");
-  else
-    options.refuse({"--motion", "--noise", "--exposure"}, " needs --flow: give both");
+void check_kind(const Options& options, bool motions, bool is_video) {
+  if (motions && is_video) throw UsageError("--video and --flow exclude each other: leave out one");
+  if (motions) options.refuse({"--disparities", "--tiled"}, " is for stereo pairs: leave it out with --flow");
+  if (is_video) options.refuse({"--scene", "--tiled"}, " is for single pairs: leave it out with --video");
+  if (!motions && !is_video) options.refuse({"--motion", "--noise"}, " needs --flow or --video: give both");
+  if (!motions) options.refuse({"--exposure"}, " needs --flow: give both");
+  if (!is_video) options.refuse({"--drift", "--cut"}, " needs --video: give both");
 }
 
 constexpr const char* scenes = "dots, planes or layers";
@@ -162,11 +209,13 @@ int synth_command(const Arguments& arguments) {
   parameters.size = {640, 480};
   bool motions = false;
   FlowSynthParameters flow;
+  VideoSynthParameters video;
+  int frames = 0;
   std::string scene = "layers";
   Options options(
       "synth",
       "Render a synthetic pair with exact truth, in the layout of Middlebury 2014; or two frames with exact "
-      "motions.");
+      "motions; or a stereo video.");
   options.add("DIR", folder, "Output folder; created if missing").required();
   options.add("--size", parameters.size, "Width x height");
   options.add("--disparities N", parameters.disparities, "True disparities are below N");
@@ -178,14 +227,36 @@ int synth_command(const Arguments& arguments) {
   options.add_flag("--no-truth", without_truth, "Leave out truth and masks");
   options.group("Motion");
   options.add_flag("--flow", motions, "Render two frames: frame1.png, frame2.png, flow.flo, mask.png");
-  options.add("--motion X", flow.motion, "Longest motion, in pixels").range(0, 1000);
-  options.add("--noise X", flow.noise, "Standard deviation of the noise of both frames, in gray levels")
+  options
+      .add("--video N", frames,
+           "Render N frames of a stereo video into left/, right/, and, with truth, truth/, mask/, moving/, "
+           "to_previous/")
+      .range(1, 1'000'000);
+  options
+      .add("--motion X", flow.motion,
+           "Longest motion between frames, in pixels; with --video 2 by default, at most 100")
+      .range(0, 1000);
+  options
+      .add("--noise X", flow.noise,
+           "Standard deviation of the noise in gray levels; with --video 2 by default")
       .range(0, 255);
   options
       .add("--exposure X", flow.exposure, "Brightness of the second frame, as a multiple of the first one's")
       .range(0.1, 10);
+  options.add("--drift X", video.drift, "Share by which the brightness of a video drifts").range(0, 0.5);
+  options.add("--cut N", video.cut, "Show another scene from frame N on").range(1, 1'000'000);
   options.read(arguments);
-  check_kind(options, motions);
+  const bool is_video = options.given("--video");
+  check_kind(options, motions, is_video);
+  if (is_video) {
+    video.size = parameters.size;
+    video.seed = parameters.seed;
+    video.disparities = parameters.disparities;
+    if (options.given("--motion")) video.motion = flow.motion;
+    if (options.given("--noise")) video.noise = flow.noise;
+    write_video(folder, video, frames, !without_truth);
+    return done;
+  }
   if (motions) {
     flow.size = parameters.size;
     flow.seed = parameters.seed;
