@@ -91,7 +91,7 @@ struct VideoSynthFrame {
 
 /// Renders frame 0, 1, … of a video, in any order: to drop a frame, leave it out. The same parameters give the
 /// same bytes on every machine. Frame 0, and that of a cut, have vectors of 0.
-/// \throws Error (argument) as VideoSynthParameters::validate() does, and for a frame below 0 or above 1,000,000.
+/// \throws Error (argument) as VideoSynthParameters::validate() does, and for a frame outside 0 to 1,000,000.
 VideoSynthFrame synthesize_frame(const VideoSynthParameters& parameters, int frame);
 
 }  // namespace parallax

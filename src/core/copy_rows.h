@@ -39,10 +39,10 @@ ConstRows const_rows_of(const View<T>& view) {
   return {reinterpret_cast<const std::byte*>(view.data), view.stride_bytes};
 }
 
-// Threads that copy maps of this size and their pairs: one for 256 KiB, at most 16 of those that a device may have
-// (0 = available_threads()). A plan has the same threads for all copies, because a thread takes longer to change
-// its arena than to copy: with 64 hardware threads, census at 1920×1080 on a GPU ran 870 times a second with
-// other threads for the pair than for the map, and 940 times with the same.
+// Threads that copy maps of this size and their pairs: one for 256 KiB, at most 16 of those that a device may
+// have (0 = available_threads()). A plan has the same threads for all copies, because a thread takes longer to
+// change its arena than to copy: with 64 hardware threads, census at 1920×1080 on a GPU ran 878 times a second
+// with other threads for the pair than for the map, and 919 times with the same.
 Workers copying_workers(int threads, Size map);
 
 // The number of ranges of rows that the threads of a copy share: one for each 64 KiB, at most four a thread.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Surfaces are planes in space. Their shapes and textures are given in columns and rows of a reference view, the left
-// camera before it moves; a pose takes points from there to a frame. Lengths are multiples of the baseline, so that a
-// depth is focal / disparity. A plane n·X = 1 has the disparities focal·(n·ray), which are linear in column and row.
-// Only +, −, ×, ÷ and floor are used, so that every machine renders the same bytes.
+// Surfaces are planes in space. Their shapes and textures are given in columns and rows of a reference view,
+// the left camera before it moves; a pose takes points from there to a frame. Lengths are multiples of the
+// baseline, so that a depth is focal / disparity. A plane n·X = 1 has the disparities focal·(n·ray), which are
+// linear in column and row. Only +, −, ×, ÷ and floor are used, so that every machine renders the same bytes.
 
 #include <algorithm>
 #include <array>
@@ -92,7 +92,7 @@ struct Thing {
   std::uint64_t texture = 0;
   double contrast = 1;
   bool moves = false;
-  std::array<Swing, 3> path;  // of an object that moves by itself
+  std::array<Swing, 3> path;  // motion, if it moves by itself
 
   bool covers(double x, double y) const {
     const double u = (x - centre_x) / half_width, v = (y - centre_y) / half_height;
@@ -154,8 +154,7 @@ class WorldMaker {
  private:
   Swing swing(double speed) { return {speed, random_.between(40, 80), random_.between(0, 1)}; }
 
-  // Motions in shares of the longest one; the last is along the optical axis, by the share of the depth that moves a
-  // border of the image so far.
+  // Motions in shares of the longest one, to the right, downwards and along the optical axis.
   std::array<Swing, 3> swings(const Thing& thing, double x, double y, double z) {
     const double pixel = motion_ / (thing.a + thing.b * thing.centre_x + thing.c * thing.centre_y);
     return {swing(x * pixel), swing(y * pixel), swing(z * pixel)};

@@ -52,7 +52,7 @@ TEST(SynthVideoTest, DisparitiesStayInTheirRange) {
     }
 }
 
-// The mean difference of gray levels between pixels of an image and the points of another that truth leads to.
+// The mean difference in gray levels between pixels of an image and the points of another that truth names.
 struct Difference {
   double sum = 0;
   int count = 0;

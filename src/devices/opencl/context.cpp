@@ -174,8 +174,8 @@ void check_features(const DeviceInfo& info) {
                                            ", which all kernels need: choose another device, or device cpu");
 }
 
-// Why a device's compiler cannot be used; empty if it can. The one of PoCL 5.0 ends the process on kernels shaped
-// for a GPU (Kernel.cc: region_entry_barrier != NULL). The one of 6.0 ends it on kernels of any shape
+// Why a device's compiler cannot be used; empty if it can. The one of PoCL 5.0 ends the process on kernels
+// shaped for a GPU (Kernel.cc: region_entry_barrier != NULL). The one of 6.0 ends it on kernels of any shape
 // (ParallelRegion.cc: exit != NULL), and some that it compiles give wrong results.
 std::string fault_of_compiler(const DeviceInfo& info) {
   if (info.platform_name != "Portable Computing Language") return "";
