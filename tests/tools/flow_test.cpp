@@ -364,6 +364,7 @@ TEST_F(FlowCommandTest, SynthWritesAVideoThatMatchReads) {
   EXPECT_TRUE(contains(run("eval v/map/000002.pfm v/truth/000002.pfm").out, "bad1"));
   ASSERT_EQ(run("synth bare --video 2 --size 20x10 --disparities 4 --no-truth").status, 0);
   EXPECT_TRUE(fs::exists(folder_ / "bare/right/000001.png"));
+  EXPECT_TRUE(fs::exists(folder_ / "bare/calib.txt"));
   EXPECT_FALSE(fs::exists(folder_ / "bare/truth"));
 }
 

@@ -164,14 +164,14 @@ void write_video(const std::string& folder, const VideoSynthParameters& paramete
     };
     add("left", ".png", encode_png(frame.pair.left_view()));
     add("right", ".png", encode_png(frame.pair.right_view()));
+    if (frame_of[slot] == 0)
+      files.emplace_back(file_in(folder, "calib.txt"),
+                         bytes_of(encode_middlebury_calibration(frame.pair.calibration)));
     if (!with_truth) return;
     add("truth", ".pfm", encode_pfm(frame.pair.left_truth.view()));
     add("mask", ".png", encode_png(frame.pair.left_mask.view()));
     add("moving", ".png", encode_png(frame.moving.view()));
     add("to_previous", ".flo", encode_flo(frame.to_previous.view()));
-    if (frame_of[slot] == 0)
-      files.emplace_back(file_in(folder, "calib.txt"),
-                         bytes_of(encode_middlebury_calibration(frame.pair.calibration)));
   };
   const auto write = [&](std::size_t slot) {
     write_files(slots[slot]);
@@ -248,6 +248,12 @@ int synth_command(const Arguments& arguments) {
   options.read(arguments);
   const bool is_video = options.given("--video");
   check_kind(options, motions, is_video);
+  if (!options.given("--disparities"))
+    parameters.disparities = std::min(parameters.disparities, parameters.size.width);
+  if (parameters.disparities > parameters.size.width)
+    throw UsageError("--disparities is " + std::to_string(parameters.disparities) +
+                     ": give at most the width, " + std::to_string(parameters.size.width));
+
   if (is_video) {
     video.size = parameters.size;
     video.seed = parameters.seed;
@@ -265,12 +271,6 @@ int synth_command(const Arguments& arguments) {
     return done;
   }
   parameters.scene = parse_scene(scene);
-  if (!options.given("--disparities"))
-    parameters.disparities = std::min(parameters.disparities, parameters.size.width);
-  if (parameters.disparities > parameters.size.width)
-    throw UsageError("--disparities is " + std::to_string(parameters.disparities) +
-                     ": give at most the width, " + std::to_string(parameters.size.width));
-
   if (tiled || parameters.size.pixels() > max_pixels_at_once)
     write_tiled_pair(folder, parameters, !without_truth);
   else
