@@ -21,7 +21,7 @@ std::atomic<bool> counting = false;
 
 // Allocations by the driver do not count.
 bool is_in_driver() {
-  std::array<void*, 64> frames;
+  std::array<void*, 64> frames{};
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
   for (int i = 0; i < count; ++i) {
     Dl_info info;
