@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how maps of a stereo video flicker, frame by frame and after filters over time: docs/measurements/video.md.
+"""Measures how maps of a stereo video flicker, as they are and filtered over time: docs/measurements/video.md.
 
     benchmarks/temporal.py build/developer/parallax [--frames 60] [--seeds 1 2] [--methods bp sgm census]
 
-The videos are of `parallax synth --video`, 640×480 with 64 disparities, and have exact truth. The filters are what
-people apply today: the median of the last five maps, and an exponential average that begins anew where a map
-differs from it by more than a threshold, as depth cameras' programs describe theirs. Both also follow the true
-motion, which no program knows: a bound.
+The videos are of `parallax synth --video`, 640×480 with 64 disparities, and have exact truth. The filters are
+what people apply today: the median of the last five maps, and an exponential average that begins anew where a
+map differs from it by more than a threshold, as depth cameras' programs describe theirs. Both also follow the
+true motion, which no program knows: a bound.
 """
 
 import argparse
@@ -69,7 +69,7 @@ def exponential(video, maps, follows):
 
 
 def figures(video, maps):
-    """Standard deviation of errors up to 3 along points at rest, and bad1 of seen pixels: all, those at moving borders."""
+    """Standard deviation of errors up to 3 at points at rest; bad1 of seen pixels, all and at moving borders."""
     errors = [np.where(seen, d - t, np.nan) for d, t, seen in zip(maps, video.truth, video.seen)]
     variances, wrong, at_borders = [], [], []
     for last in range(WINDOW, len(maps), 5):
