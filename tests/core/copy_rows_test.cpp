@@ -58,7 +58,7 @@ TEST(CopyRowsTest, ThreadsCopyEachRowOnceAndAreNoMoreThanTheBytesKeepBusy) {
   const Workers workers = copying_workers(3, {1000, 1000});
   for (const std::size_t bytes :
        {std::size_t{0}, std::size_t{100'000}, std::size_t{1'000'000}, std::size_t{1} << 40})
-    for (const int rows : {0, 1, 7, 1080}) {
+    for (const int rows : {0, 1, 7, 1081}) {
       std::vector<std::atomic<int>> copied(static_cast<std::size_t>(rows));
       for_copied_rows(workers, bytes, rows, [&](int first, int last) {
         for (int y = first; y < last; ++y) ++copied[static_cast<std::size_t>(y)];
