@@ -136,7 +136,7 @@ class WorldMaker {
 
   World make() {
     World world;
-    world.things.push_back(surface({}, random_.between(0.12, 0.18)));
+    world.things.push_back(surface({}, random_.between(0.2, 0.26)));
     for (int i = 0; i < 6; ++i) world.things.push_back(object(i, 0.1, 0.3));
     for (int i = 0; i < 4; ++i) world.things.push_back(strip());
     for (int i = 0; i < 3; ++i) {
@@ -147,17 +147,24 @@ class WorldMaker {
     }
     const Thing in_the_middle = surface({}, 0.4);
     world.camera = swings(in_the_middle, 0.4, 0.2, 0.3);
-    for (Swing& turn : world.turns) turn = swing(0.1 * motion_ / size_.width);
+    for (Swing& turn : world.turns) turn = swing(0.1 * motion_ / size_.width, 0.01);
     return world;
   }
 
  private:
-  Swing swing(double speed) { return {speed, random_.between(40, 80), random_.between(0, 1)}; }
+  // Faster swings have shorter periods, so that none is wider than `widest`: disparities stay in their range.
+  Swing swing(double speed, double widest) {
+    const double period = random_.between(40, 80), phase = random_.between(0, 1);
+    return {speed, speed * period / 8 > widest ? 8 * widest / speed : period, phase};
+  }
 
   // Motions in shares of the longest one, to the right, downwards and along the optical axis.
   std::array<Swing, 3> swings(const Thing& thing, double x, double y, double z) {
-    const double pixel = motion_ / (thing.a + thing.b * thing.centre_x + thing.c * thing.centre_y);
-    return {swing(x * pixel), swing(y * pixel), swing(z * pixel)};
+    const double disparity = thing.a + thing.b * thing.centre_x + thing.c * thing.centre_y;
+    const double pixel = 1 / disparity, nearest = size_.width / (0.65 * highest_);
+    const double aside = 0.03 * size_.width * pixel, ahead = 0.03 * nearest;
+    return {swing(x * motion_ * pixel, aside), swing(y * motion_ * pixel, aside),
+            swing(z * motion_ * pixel, ahead)};
   }
 
   // Gives a shape a plane whose disparity is a share of the highest in its middle.
@@ -167,7 +174,7 @@ class WorldMaker {
       thing.centre_y = 0.5 * (size_.height - 1);
     }
     // Over the image, a slope changes the disparity by at most this share.
-    constexpr double slope = 0.1;
+    constexpr double slope = 0.08;
     thing.b = random_.between(-slope, slope) * highest_ / size_.width;
     thing.c = random_.between(-slope, slope) * highest_ / size_.height;
     thing.a = share * highest_ - thing.b * thing.centre_x - thing.c * thing.centre_y;
@@ -327,10 +334,11 @@ VideoSynthFrame synthesize_frame(const VideoSynthParameters& parameters, int fra
   for (int y = 0; y < size.height; ++y)
     for (int x = 0; x < size.width; ++x) {
       const FrameView::Hit hit = view.cast(x, y, false);
+      result.moving.at(x, y) = hit.placed->thing->moves ? 255 : 0;
+      if (is_first) continue;  // all vectors are 0
       const Point2 before = view.before(hit, y);
       result.to_previous.u.at(x, y) = static_cast<float>(before.x - x);
       result.to_previous.v.at(x, y) = static_cast<float>(before.y - y);
-      result.moving.at(x, y) = hit.placed->thing->moves ? 255 : 0;
     }
   return result;
 }
