@@ -25,6 +25,7 @@
 #include "parallax/matcher_pool.h"
 #include "parallax/motion.h"
 #include "parallax/parameters.h"
+#include "parallax/planes.h"
 #include "parallax/process.h"
 #include "parallax/rectified_matcher.h"
 #include "parallax/rectify.h"

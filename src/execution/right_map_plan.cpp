@@ -8,24 +8,18 @@
 namespace parallax::detail {
 
 RightMapPlan::RightMapPlan(std::unique_ptr<Plan> plan, const ImageFormat& format, int threads)
-    : plan_(std::move(plan)), format_(format), workers_(copying_workers(threads, format.size)) {
+    : plan_(std::move(plan)), format_(format), workers_(copying_workers(threads, format.size)), mirrored_(format) {
   if (plan_->cost_labels() > 0)
     throw Error(ErrorCategory::argument,
                 "the data costs of a caller are those of left pixels: leave out the map of the right image");
   remedy = plan_->remedy;
-  reserve();
-}
-
-void RightMapPlan::reserve() {
-  for (std::byte*& image : images_)
-    image = arena_.reserve<std::byte>(format_.size.pixels() * max_channels * bytes_per_sample(format_.depth));
-  for (auto& mask : masks_) mask = arena_.reserve_plane<std::uint8_t>(format_.size);
+  mirrored_.reserve(arena_);
 }
 
 void RightMapPlan::allocate() {
   plan_->allocate();
   arena_.allocate();
-  reserve();
+  mirrored_.reserve(arena_);
 }
 
 void RightMapPlan::run(const StereoPair& pair, const DisparityMap& map) {
@@ -36,7 +30,7 @@ void RightMapPlan::run(const StereoPair& pair, const DisparityMap& map) {
   if (map.right.empty()) return;
   StageClock clock(right_times_);
   plan_->is_mirrored = true;
-  plan_->run(mirrored(pair), as_map(map.right));
+  plan_->run(mirrored_.make(pair, workers_), as_map(map.right));
   mirror_back(map.right);
   clock.finish("right map");
   stage_times.push_back(right_times_.front());
@@ -49,7 +43,7 @@ void RightMapPlan::start(const StereoPair& pair, const DisparityMap& map) {
   plan_->start(pair, left_of(map));
   if (map.right.empty()) return;
   plan_->is_mirrored = true;
-  plan_->start(mirrored(pair), as_map(map.right));
+  plan_->start(mirrored_.make(pair, workers_), as_map(map.right));
   running_ = map.right;
 }
 
@@ -71,31 +65,6 @@ void RightMapPlan::enqueue(const StereoPair& pair, const DisparityMap& map, void
 
 void RightMapPlan::enqueue_finite(const StereoPair& pair, const FiniteMap& map, void* stream) {
   plan_->enqueue_finite(pair, map, stream);
-}
-
-// The right image becomes the left one.
-StereoPair RightMapPlan::mirrored(const StereoPair& pair) const {
-  StereoPair mirror = pair;
-  mirror.left = mirrored(pair.right, images_[0]);
-  mirror.right = mirrored(pair.left, images_[1]);
-  mirror.left_mask = mirrored(pair.right_mask, masks_[0]);
-  mirror.right_mask = mirrored(pair.left_mask, masks_[1]);
-  return mirror;
-}
-
-ImageView RightMapPlan::mirrored(const ImageView& image, std::byte* to) const {
-  const std::size_t row = row_bytes(image);
-  const auto stride = static_cast<std::ptrdiff_t>(row);
-  mirror_rows({static_cast<const std::byte*>(image.data), image.stride_bytes}, {to, stride}, format_.size,
-              row / to_size(format_.size.width), workers_);
-  return {to, image.format, image.channels, stride};
-}
-
-View<const std::uint8_t> RightMapPlan::mirrored(const View<const std::uint8_t>& mask,
-                                                View<std::uint8_t> to) const {
-  if (mask.empty()) return {};
-  mirror_rows(const_rows_of(mask), rows_of(to), format_.size, 1, workers_);
-  return to;
 }
 
 void RightMapPlan::mirror_back(const RightDisparityMap& map) const {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/arena.h"
+#include "core/mirrored_pair.h"
 #include "core/plan.h"
 #include "core/workers.h"
 
@@ -36,7 +37,6 @@ class RightMapPlan : public Plan {
   void enqueue_finite(const StereoPair& pair, const FiniteMap& map, void* stream) override;
 
  protected:
-  static constexpr std::size_t max_channels = 3;
   static DisparityMap left_of(const DisparityMap& map) {
     return {map.disparity, map.status, map.confidence, map.row_offset};
   }
@@ -47,18 +47,13 @@ class RightMapPlan : public Plan {
   const ImageFormat& format() const { return format_; }
 
  private:
-  void reserve();
-  StereoPair mirrored(const StereoPair& pair) const;
-  ImageView mirrored(const ImageView& image, std::byte* to) const;
-  View<const std::uint8_t> mirrored(const View<const std::uint8_t>& mask, View<std::uint8_t> to) const;
   void mirror_back(const RightDisparityMap& map) const;
 
   std::unique_ptr<Plan> plan_;
   ImageFormat format_;
   Workers workers_;
   Arena arena_;
-  std::byte* images_[2] = {};
-  View<std::uint8_t> masks_[2];
+  MirroredPair mirrored_;
   std::vector<StageTime> right_times_ = std::vector<StageTime>(1);  // reserved: a run does not allocate
   std::optional<RightDisparityMap> running_;
 };

@@ -16,11 +16,11 @@ namespace parallax::host {
 
 class Plan : public detail::Plan {
  public:
-  std::size_t memory_bytes() const final { return arena_.bytes(); }
+  std::size_t memory_bytes() const override { return arena_.bytes(); }
   int cost_labels() const final { return volume_labels_; }
   bool tells_confidence() const final { return true; }
 
-  void allocate() final {
+  void allocate() override {
     arena_.allocate();
     plan_memory(searches_rows_);
     fill_memory();
