@@ -42,7 +42,7 @@ struct PlanesParameters {
   /// A pixel becomes `ambiguous` when its confidence is below this, after the left-right check; 0 = accept
   /// all; 0…1. See DisparityMap::confidence.
   float min_confidence = 0;
-  RefineParameters refine = {.left_right_tolerance = 1.5f, .speckle_size = 0};  ///< steps after the match
+  RefineParameters refine = {.speckle_size = 0};  ///< steps after the match
 
   /// \throws Error (argument) naming the field, its value and the allowed range.
   void validate() const;

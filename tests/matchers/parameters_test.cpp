@@ -21,6 +21,7 @@ std::string another_value(const ParameterInfo& parameter, const std::string& val
   if (parameter.kind == ParameterKind::choice)
     return value == parameter.choices.front() ? parameter.choices.back() : parameter.choices.front();
   const double least = std::max(parameter.least, -1000.0), most = std::min(parameter.most, 1000.0);
+  if (most < 1) return "0.125";
   const std::string first = std::to_string(static_cast<int>(std::ceil(least)));
   return value == first ? std::to_string(static_cast<int>(most)) : first;
 }
@@ -227,7 +228,7 @@ TEST(ParametersTest, UnknownNamesAreRefused) {
   expect_refused([&] { set_parameter(parameters, "levels", "3"); },
                  "parameter is levels: choose one of min_disparity, disparities, full_row, window");
   expect_refused([] { list_parameters("sgbm"); },
-                 "method is sgbm: choose one of block, bp, census, motion, sgm, tiled-bp");
+                 "method is sgbm: choose one of block, bp, census, motion, planes, sgm, tiled-bp");
   expect_refused([] { preset("block", "best"); }, "preset is best: choose default or sad-full-row");
 }
 

@@ -69,7 +69,7 @@ TEST_F(CompletionTest, OffersTheOptionsOfTheMethodOnTheLine) {
 }
 
 TEST_F(CompletionTest, OffersTheValuesOfAnOption) {
-  EXPECT_EQ(candidates("match --method ''"), "block\t\nbp\t\ncensus\t\nmotion\t\nsgm\t\ntiled-bp\t\n");
+  EXPECT_EQ(candidates("match --method ''"), "block\t\nbp\t\ncensus\t\nmotion\t\nplanes\t\nsgm\t\ntiled-bp\t\n");
   EXPECT_EQ(candidates("match --method c"), "census\t\n");
   EXPECT_EQ(candidates("match --method=c"), "--method=census\t\n");
   // The words as bash splits them.
@@ -134,7 +134,7 @@ TEST_F(CompletionTest, WorksInBash) {
   EXPECT_EQ(in_bash("me", 1), "merge\n");
   EXPECT_EQ(in_bash("match --met", 2), "--method\n");
   EXPECT_EQ(in_bash("match --method = c", 4), "census\n");
-  EXPECT_EQ(in_bash("match --method ''", 3), "block bp census motion sgm tiled-bp\n");
+  EXPECT_EQ(in_bash("match --method ''", 3), "block bp census motion planes sgm tiled-bp\n");
   EXPECT_EQ(in_bash("match le", 2), "left view.png\n");
   if (has_viewer) {
     EXPECT_EQ(in_bash("view --onc", 2), "--once\n");

@@ -24,6 +24,9 @@ class Expansion : public host::Plan {
     host::Plan::allocate();
   }
 
+  // E of the planes that the last moves left, for tests; in 1024ths.
+  std::int64_t energy() const;
+
  protected:
   // With the workers of a plan on the CPU; a reference has none.
   template <class... Workers>
@@ -64,7 +67,7 @@ class Expansion : public host::Plan {
   void reserve(Arena& arena) final {
     const Size quarters{4 * size_.width, size_.height};
     features_ = {arena.reserve_plane<std::uint64_t>(size_),    arena.reserve_plane<std::uint64_t>(size_),
-                 arena.reserve_plane<std::uint16_t>(size_),    arena.reserve_plane<std::uint16_t>(size_),
+                 reserve_guarded<std::uint16_t>(arena),        reserve_guarded<std::uint16_t>(arena),
                  arena.reserve_plane<std::uint64_t>(quarters), arena.reserve_plane<std::uint16_t>(quarters),
                  reserve_guarded<std::uint16_t>(arena),        reserve_guarded<std::uint16_t>(arena)};
     planes_ = {reserve_guarded<std::int32_t>(arena), reserve_guarded<std::int16_t>(arena),
@@ -137,5 +140,22 @@ class Expansion : public host::Plan {
   MirroredPair mirrored_;
   View<std::uint8_t> right_status_;
 };
+
+inline std::int64_t Expansion::energy() const {
+  const auto jump = [&](int x, int y, int i, int j, int weight) {
+    const Plane p = planes_.at(x, y), q = planes_.at(i, j);
+    return jump_cost(model_,
+                     std::abs(p.disparity - q.at(x - i, y - j)) + std::abs(p.at(i - x, j - y) - q.disparity),
+                     weight);
+  };
+  std::int64_t energy = 0;
+  for (int y = 0; y < size_.height; ++y)
+    for (int x = 0; x < size_.width; ++x) {
+      energy += planes_.data.at(x, y);
+      if (x > 0) energy += jump(x - 1, y, x, y, features_.edge_before.at(x, y));
+      if (y > 0) energy += jump(x, y - 1, x, y, features_.edge_above.at(x, y));
+    }
+  return energy;
+}
 
 }  // namespace parallax::planes

@@ -21,33 +21,97 @@ using Words = hn::CappedTag<std::int16_t, move_lanes>;
 using WordVector = hn::Vec<Words>;
 constexpr int lanes = hn::MaxLanes(Words());
 
+using Wide = hn::CappedTag<std::int32_t, move_lanes>;
+using WideVector = hn::Vec<Wide>;
+using Narrow = hn::Rebind<std::int16_t, Wide>;
+using UnsignedNarrow = hn::Rebind<std::uint16_t, Wide>;
+constexpr int wide_lanes = hn::MaxLanes(Wide());
+
+HWY_INLINE WideVector set(int value) {
+  return hn::Set(Wide(), value);
+}
+HWY_INLINE WideVector widen(const std::int16_t* from) {
+  return hn::PromoteTo(Wide(), hn::LoadU(Narrow(), from));
+}
+HWY_INLINE WideVector widen(const std::uint16_t* from) {
+  return hn::PromoteTo(Wide(), hn::LoadU(UnsignedNarrow(), from));
+}
+
 // ---- Data costs
 
-// The cost of pixels x, x + 1, … of row y, whose disparities disparity(i) gives.
-template <class Disparity>
-HWY_INLINE void write_costs(const Model& model, const Scene& scene, int x, int y, int count,
-                            const Disparity& disparity, std::int16_t* costs) {
-  const Features& f = scene.features;
-  const int width = scene.size.width;
+// Pixels at once.
+constexpr int cost_pixels = 64;
+
+// The right pixels of a row's disparities, and what is read there. Vectors write beyond the last pixel.
+struct Compared {
+  std::int32_t columns[cost_pixels + wide_lanes];  // in the right image's row of four quarters
+  std::int32_t nearest[cost_pixels + wide_lanes];  // the nearest pixel
+  std::uint16_t bits[cost_pixels + wide_lanes], levels[cost_pixels + wide_lanes];
+};
+
+// Where `nearest` leads out of the image, columns are those of some pixel in it.
+HWY_INLINE void find_columns(int x, int width, const std::int32_t* disparities, int count, Compared& compared) {
+  const Wide wide;
+  const auto rounding = set(per_pixel / 8), last = set(4 * width - 1), three = set(3), w = set(width);
+  for (int i = 0; i < count; i += wide_lanes) {
+    const auto quarters_left = hn::ShiftRight<8>(hn::Add(hn::LoadU(wide, disparities + i), rounding));
+    const auto quarter = hn::Sub(hn::ShiftLeft<2>(hn::Iota(wide, x + i)), quarters_left);
+    const auto inside = hn::Min(hn::Max(quarter, hn::Zero(wide)), last);
+    const auto column = hn::Add(hn::Mul(hn::And(inside, three), w), hn::ShiftRight<2>(inside));
+    hn::StoreU(column, wide, compared.columns + i);
+    hn::StoreU(hn::ShiftRight<2>(hn::Add(quarter, set(2))), wide, compared.nearest + i);
+  }
+}
+
+HWY_INLINE void read_right(const Features& f, int x, int y, int count, Compared& compared) {
   const std::uint64_t *signatures = f.signature.row(y) + x, *alike = f.alike.row(y) + x,
                       *right_signatures = f.right_signature.row(y);
-  const std::uint16_t *bit_costs = f.bit_cost.row(y) + x, *levels = f.levels.row(y) + x,
-                      *right_levels = f.right_levels.row(y);
-  const std::uint8_t* right_mask = scene.right_mask.empty() ? nullptr : scene.right_mask.row(y);
+  const std::uint16_t* right_levels = f.right_levels.row(y);
   for (int i = 0; i < count; ++i) {
-    const std::int32_t d = disparity(i);
-    const int quarter = right_quarter(x + i, d), nearest = (quarter + 2) >> 2;
-    const bool in_image = nearest >= 0 && nearest < width;
-    const int inside = in_image ? std::max(quarter, 0) : 0;
-    const int column = (inside & 3) * width + (inside >> 2);
-    const int bits = std::popcount((signatures[i] ^ right_signatures[column]) & alike[i]);
-    const int own = levels[i], other = right_levels[column];
-    const int cost = model.census_cost(bits, bit_costs[i]) +
-                     model.level_cost * std::min(std::abs((own & 255) - (other & 255)), max_levels) +
-                     model.gradient_cost * std::min(std::abs((own >> 8) - (other >> 8)), max_gradient);
-    const bool seen = in_image && (right_mask == nullptr || right_mask[nearest] != 0);
-    const bool in_range = d >= model.lowest && d <= model.highest;
-    costs[i] = static_cast<std::int16_t>(!in_range ? out_of_range : seen ? cost : model.outside);
+    const std::int32_t column = compared.columns[i];
+    const std::uint64_t differences = (signatures[i] ^ right_signatures[column]) & alike[i];
+    compared.bits[i] = static_cast<std::uint16_t>(std::popcount(differences));
+    compared.levels[i] = right_levels[column];
+  }
+}
+
+// |a − b|, cut at `most`, times `cost`.
+HWY_INLINE WideVector difference_cost(WideVector a, WideVector b, int most, int cost) {
+  return hn::Mul(hn::Min(hn::Abs(hn::Sub(a, b)), set(most)), set(cost));
+}
+
+// The costs of up to cost_pixels pixels of row y from x on.
+HWY_INLINE void write_costs(const Model& model, const Scene& scene, int x, int y, int count,
+                            const std::int32_t* disparities, std::int16_t* costs) {
+  const Wide wide;
+  const Features& f = scene.features;
+  Compared compared;
+  find_columns(x, scene.size.width, disparities, count, compared);
+  read_right(f, x, y, count, compared);
+  const std::uint16_t *bit_costs = f.bit_cost.row(y) + x, *levels = f.levels.row(y) + x;
+  const auto byte = set(255), width = set(scene.size.width);
+  for (int i = 0; i < count; i += wide_lanes) {
+    const auto census = hn::ShiftRight<bit_shift>(hn::Add(
+        hn::Mul(widen(compared.bits + i), widen(bit_costs + i)), set(1 << (bit_shift - 1))));
+    const auto own = widen(levels + i), other = widen(compared.levels + i);
+    auto cost = hn::Min(census, set(model.max_census));
+    cost = hn::Add(cost, difference_cost(hn::And(own, byte), hn::And(other, byte), max_levels, model.level_cost));
+    cost = hn::Add(cost, difference_cost(hn::ShiftRight<8>(own), hn::ShiftRight<8>(other), max_gradient,
+                                         model.gradient_cost));
+    const auto nearest = hn::LoadU(wide, compared.nearest + i), d = hn::LoadU(wide, disparities + i);
+    const auto outside = hn::Or(hn::Lt(nearest, hn::Zero(wide)), hn::Not(hn::Lt(nearest, width)));
+    cost = hn::IfThenElse(outside, set(model.outside), cost);
+    const auto beyond = hn::Or(hn::Lt(d, set(model.lowest)), hn::Gt(d, set(model.highest)));
+    cost = hn::IfThenElse(beyond, set(out_of_range), cost);
+    hn::StoreU(hn::DemoteTo(Narrow(), cost), Narrow(), costs + i);
+  }
+  if (!scene.right_mask.empty()) {
+    const std::uint8_t* mask = scene.right_mask.row(y);
+    for (int i = 0; i < count; ++i) {
+      const int nearest = compared.nearest[i];
+      if (nearest >= 0 && nearest < scene.size.width && mask[nearest] == 0 && costs[i] != out_of_range)
+        costs[i] = static_cast<std::int16_t>(model.outside);
+    }
   }
   if (scene.left_mask.empty()) return;
   const std::uint8_t* mask = scene.left_mask.row(y) + x;
@@ -55,22 +119,12 @@ HWY_INLINE void write_costs(const Model& model, const Scene& scene, int x, int y
 }
 
 void write_data_costs_here(const Model& model, const Scene& scene, const PlaneMap& planes, int y) {
-  const std::int32_t* disparities = planes.disparity.row(y);
-  write_costs(model, scene, 0, y, scene.size.width, [&](int i) { return disparities[i]; }, planes.data.row(y));
+  for (int x = 0; x < scene.size.width; x += cost_pixels)
+    write_costs(model, scene, x, y, std::min(cost_pixels, scene.size.width - x), planes.disparity.row(y) + x,
+                planes.data.row(y) + x);
 }
 
 // ---- Moves
-
-using Wide = hn::CappedTag<std::int32_t, move_lanes>;
-using WideVector = hn::Vec<Wide>;
-using Narrow = hn::Rebind<std::int16_t, Wide>;
-
-HWY_INLINE WideVector widen(const std::int16_t* from) {
-  return hn::PromoteTo(Wide(), hn::LoadU(Narrow(), from));
-}
-HWY_INLINE WideVector set(int value) {
-  return hn::Set(Wide(), value);
-}
 
 // Squares of words: [row][column], and [column][row] where so named.
 class Squares {
@@ -122,7 +176,6 @@ HWY_INLINE void write_edges(const Sides& sides, int truncation_units, int count,
                             std::int16_t* second_takes, std::int16_t* first_takes) {
   const Wide wide;
   const Narrow narrow;
-  const hn::Rebind<std::uint16_t, Wide> unsigned_narrow;
   const auto truncation = set(truncation_units), slope = set(sides.slope);
   auto offered = hn::Add(set(sides.offered), hn::Mul(hn::Iota(wide, 0), set(sides.step)));
   const auto advance = set(sides.step * static_cast<int>(hn::Lanes(wide)));
@@ -130,7 +183,7 @@ HWY_INLINE void write_edges(const Sides& sides, int truncation_units, int count,
     const auto p = hn::LoadU(wide, sides.first + i), q = hn::LoadU(wide, sides.second + i);
     const auto p_there = hn::Add(p, widen(sides.first_slope + i)),
                q_there = hn::Sub(q, widen(sides.second_slope + i));
-    const auto weight = hn::PromoteTo(wide, hn::LoadU(unsigned_narrow, sides.weights + i));
+    const auto weight = widen(sides.weights + i);
     const auto next = hn::Add(offered, slope);
     const auto store = [&](WideVector costs, std::int16_t* to) HWY_ATTR {
       hn::StoreU(hn::DemoteTo(narrow, costs), narrow, to + i);
@@ -212,10 +265,10 @@ class Mover {
   void write_data() const {
     const Words words;
     for (int y = 0; y < height_; ++y) {
-      const std::int32_t first = offered_.at(0, y);
+      std::int32_t disparities[cost_pixels];
+      for (int i = 0; i < cost_pixels; ++i) disparities[i] = offered_.at(i, y);
       std::int16_t *costs = row(data, y), *change = row(unary, y);
-      write_costs(model_, scene_, box_.left, box_.top + y, width_,
-                  [&](int i) { return first + i * offered_.slope_x; }, costs);
+      write_costs(model_, scene_, box_.left, box_.top + y, width_, disparities, costs);
       const std::int16_t* old = planes_.data.row(box_.top + y) + box_.left;
       for (int x = 0; x < pitch_; x += lanes) {
         const auto inside = hn::Lt(hn::Iota(words, static_cast<std::int16_t>(x)),

@@ -12,10 +12,10 @@ namespace parallax::planes {
 // on.
 struct Features {
   View<std::uint64_t> signature, alike;  // census; which of the neighbours look like the pixel
-  View<std::uint16_t> bit_cost, levels;
+  View<std::uint16_t> bit_cost, levels;  // with guards like planes
   View<std::uint64_t> right_signature;
   View<std::uint16_t> right_levels;
-  // Weights of the edge to the pixel before, and to the pixel above; 0 at the border. With guards like planes.
+  // Weights of the edge to the pixel before, and to the pixel above; 0 at the border. With guards, too.
   View<std::uint16_t> edge_before, edge_above;
 };
 
