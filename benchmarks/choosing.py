@@ -32,6 +32,7 @@ PRESETS = {
     "sgm": "default mgm",
     "tiled-bp": "default",
     "bp": "default accurate",
+    "planes": "default",
 }
 METHODS = [(method, preset) for method, presets in PRESETS.items() for preset in presets.split()]
 SIZE, LABELS = (900, 750), 128

@@ -3,9 +3,8 @@
 /// Planes as labels: every pixel gets a disparity and two slopes, so that slanted and curved surfaces come out
 /// smooth, to a fraction of a pixel.
 ///
-/// The map of belief propagation, with its default parameters, is improved by local expansion moves: planes
-/// are offered to cells of pixels, and each pixel of a cell takes the new plane or keeps its own, such that an
-/// energy falls. Labels and energy are those of Olsson, Ulén & Boykov 2013, "In defense of 3D-label stereo";
+/// The map of semi-global matching is improved by local expansion moves: planes are offered to cells of
+/// pixels, and each pixel of a cell takes the new plane or keeps its own, such that an energy falls. Labels and energy are those of Olsson, Ulén & Boykov 2013, "In defense of 3D-label stereo";
 /// the moves follow Taniai, Matsushita, Sato & Naemura 2018, "Continuous 3D label stereo matching using local
 /// expansion moves". docs/reference/planes.md has the equations; src/matchers/planes/reference.cpp is the
 /// specification.
@@ -18,7 +17,7 @@
 #pragma GCC visibility push(default)
 namespace parallax {
 
-/// Parameters of planes as labels. The method needs belief propagation ("bp") in the library.
+/// Parameters of planes as labels. The method needs semi-global matching ("sgm") in the library.
 ///
 /// Gray levels are those of 8-bit images; 256 values of a 16-bit image are one gray level.
 ///

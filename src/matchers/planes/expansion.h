@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base of the plans on the host: belief propagation first, then moves, for both maps.
+// Base of the plans on the host: semi-global matching first, then moves, for both maps.
 #pragma once
 
 #include <algorithm>
@@ -52,9 +52,7 @@ class Expansion : public host::Plan {
  private:
   static std::unique_ptr<detail::Plan> plan_start(const PlanesParameters& parameters, const Device& device,
                                                   const ImageFormat& format) {
-    MatcherParameters start = preset("bp", "default");
-    start.min_disparity() = parameters.min_disparity;
-    start.disparities() = parameters.disparities;
+    const MatcherParameters start = start_parameters(parameters);
     return detail::find_backend(start, device).make(start, device, format, {});
   }
 

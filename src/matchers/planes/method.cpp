@@ -33,9 +33,7 @@ Fields fields(PlanesParameters& p) {
 
 // Moves reach from one cell to the next, so tiles have what surrounds them only approximately.
 Margins margins(const PlanesParameters& parameters, const ImageFormat& format, int padding) {
-  MatcherParameters start = preset("bp", "default");
-  start.min_disparity() = parameters.min_disparity;
-  start.disparities() = parameters.disparities;
+  MatcherParameters start = start_parameters(parameters);
   set_parameter(start, "left_right_check", parameters.refine.left_right_check ? "true" : "false");
   return detail::method_of(start).margins(start, format, padding + largest_region);
 }

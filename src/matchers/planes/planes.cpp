@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <string>
 
 #include "data_cost/data_cost.h"
 
@@ -30,6 +31,15 @@ Model make_model(const PlanesParameters& p) {
     model.edge_weights.push_back(static_cast<std::uint16_t>(std::lround(65535 * weight)));
   }
   return model;
+}
+
+// On weak texture, semi-global matching with a tolerance of the census starts the moves nearer to the truth.
+MatcherParameters start_parameters(const PlanesParameters& p) {
+  MatcherParameters start = preset("sgm", "default");
+  start.min_disparity() = p.min_disparity;
+  start.disparities() = p.disparities;
+  set_parameter(start, "census_tolerance", std::to_string(census_tolerance));
+  return start;
 }
 
 std::uint16_t levels_of(std::uint16_t before, std::uint16_t sample, std::uint16_t after) {

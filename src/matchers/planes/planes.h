@@ -15,7 +15,7 @@
 // gray level, and G half the difference of the gray levels to the right and to the left. Outside the right
 // image, or where that is masked, D is 20·λ.
 //
-// The first planes are those of a dense map of belief propagation, with slopes 0. Local expansion moves (Taniai,
+// The first planes have the disparities of semi-global matching, filled, and slopes 0. Local expansion moves (Taniai,
 // Matsushita, Sato & Naemura 2018, "Continuous 3D label stereo matching using local expansion moves") improve
 // them. The image is divided into square cells. To each cell, planes are offered that its pixels have, that
 // are fitted to them, or that are found near those at random. Every pixel of the cell and of the eight cells
@@ -105,6 +105,9 @@ struct Model {
 };
 
 Model make_model(const PlanesParameters& parameters);
+
+// Parameters of the semi-global matching that the moves start from.
+MatcherParameters start_parameters(const PlanesParameters& parameters);
 
 // The gray level and half the gradient of a pixel, in a byte each: rounded; gradients plus 128.
 inline constexpr int zero_gradient = 128;
