@@ -15,7 +15,8 @@ class RightMapCudaPlan final : public RightMapPlan {
   RightMapCudaPlan(std::unique_ptr<Plan> matcher, const ImageFormat& format, const Device& device)
       : RightMapPlan(std::move(matcher), format, device.threads),
         context_(std::make_shared<cuda::Context>(device.index)) {
-    const std::size_t bytes = format.size.pixels() * MirroredPair::max_channels * bytes_per_sample(format.depth);
+    const std::size_t bytes =
+        format.size.pixels() * MirroredPair::max_channels * bytes_per_sample(format.depth);
     for (auto& image : images_) image = layout_.reserve<std::byte>(bytes);
     for (auto& mask : masks_) mask = layout_.reserve_plane<std::uint8_t>(format.size);
   }

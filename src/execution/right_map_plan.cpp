@@ -8,7 +8,10 @@
 namespace parallax::detail {
 
 RightMapPlan::RightMapPlan(std::unique_ptr<Plan> plan, const ImageFormat& format, int threads)
-    : plan_(std::move(plan)), format_(format), workers_(copying_workers(threads, format.size)), mirrored_(format) {
+    : plan_(std::move(plan)),
+      format_(format),
+      workers_(copying_workers(threads, format.size)),
+      mirrored_(format) {
   if (plan_->cost_labels() > 0)
     throw Error(ErrorCategory::argument,
                 "the data costs of a caller are those of left pixels: leave out the map of the right image");

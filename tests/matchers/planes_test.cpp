@@ -40,8 +40,8 @@ struct SlantedPair {
       for (int x = 0; x < size.width; ++x) {
         left.at(x, y) = static_cast<std::uint8_t>(std::lround(texture(x, y)));
         // Left column u is seen at u − d(u), so right column x shows u = (x + first + slope_y·y)/(1 − slope_x).
-        right.at(x, y) = static_cast<std::uint8_t>(
-            std::lround(texture((x + first + slope_y * y) / (1 - slope_x), y)));
+        right.at(x, y) =
+            static_cast<std::uint8_t>(std::lround(texture((x + first + slope_y * y) / (1 - slope_x), y)));
       }
   }
   StereoPair views() const { return {gray_view(left), gray_view(right)}; }
@@ -134,7 +134,8 @@ TEST(PlanesTest, CellsOfAColourShareNoPixelAndNoEdge) {
           }
       }
     });
-    EXPECT_EQ(visited.size(), to_size(divide_round_up(size.width, 4)) * to_size(divide_round_up(size.height, 4)));
+    EXPECT_EQ(visited.size(),
+              to_size(divide_round_up(size.width, 4)) * to_size(divide_round_up(size.height, 4)));
   }
 }
 
@@ -180,8 +181,11 @@ TEST(PlanesTest, RowsAreInterpolatedAsInDoublePrecision) {
     for (int x = 0; x < width; ++x) {
       const auto at = [&](int i) { return static_cast<double>(row[std::clamp(x + i, 0, width - 1)]); };
       const double f = quarter / 4.0;
-      const double expected = at(0) + 0.5 * f * (at(1) - at(-1) + f * (2 * at(-1) - 5 * at(0) + 4 * at(1) - at(2) +
-                                                                    f * (3 * (at(0) - at(1)) + at(2) - at(-1))));
+      const double expected =
+          at(0) +
+          0.5 * f *
+              (at(1) - at(-1) +
+               f * (2 * at(-1) - 5 * at(0) + 4 * at(1) - at(2) + f * (3 * (at(0) - at(1)) + at(2) - at(-1))));
       EXPECT_NEAR(shifted[x], std::clamp(expected, 0.0, 65535.0), 0.51) << quarter << " " << x;
     }
   }

@@ -411,8 +411,8 @@ TEST_F(TileMatcherTest, BeliefPropagationIsNearTheUntiledMap) {
   TiledBeliefPropagationParameters tiled;
   PlanesParameters planes;
   tiled.disparities = planes.disparities = 8;
-  for (const MatcherParameters& parameters :
-       {MatcherParameters(belief), MatcherParameters(floats), MatcherParameters(tiled), MatcherParameters(planes)}) {
+  for (const MatcherParameters& parameters : {MatcherParameters(belief), MatcherParameters(floats),
+                                              MatcherParameters(tiled), MatcherParameters(planes)}) {
     const Margins m = margins(parameters, pair.left_view().format, 10);
     EXPECT_FALSE(m.exact);
     const TilePlan plan = plan_tiles(parameters, cpu(2), pair.left_view().format, {},

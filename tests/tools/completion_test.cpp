@@ -69,7 +69,8 @@ TEST_F(CompletionTest, OffersTheOptionsOfTheMethodOnTheLine) {
 }
 
 TEST_F(CompletionTest, OffersTheValuesOfAnOption) {
-  EXPECT_EQ(candidates("match --method ''"), "block\t\nbp\t\ncensus\t\nmotion\t\nplanes\t\nsgm\t\ntiled-bp\t\n");
+  EXPECT_EQ(candidates("match --method ''"),
+            "block\t\nbp\t\ncensus\t\nmotion\t\nplanes\t\nsgm\t\ntiled-bp\t\n");
   EXPECT_EQ(candidates("match --method c"), "census\t\n");
   EXPECT_EQ(candidates("match --method=c"), "--method=census\t\n");
   // The words as bash splits them.

@@ -58,7 +58,8 @@ class Cpu final : public Expansion {
       const Scratch& scratch = scratch_[to_size(slot)];
       write_features(gray_[0], y, 0, scratch, features_.signature.row(y), features_.levels.row(y));
       for (int quarter = 0; quarter < 4; ++quarter)
-        write_features(gray_[1], y, quarter, scratch, features_.right_signature.row(y) + quarter * size_.width,
+        write_features(gray_[1], y, quarter, scratch,
+                       features_.right_signature.row(y) + quarter * size_.width,
                        features_.right_levels.row(y) + quarter * size_.width);
       find_neighbours_alike(pair.left, y, scratch);
       write_edges(y);

@@ -50,7 +50,8 @@ struct Compared {
 };
 
 // Where `nearest` leads out of the image, columns are those of some pixel in it.
-HWY_INLINE void find_columns(int x, int width, const std::int32_t* disparities, int count, Compared& compared) {
+HWY_INLINE void find_columns(int x, int width, const std::int32_t* disparities, int count,
+                             Compared& compared) {
   const Wide wide;
   const auto rounding = set(per_pixel / 8), last = set(4 * width - 1), three = set(3), w = set(width);
   for (int i = 0; i < count; i += wide_lanes) {
@@ -91,11 +92,12 @@ HWY_INLINE void write_costs(const Model& model, const Scene& scene, int x, int y
   const std::uint16_t *bit_costs = f.bit_cost.row(y) + x, *levels = f.levels.row(y) + x;
   const auto byte = set(255), width = set(scene.size.width);
   for (int i = 0; i < count; i += wide_lanes) {
-    const auto census = hn::ShiftRight<bit_shift>(hn::Add(
-        hn::Mul(widen(compared.bits + i), widen(bit_costs + i)), set(1 << (bit_shift - 1))));
+    const auto census = hn::ShiftRight<bit_shift>(
+        hn::Add(hn::Mul(widen(compared.bits + i), widen(bit_costs + i)), set(1 << (bit_shift - 1))));
     const auto own = widen(levels + i), other = widen(compared.levels + i);
     auto cost = hn::Min(census, set(model.max_census));
-    cost = hn::Add(cost, difference_cost(hn::And(own, byte), hn::And(other, byte), max_levels, model.level_cost));
+    cost = hn::Add(cost,
+                   difference_cost(hn::And(own, byte), hn::And(other, byte), max_levels, model.level_cost));
     cost = hn::Add(cost, difference_cost(hn::ShiftRight<8>(own), hn::ShiftRight<8>(other), max_gradient,
                                          model.gradient_cost));
     const auto nearest = hn::LoadU(wide, compared.nearest + i), d = hn::LoadU(wide, disparities + i);
@@ -144,12 +146,26 @@ class Squares {
 
 // The costs of an edge: both pixels keep their planes, only the second takes the new one, only the first.
 enum Square {
-  data, unary, takes,
-  before, before_second, before_first,                                   // edges to the column before
-  before_by_column, before_second_by_column, before_first_by_column,     // the same, by column
-  above, above_second, above_first,                                      // edges to the row above
-  from_above, from_below, from_left_by_column, from_right_by_column,     // messages
-  vertical, vertical_by_column, sideways, sideways_by_column,            // sums
+  data,
+  unary,
+  takes,
+  before,
+  before_second,
+  before_first,  // edges to the column before
+  before_by_column,
+  before_second_by_column,
+  before_first_by_column,  // the same, by column
+  above,
+  above_second,
+  above_first,  // edges to the row above
+  from_above,
+  from_below,
+  from_left_by_column,
+  from_right_by_column,  // messages
+  vertical,
+  vertical_by_column,
+  sideways,
+  sideways_by_column,  // sums
 };
 static_assert(sideways_by_column + 1 == move_squares);
 
@@ -185,9 +201,8 @@ HWY_INLINE void write_edges(const Sides& sides, int truncation_units, int count,
                q_there = hn::Sub(q, widen(sides.second_slope + i));
     const auto weight = widen(sides.weights + i);
     const auto next = hn::Add(offered, slope);
-    const auto store = [&](WideVector costs, std::int16_t* to) HWY_ATTR {
-      hn::StoreU(hn::DemoteTo(narrow, costs), narrow, to + i);
-    };
+    const auto store = [&](WideVector costs, std::int16_t* to)
+                           HWY_ATTR { hn::StoreU(hn::DemoteTo(narrow, costs), narrow, to + i); };
     store(jump_costs(p, q_there, p_there, q, truncation, weight), keep);
     store(jump_costs(p, offered, p_there, next, truncation, weight), second_takes);
     store(jump_costs(offered, q_there, next, q, truncation, weight), first_takes);
@@ -204,7 +219,7 @@ HWY_INLINE void transpose(const std::int16_t* from, int pitch, int rows, int col
   const hn::FixedTag<std::int16_t, 8> eight;
   for (int y = 0; y < rows; y += 8)
     for (int x = 0; x < columns; x += 8) {
-      hn::Vec<hn::FixedTag<std::int16_t, 8>> v[8], w[8];
+      hn::Vec<hn::FixedTag<std::int16_t, 8> > v[8], w[8];
       for (int i = 0; i < 8; ++i) v[i] = hn::LoadU(eight, from + (y + i) * pitch + x);
       // Each round interleaves the rows i and i + 4.
       for (int round = 0; round < 3; ++round) {
@@ -243,9 +258,15 @@ HWY_INLINE void add_rows(const std::int16_t* a, const std::int16_t* b, int count
 class Mover {
  public:
   Mover(const Model& model, const Scene& scene, const PlaneMap& planes, const Move& move)
-      : model_(model), scene_(scene), planes_(planes), box_(move.region), offered_(move.offered),
-        width_(box_.width()), height_(box_.height()),
-        squares_(move.memory, move_pitch(std::max(width_, height_))), pitch_(squares_.pitch()) {}
+      : model_(model),
+        scene_(scene),
+        planes_(planes),
+        box_(move.region),
+        offered_(move.offered),
+        width_(box_.width()),
+        height_(box_.height()),
+        squares_(move.memory, move_pitch(std::max(width_, height_))),
+        pitch_(squares_.pitch()) {}
 
   void run() const {
     write_data();
@@ -304,8 +325,8 @@ class Mover {
         keep[i] = second[i] = first[i] = 0;
     }
     for (const auto& [from, to] : {std::pair{before, before_by_column},
-                                  {before_second, before_second_by_column},
-                                  {before_first, before_first_by_column}})
+                                   {before_second, before_second_by_column},
+                                   {before_first, before_first_by_column}})
       transpose(row(from, 0), pitch_, height_, width_, row(to, 0));
   }
 
@@ -317,11 +338,11 @@ class Mover {
         for (std::int16_t* costs : {keep, second, first}) std::fill_n(costs, pitch_, std::int16_t{0});
         continue;
       }
-      write_edges({planes_.disparity.row(v - 1) + x, planes_.disparity.row(v) + x,
-                   planes_.slope_y.row(v - 1) + x, planes_.slope_y.row(v) + x,
-                   scene_.features.edge_above.row(v) + x, offered_.at(0, y - 1), offered_.slope_x,
-                   offered_.slope_y},
-                  model_.truncation, width_, keep, second, first);
+      write_edges(
+          {planes_.disparity.row(v - 1) + x, planes_.disparity.row(v) + x, planes_.slope_y.row(v - 1) + x,
+           planes_.slope_y.row(v) + x, scene_.features.edge_above.row(v) + x, offered_.at(0, y - 1),
+           offered_.slope_x, offered_.slope_y},
+          model_.truncation, width_, keep, second, first);
       for (std::int16_t* costs : {keep, second, first})
         std::fill(costs + width_, costs + pitch_, std::int16_t{0});
       if (y > 0 && y < height_) continue;
@@ -364,7 +385,8 @@ class Mover {
                row(before_first_by_column, x), row(before_second_by_column, x), height_,
                row(from_right_by_column, x - 1));
     for (int x = 0; x < width_; ++x)
-      add_rows(row(from_left_by_column, x), row(from_right_by_column, x), height_, row(sideways_by_column, x));
+      add_rows(row(from_left_by_column, x), row(from_right_by_column, x), height_,
+               row(sideways_by_column, x));
     transpose(row(sideways_by_column, 0), pitch_, width_, height_, row(sideways, 0));
   }
 
@@ -374,13 +396,13 @@ class Mover {
     const hn::RepartitionToWide<Words> sums;
     const auto zero = hn::Zero(words), ones = hn::Set(words, std::int16_t{1});
     auto even = hn::Zero(sums), odd = hn::Zero(sums);
-    const auto add = [&](WordVector change) HWY_ATTR {
-      even = hn::ReorderWidenMulAccumulate(sums, change, ones, even, odd);
-    };
+    const auto add = [&](WordVector change)
+                         HWY_ATTR { even = hn::ReorderWidenMulAccumulate(sums, change, ones, even, odd); };
     for (int y = 0; y < height_; ++y)
       for (int x = 0; x < width_; x += lanes) {
         // The last sweep's sums of vertical messages and unary costs are still there.
-        const auto belief = hn::Add(hn::LoadU(words, row(vertical, y) + x), hn::LoadU(words, row(sideways, y) + x));
+        const auto belief =
+            hn::Add(hn::LoadU(words, row(vertical, y) + x), hn::LoadU(words, row(sideways, y) + x));
         const auto inside = hn::Lt(hn::Iota(words, static_cast<std::int16_t>(x)),
                                    hn::Set(words, static_cast<std::int16_t>(width_)));
         const auto taken = hn::And(hn::Lt(belief, zero), inside);
@@ -398,10 +420,12 @@ class Mover {
         add(hn::And(here, hn::LoadU(words, row(unary, y) + x)));
         // Edges of the first column, and of the first row, cost nothing: they were folded.
         add(change_of(hn::LoadU(words, row(before, y) + x), hn::LoadU(words, row(before_second, y) + x),
-                      hn::LoadU(words, row(before_first, y) + x), hn::LoadU(words, row(takes, y) + x - 1), here));
+                      hn::LoadU(words, row(before_first, y) + x), hn::LoadU(words, row(takes, y) + x - 1),
+                      here));
         if (y > 0)
           add(change_of(hn::LoadU(words, row(above, y) + x), hn::LoadU(words, row(above_second, y) + x),
-                        hn::LoadU(words, row(above_first, y) + x), hn::LoadU(words, row(takes, y - 1) + x), here));
+                        hn::LoadU(words, row(above_first, y) + x), hn::LoadU(words, row(takes, y - 1) + x),
+                        here));
       }
     return hn::GetLane(hn::SumOfLanes(sums, hn::Add(even, odd)));
   }
@@ -455,7 +479,8 @@ void write_alike_here(const AlikeRow& row) {
         difference = hn::Max(difference, hn::Or(hn::SaturatedSub(own, other), hn::SaturatedSub(other, own)));
       }
       const auto alike = hn::Eq(hn::Max(difference, limit), limit);
-      bits = hn::Or(bits, hn::IfThenElseZero(alike, hn::Set(bytes, static_cast<std::uint8_t>(1u << (bit % 8)))));
+      bits =
+          hn::Or(bits, hn::IfThenElseZero(alike, hn::Set(bytes, static_cast<std::uint8_t>(1u << (bit % 8)))));
       if (bit % 8 != 7 && bit + 1 != census_neighbours) continue;
       hn::StoreU(bits, bytes, row.planes[bit / 8] + x);
       bits = hn::Zero(bytes);

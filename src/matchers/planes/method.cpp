@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "data_cost/cost_fields.h"
 #include "data_cost/data_cost.h"
 #include "matchers/planes/planes.h"
@@ -31,11 +33,14 @@ Fields fields(PlanesParameters& p) {
   return fields;
 }
 
-// Moves reach from one cell to the next, so tiles have what surrounds them only approximately.
+// Moves reach from one cell to the next, so a tile's margins only approximate what surrounds it. Its cells are
+// the image's.
 Margins margins(const PlanesParameters& parameters, const ImageFormat& format, int padding) {
   MatcherParameters start = start_parameters(parameters);
   set_parameter(start, "left_right_check", parameters.refine.left_right_check ? "true" : "false");
-  return detail::method_of(start).margins(start, format, padding + largest_region);
+  Margins margins = detail::method_of(start).margins(start, format, padding + largest_region);
+  margins.alignment = std::max(margins.alignment, cell_sides.back());
+  return margins;
 }
 
 }  // namespace

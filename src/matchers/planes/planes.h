@@ -155,9 +155,9 @@ Cell make_cell(int x, int y, int side, Size image);
 // Calls visit(step, side, colour, colours of cells) in the order of the moves: cells of one call may be
 // visited in any order.
 struct CellGrid {
-  int step, side;            // step: the number of grids before
-  int first_x, first_y;      // the first cell of the colour
-  int columns, rows;         // cells of the colour
+  int step, side;        // step: the number of grids before
+  int first_x, first_y;  // the first cell of the colour
+  int columns, rows;     // cells of the colour
   Size image;
 
   int count() const { return columns * rows; }

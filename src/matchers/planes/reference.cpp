@@ -11,8 +11,8 @@
 namespace parallax::planes {
 namespace {
 
-using data_cost::gray_channel, data_cost::per_level, data_cost::sample_row;
 using data_cost::for_each_pixel;
+using data_cost::gray_channel, data_cost::per_level, data_cost::sample_row;
 
 class Reference final : public Expansion {
  public:
@@ -103,7 +103,8 @@ class Reference final : public Expansion {
       int difference = 0;
       for (int channel = 0; channel < 3; ++channel) {
         const View<const std::uint16_t> samples = samples_[0][channel];
-        difference = std::max(difference, std::abs(samples.at(i, j) / per_level - samples.at(x, y) / per_level));
+        difference =
+            std::max(difference, std::abs(samples.at(i, j) / per_level - samples.at(x, y) / per_level));
       }
       alike |= std::uint64_t{difference <= look_alike} << bit;
     });
@@ -168,9 +169,9 @@ class Reference final : public Expansion {
 
   // The cost of planes `p` of a pixel, and `q` of the one some columns and rows from it.
   int jump(const Plane& p, const Plane& q, int columns, int rows, int weight) const {
-    return jump_cost(model_,
-                     std::abs(p.disparity - q.at(-columns, -rows)) + std::abs(p.at(columns, rows) - q.disparity),
-                     weight);
+    return jump_cost(
+        model_, std::abs(p.disparity - q.at(-columns, -rows)) + std::abs(p.at(columns, rows) - q.disparity),
+        weight);
   }
 
   // The edge from the pixel (x − columns, y − rows) to (x, y).
@@ -190,11 +191,12 @@ class Reference final : public Expansion {
       choice(region, x, y) = {.data = data, .unary = data - planes_.data.at(x, y)};
     });
     // Pixels outside the region keep their planes.
-    const auto add = [&](int x, int y, int columns, int rows, Edge Choice::* place) {
+    const auto add = [&](int x, int y, int columns, int rows, Edge Choice::*place) {
       const int i = x - columns, j = y - rows;
       if (i < 0 || j < 0 || x >= size_.width || y >= size_.height) return;
       const Edge edge = edge_to(region, x, y, columns, rows);
-      const bool first_inside = i >= box.left && j >= box.top, second_inside = x < box.right && y < box.bottom;
+      const bool first_inside = i >= box.left && j >= box.top,
+                 second_inside = x < box.right && y < box.bottom;
       if (first_inside && second_inside) choice(region, x, y).*place = edge;
       if (!first_inside) choice(region, x, y).unary += edge.second_takes - edge.both_keep;
       if (!second_inside) choice(region, i, j).unary += edge.first_takes - edge.both_keep;
@@ -238,7 +240,8 @@ class Reference final : public Expansion {
     for (int x = box.right; --x > box.left;)
       for (int y = box.top; y < box.bottom; ++y) {
         const Choice& c = choice(region, x, y);
-        choice(region, x - 1, y).from_right = message(belief(c) - c.from_left, c.before.first_takes, c.before);
+        choice(region, x - 1, y).from_right =
+            message(belief(c) - c.from_left, c.before.first_takes, c.before);
       }
   }
 
