@@ -59,7 +59,8 @@ class Expansion : public host::Plan {
   template <class T>
   View<T> reserve_guarded(Arena& arena) const {
     const auto plane = arena.reserve_plane<T>({size_.width + 2 * PlaneMap::guard, size_.height});
-    return {plane.data + PlaneMap::guard, size_, plane.stride_bytes};
+    // Null before the arena is allocated.
+    return {plane.data == nullptr ? nullptr : plane.data + PlaneMap::guard, size_, plane.stride_bytes};
   }
 
   void reserve(Arena& arena) final {
