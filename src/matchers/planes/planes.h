@@ -128,7 +128,8 @@ inline int right_quarter(int x, std::int32_t disparity) {
   return 4 * x - ((disparity + per_pixel / 8) >> 8);
 }
 
-// The cost of two neighbours: `here` is the sum of the distances of their planes at both of them.
+// The cost of the planes of two neighbours. `distances`: that of
+// the planes at one pixel plus that at the other.
 inline int jump_cost(const Model& model, int distances, int weight) {
   const int jump = distances / 2 < model.truncation ? distances / 2 : model.truncation;
   return (jump * weight) >> 16;
@@ -152,8 +153,7 @@ struct Cell {
 };
 Cell make_cell(int x, int y, int side, Size image);
 
-// Calls visit(step, side, colour, colours of cells) in the order of the moves: cells of one call may be
-// visited in any order.
+// The cells of one colour and one side, which may be moved in any order.
 struct CellGrid {
   int step, side;        // step: the number of grids before
   int first_x, first_y;  // the first cell of the colour
@@ -166,6 +166,7 @@ struct CellGrid {
   }
 };
 
+// Calls visit(CellGrid) in the order of the moves.
 template <class Visit>
 void for_each_grid(const PlanesParameters& parameters, Size image, const Visit& visit) {
   const auto after = [](int cells, int first) { return (cells - first + colours - 1) / colours; };
