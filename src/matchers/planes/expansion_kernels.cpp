@@ -175,8 +175,8 @@ struct Sides {
   const std::int16_t *first_slope, *second_slope;
   const std::uint16_t* weights;
   std::int32_t offered;  // at the first of the edges' first pixels
-  std::int32_t step;     // of the offered plane, from one edge of the row to the next
-  std::int32_t slope;    // of the offered plane, along the edges
+  std::int32_t step;     // change of the offered plane from one edge of the row to the next
+  std::int32_t slope;    // change of the offered plane along an edge
 };
 
 // |first − second's plane there| + |first's plane − second| and so on: jump_cost() of planes p and q, given at

@@ -52,7 +52,7 @@ void gather_signatures(const std::uint8_t* const* planes, int width, std::uint64
 struct AlikeRow {
   const std::uint8_t* rows[7][3];
   int channels, width;
-  std::uint8_t* planes[8];  // of at least `width` bytes and a vector
+  std::uint8_t* planes[8];  // at least `width` bytes and a vector each
 };
 void write_alike(const AlikeRow& row);
 

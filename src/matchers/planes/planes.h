@@ -15,8 +15,8 @@
 // gray level, and G half the difference of the gray levels to the right and to the left. Outside the right
 // image, or where that is masked, D is 20·λ.
 //
-// The first planes have the disparities of semi-global matching, filled, and slopes 0. Local expansion moves (Taniai,
-// Matsushita, Sato & Naemura 2018, "Continuous 3D label stereo matching using local expansion moves") improve
+// The first planes have the disparities of semi-global matching, filled, and slopes 0. Local expansion moves
+// (Taniai, Matsushita, Sato & Naemura 2018, "Continuous 3D label stereo matching using local expansion moves") improve
 // them. The image is divided into square cells. To each cell, planes are offered that its pixels have, that
 // are fitted to them, or that are found near those at random. Every pixel of the cell and of the eight cells
 // around it takes the offered plane or keeps its own, as if both were the two labels of an energy with the
@@ -76,7 +76,7 @@ struct PlaneMap {
 inline constexpr int census_tolerance = 1;    // in gray levels: see data_cost::census_bit()
 inline constexpr int look_alike = 20;         // gray levels
 inline constexpr int fewest_alike = 20;       // neighbours
-inline constexpr int census_neighbours = 62;  // of a 9×7 window
+inline constexpr int census_neighbours = 62;  // all in a 9×7 window
 inline constexpr int max_bits = 20;
 inline constexpr int max_levels = 10;
 inline constexpr int max_gradient = 8;
@@ -91,8 +91,8 @@ struct Model {
   int lowest, highest;            // disparities
   int truncation;                 // τ
   int outside;                    // cost of a pixel without a right pixel
-  int max_census;                 // of max_bits
-  int level_cost, gradient_cost;  // of one gray level
+  int max_census;                 // cost of max_bits
+  int level_cost, gradient_cost;  // cost of one gray level
   // Cost of a bit, in 16ths, by the number of neighbours that are compared.
   std::array<std::uint16_t, census_neighbours + 1> bit_costs;
   // Weight of an edge in 65536ths, by the rounded difference in gray levels, 0…256.
@@ -128,8 +128,8 @@ inline int right_quarter(int x, std::int32_t disparity) {
   return 4 * x - ((disparity + per_pixel / 8) >> 8);
 }
 
-// The cost of the planes of two neighbours. `distances`: that of
-// the planes at one pixel plus that at the other.
+// The cost of the planes of two neighbours. `distances`: that of the planes at one pixel plus that at the
+// other.
 inline int jump_cost(const Model& model, int distances, int weight) {
   const int jump = distances / 2 < model.truncation ? distances / 2 : model.truncation;
   return (jump * weight) >> 16;
