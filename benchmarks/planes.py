@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of planes beside bp and sgm, by fractions of a pixel: the tables and the picture of docs/measurements/planes.md.
+"""Errors of planes beside bp and sgm, for docs/measurements/planes.md.
 
     export PYTHONPATH=python PARALLAX_LIBRARY=build/developer/shared/libparallax.so
     python3 benchmarks/planes.py errors DATA [METHOD [PARAMETER=VALUE …]]

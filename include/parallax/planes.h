@@ -4,8 +4,8 @@
 /// smooth, to a fraction of a pixel.
 ///
 /// The map of semi-global matching is improved by local expansion moves: planes are offered to cells of
-/// pixels, and each pixel of a cell takes the new plane or keeps its own, such that an energy falls. Labels and energy are
-/// those of Olsson, Ulén & Boykov 2013, "In defense of 3D-label stereo";
+/// pixels, and each pixel of a cell takes the new plane or keeps its own, such that an energy falls.
+/// Labels and energy are those of Olsson, Ulén & Boykov 2013, "In defense of 3D-label stereo";
 /// the moves follow Taniai, Matsushita, Sato & Naemura 2018, "Continuous 3D label stereo matching using local
 /// expansion moves". docs/reference/planes.md has the equations; src/matchers/planes/reference.cpp is the
 /// specification.

@@ -27,7 +27,7 @@ class Reference final : public Expansion {
   struct Edge {
     int both_keep, second_takes, first_takes;
   };
-  // Of each pixel of the region that a move is about.
+  // What a move knows of a pixel of its region.
   struct Choice {
     int data = 0;   // cost of the new plane
     int unary = 0;  // what taking it costs more than keeping the old one, but for edges inside the region
