@@ -18,8 +18,8 @@
 // The first planes have the disparities of semi-global matching, filled, and slopes 0. Local expansion moves
 // (Taniai, Matsushita, Sato & Naemura 2018, "Continuous 3D label stereo matching using local expansion
 // moves") improve them. The image is divided into square cells. To each cell, planes are offered that its
-// pixels have, that are fitted to them, or that are found near those at random. Every pixel of the cell and
-// of the eight cells around it takes the offered plane or keeps its own, as if both were the two labels of
+// pixels have, that are fitted to them, or that are found near those at random. Every pixel of the cell
+// and of the eight cells around it takes the offered plane or keeps its own, as if both were the two labels of
 // an energy with the pixels around them fixed. Belief propagation decides, by messages that are the cost of
 // the new plane less that of the old one. If E is lower then, the planes are taken; otherwise all stay.
 // Cells four apart in both directions do not touch, so the result does not depend on their order.
