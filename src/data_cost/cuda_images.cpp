@@ -161,6 +161,14 @@ Shape CudaImages::census_grid() const {
   return {cuda::blocks(format_.size.height, census_rows), cuda::blocks(format_.size.width, block_threads), 2};
 }
 
+void CudaImages::find_census(const CudaSamples& images, std::uint64_t* left, std::uint64_t* right,
+                             StreamHandle stream) const {
+  std::uint64_t* const none = nullptr;
+  Shape grid = census_grid();
+  if (right == nullptr) grid.z = 1;
+  census_.launch(stream, grid, {block_threads}, 0, images, left, right, none, none);
+}
+
 // If both pairs are used at the same time, computes the mirrored pair's signatures, too.
 void CudaImages::find_census(Which which, StreamHandle stream) const {
   const auto signatures = [&](Which of, int side) {

@@ -38,6 +38,10 @@ class CudaImages {
   // If both pairs are used at the same time, the given pair's features must be found first.
   void find_features(Which which, cuda::StreamHandle stream) const;
 
+  // Writes signatures of two gray images, in the rows of `images`; without `right`, of the left one only.
+  void find_census(const CudaSamples& images, std::uint64_t* left, std::uint64_t* right,
+                   cuda::StreamHandle stream) const;
+
   // Another kernel of the same file.
   cuda::Kernel kernel(const char* name) const { return program_.kernel(name); }
 

@@ -205,6 +205,10 @@ TEST_P(CudaConformance, TiledBeliefPropagationEqualsTheReference) {
   });
 }
 
+TEST_P(CudaConformance, PlanesEqualTheReference) {
+  for_each_seed(GetParam(), [](unsigned seed) { expect_conformance(RandomCase("planes", seed)); });
+}
+
 TEST_P(CudaConformance, SemiGlobalMatchingEqualsTheReference) {
   for_each_seed(GetParam(), [](unsigned seed) {
     const RandomCase random_case("sgm", seed);

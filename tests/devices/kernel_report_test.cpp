@@ -83,6 +83,7 @@ const ReportedPlan reported_plans[] = {
     {"sgm libsgm, 128 labels", R"({"method": "sgm", "preset": "libsgm", "disparities": 128})"},
     {"sgm opencv-sgbm, 16 bits, 128 labels",
      R"({"method": "sgm", "preset": "opencv-sgbm", "disparities": 128, "data_weight": 2})"},
+    {"planes default", R"({"method": "planes"})"},
     {"motion default", R"({"method": "motion"})"},
     {"motion default, fixed16", R"({"method": "motion", "arithmetic": "fixed16"})"},
     {"motion default, float32, absolute difference",

@@ -32,8 +32,8 @@ class Plan : public detail::Plan {
   Plan(const Device& device, const ImageFormat& format, int volume_labels, bool tells_confidence,
        bool tells_row_offsets = false);
 
-  std::size_t memory_bytes() const final { return layout_.bytes() + host_layout_.bytes(); }
-  std::optional<GpuMemory> gpu_memory() const final {
+  std::size_t memory_bytes() const override { return layout_.bytes() + host_layout_.bytes(); }
+  std::optional<GpuMemory> gpu_memory() const override {
     return GpuMemory{layout_.bytes(), free_memory(*context_),
                      " are free on the GPU: nvidia-smi shows what uses the rest"};
   }

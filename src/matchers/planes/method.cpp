@@ -54,7 +54,8 @@ std::unique_ptr<detail::Method> method() {
        .margins = margins,
        .approximate_tiles = true,
        .rows = &PlanesParameters::rows,
-       .backends = {On::backend<reference, make_reference>(), On::backend<cpu, make_cpu>()}});
+       .backends = {On::backend<reference, make_reference>(), On::backend<cpu, make_cpu>(),
+                    On::tuned<cuda, make_cuda, cuda_tuning_space>().without("reject_unseen")}});
 }
 
 }  // namespace planes

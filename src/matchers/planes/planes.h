@@ -45,6 +45,8 @@ std::unique_ptr<detail::Method> method();
 
 using On = detail::Backends<PlanesParameters>;
 On::Make make_reference, make_cpu;
+On::MakeTuned make_cuda;
+On::Space cuda_tuning_space;
 
 inline constexpr int per_pixel = 1024;
 inline constexpr int steepest = 2 * per_pixel;  // slopes lie within ± this
