@@ -5,6 +5,7 @@
     export PYTHONPATH=python PARALLAX_LIBRARY=build/developer/shared/libparallax.so
     python3 benchmarks/planes.py errors DATA [METHOD [PARAMETER=VALUE …]]
     python3 benchmarks/planes.py synthetic
+    python3 benchmarks/planes.py normals
     python3 benchmarks/planes.py picture DATA docs/pictures/planes.png
 
 DATA is the folder that PARALLAX_DATA names for the tests. The picture needs Pillow.
@@ -76,6 +77,23 @@ def print_synthetic():
         print(f"| {method} | {mean:.3f} px | {far:.2f} % |", flush=True)
 
 
+def print_normals():
+    """Angles between the normals of maps and those of the truth, for a camera with an angle of view of 65°."""
+    print("| method | median angle | 90 % are within |")
+    print("|---|--:|--:|")
+    rig = px.Calibration(focal=500, centre_x=320, centre_y=240, baseline=0.1)
+    for method in METHODS:
+        angles = []
+        for seed in (4, 5, 6):
+            left, right, truth = px.synthesize((640, 480), 64, scene="planes", seed=seed)
+            expected = px.normals(truth, rig)
+            found = px.match(left, right, 64, method, "cpu").normals(rig)
+            cosine = np.sum(expected.astype(np.float64) * found, axis=2)[inside_planes(truth)]
+            angles.append(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
+        angles = np.concatenate(angles)
+        print(f"| {method} | {np.median(angles):.1f}° | {np.percentile(angles, 90):.1f}° |", flush=True)
+
+
 def relief(disparity):
     """The surface as if lit from the upper left."""
     slope_y, slope_x = np.gradient(disparity.astype(np.float64))
@@ -100,6 +118,8 @@ def main(words):
         print_errors(pathlib.Path(words[1]), words[2:3] or METHODS, parameters)
     elif words == ["synthetic"]:
         print_synthetic()
+    elif words == ["normals"]:
+        print_normals()
     elif words[:1] == ["picture"] and len(words) == 3:
         draw(pathlib.Path(words[1]), words[2])
     else:

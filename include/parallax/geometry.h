@@ -65,25 +65,36 @@ struct DepthLimits {
 void depth_map(const Calibration& calibration, View<const float> disparity, View<float> depth,
                const DepthLimits& limits = {});
 
+/// A vector of length 1 across a surface, towards the camera: right, down, forward; 0 = none.
+using Normal = std::array<float, 3>;
+
+/// Computes the normal of every pixel that has a depth, from the slopes of the disparities around it; 0 for the
+/// others. \p normals: three times as wide as the map, the components of a pixel next to each other.
+/// \throws Error (argument) when the sizes of the views do not match, or the calibration is not finite.
+void normal_map(const Calibration& calibration, View<const float> disparity, View<float> normals);
+
 /// A coloured 3D point, relative to the left camera, in the unit of the baseline.
 struct Point {
   float x;                             ///< to the right
   float y;                             ///< down
   float z;                             ///< forward
   std::array<std::uint8_t, 3> colour;  ///< R, G, B
+  Normal normal = {};                  ///< as normal_map() finds it, where that is asked for
 };
 
 /// Returns a point for each pixel that has a depth within the limits, row by row, coloured by the left image
-/// (by the upper byte of 16-bit values). Points too far away for a float are left out.
+/// (by the upper byte of 16-bit values). Points too far away for a float are left out. \p normals: whether
+/// points get normals.
 /// \throws Error (argument) when the sizes differ, the calibration is not finite, or a limit is out of range.
 std::vector<Point> point_cloud(const Calibration& calibration, View<const float> disparity,
-                               const ImageView& left, const DepthLimits& limits = {});
+                               const ImageView& left, const DepthLimits& limits = {}, bool normals = false);
 
-/// The same with a point for every pixel: those of pixels without a point have the coordinates NaN, and the
-/// colour of the left image.
+/// The same with a point for every pixel: those of pixels without a point have the coordinates NaN, no normal,
+/// and the colour of the left image.
 /// \throws Error as point_cloud() does.
 std::vector<Point> organised_cloud(const Calibration& calibration, View<const float> disparity,
-                                   const ImageView& left, const DepthLimits& limits = {});
+                                   const ImageView& left, const DepthLimits& limits = {},
+                                   bool normals = false);
 
 /// A surface of triangles with coloured vertices.
 struct Mesh {
@@ -98,6 +109,7 @@ struct MeshParameters {
   /// Greatest difference in disparity along an edge, in pixels, 0 or more; the mesh is cut at larger ones. At
   /// 1 along a row, the right camera sees the surface edge-on; beyond, it could not see it.
   double greatest_step = 1;
+  bool normals = false;  ///< whether vertices get normals
 
   /// \throws Error (argument) when a value is out of range.
   void validate() const;

@@ -505,6 +505,11 @@ PARALLAX_API parallax_code parallax_depth_uncertainty(const parallax_calibration
                                                       double disparity_uncertainty,
                                                       const parallax_output* uncertainty);
 
+/** Writes the normal of the surface at every pixel that has a depth, a vector of length 1 towards the camera,
+    as three floats: right, down, forward; 0 for the others. `normals` has three channels. */
+PARALLAX_API parallax_code parallax_normals(const parallax_calibration* calibration,
+                                            const parallax_image* disparity, const parallax_output* normals);
+
 /** A coloured point, relative to the left camera, in the unit of the baseline. */
 typedef struct parallax_point {
   float x;          /**< to the right */

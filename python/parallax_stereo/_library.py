@@ -330,6 +330,7 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
     "parallax_calibration_in_metres": [_CALIBRATION],
     "parallax_depth": [_CALIBRATION, _IMAGE, _IMAGE],
     "parallax_depth_uncertainty": [_CALIBRATION, _IMAGE, ctypes.c_double, _IMAGE],
+    "parallax_normals": [_CALIBRATION, _IMAGE, _IMAGE],
     "parallax_points": [_CALIBRATION, _IMAGE, _IMAGE, ctypes.c_void_p, _COUNT],
     "parallax_mesh": [
         _CALIBRATION,

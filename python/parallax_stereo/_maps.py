@@ -136,6 +136,15 @@ def depth_uncertainty(disparity: Any, calibration: Calibration, disparity_uncert
     return uncertainty
 
 
+def normals(disparity: Any, calibration: Calibration) -> Array:
+    """Normals of the surface as float32 (height, width, 3), of length 1, towards the camera: right, down, forward; 0
+    where there is no depth."""
+    array = _disparity(disparity)
+    vectors = np.empty((*array.shape, 3), np.float32)
+    function("normals")(_calibration(calibration), view(array), view(vectors))
+    return vectors
+
+
 _POINT = np.dtype([("position", "<f4", 3), ("colour", "u1", 3), ("reserved", "u1")])
 
 

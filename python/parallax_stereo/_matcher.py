@@ -101,6 +101,10 @@ class Result:
         """Depths as float32 (height, width), in the unit of the baseline; 0 = none."""
         return _maps.depth(_on_host(self.disparity), calibration)
 
+    def normals(self, calibration: Calibration) -> Array:
+        """Normals of the surface, float32 (height, width, 3), towards the camera of this map; 0 where there is no depth."""
+        return _maps.normals(_on_host(self.disparity), self._seen_from(calibration))
+
     def points(self, calibration: Calibration) -> Tuple[Array, Array]:
         """Positions, float32 (n, 3), and colours, uint8 (n, 3), of the pixels that have a depth, relative to the camera
         of this map."""

@@ -139,8 +139,10 @@ CostVolume cost_view(const parallax_image* given) {
   return costs;
 }
 
-View<float> float_output(const parallax_output* given, std::string_view name) {
-  return typed_view<float>(known(given, name), name, PARALLAX_FLOAT32, 1);
+View<float> float_output(const parallax_output* given, std::string_view name, int channels) {
+  View<float> view = typed_view<float>(known(given, name), name, PARALLAX_FLOAT32, channels);
+  view.size.width *= channels;
+  return view;
 }
 
 View<std::uint8_t> byte_output(const parallax_output* given, std::string_view name, int channels) {

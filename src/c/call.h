@@ -71,7 +71,7 @@ View<const float> float_view(const parallax_image* image, std::string_view name)
 // A pointer to null gives an empty view.
 View<const std::uint8_t> mask_view(const parallax_image* image, std::string_view name);
 CostVolume cost_view(const parallax_image* image);
-View<float> float_output(const parallax_output* output, std::string_view name);
+View<float> float_output(const parallax_output* output, std::string_view name, int channels = 1);
 // `channels` interleaved: the view is so many times as wide.
 View<std::uint8_t> byte_output(const parallax_output* output, std::string_view name, int channels = 1);
 

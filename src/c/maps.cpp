@@ -18,7 +18,7 @@ using namespace parallax;
 namespace parallax::c {
 namespace {
 
-static_assert(sizeof(parallax_point) == 16 && sizeof(Point) == 16);
+static_assert(sizeof(parallax_point) == 16);
 
 // Bytes of the calibration of the first version.
 constexpr std::size_t first_calibration = offsetof(parallax_calibration, metres_per_unit);
@@ -112,6 +112,15 @@ parallax_code parallax_depth_uncertainty(const parallax_calibration* calibration
     const Calibration rig = c::calibration_of(calibration);
     const View<const float> map = c::float_view(disparity, "disparity map");
     depth_uncertainty_map(rig, map, disparity_uncertainty, c::float_output(uncertainty, "uncertainty map"));
+  });
+}
+
+parallax_code parallax_normals(const parallax_calibration* calibration, const parallax_image* disparity,
+                               const parallax_output* normals) {
+  return c::call([&] {
+    const Calibration rig = c::calibration_of(calibration);
+    const View<const float> map = c::float_view(disparity, "disparity map");
+    normal_map(rig, map, c::float_output(normals, "normals", 3));
   });
 }
 

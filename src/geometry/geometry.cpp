@@ -6,6 +6,7 @@
 
 #include "core/checks.h"
 #include "core/floating_point.h"
+#include "geometry/normals.h"
 #include "geometry/points.h"
 
 namespace parallax {
@@ -20,7 +21,12 @@ std::array<std::uint8_t, 3> colour_at(const ImageView& image, int x, int y) {
   return {channel(0), channel(1), channel(2)};
 }
 
-// Finite values give finite results, unless they overflow.
+bool is_finite(const Point& point) {
+  return std::isfinite(point.x) && std::isfinite(point.y) && std::isfinite(point.z);
+}
+
+}  // namespace
+
 void check_calibration(const Calibration& calibration) {
   check_finite("focal", calibration.focal);
   check_finite("centre_x", calibration.centre_x);
@@ -28,12 +34,6 @@ void check_calibration(const Calibration& calibration) {
   check_finite("doffs", calibration.doffs);
   check_finite("baseline", calibration.baseline);
 }
-
-bool is_finite(const Point& point) {
-  return std::isfinite(point.x) && std::isfinite(point.y) && std::isfinite(point.z);
-}
-
-}  // namespace
 
 double depth(const Calibration& calibration, float disparity) {
   if (!std::isfinite(disparity)) return 0;
@@ -100,8 +100,8 @@ void depth_map(const Calibration& calibration, View<const float> disparity, View
 }
 
 PixelPoints::PixelPoints(const Calibration& calibration, View<const float> disparity, const ImageView& left,
-                         const DepthLimits& limits)
-    : calibration_(calibration), disparity_(disparity), left_(left), limits_(limits) {
+                         const DepthLimits& limits, bool normals)
+    : calibration_(calibration), disparity_(disparity), left_(left), limits_(limits), normals_(normals) {
   check_calibration(calibration);
   limits.validate();
   check_view("disparity map", disparity, disparity.size);
@@ -111,33 +111,39 @@ PixelPoints::PixelPoints(const Calibration& calibration, View<const float> dispa
            ": give those of one match");
 }
 
-std::optional<Point> PixelPoints::at(int x, int y) const {
+std::optional<Point> PixelPoints::without_normal(int x, int y) const {
   const double z = limited_depth(calibration_, disparity_.at(x, y), limits_);
   if (!(z > 0)) return std::nullopt;
   const double right = (x - calibration_.centre_x) * z / calibration_.focal;
   const double down = (y - calibration_.centre_y) * z / calibration_.focal;
-  const Point point{static_cast<float>(right), static_cast<float>(down), static_cast<float>(z),
-                    colour_at(left_, x, y)};
+  const Point point{
+      static_cast<float>(right), static_cast<float>(down), static_cast<float>(z), colour_at(left_, x, y), {}};
   return is_finite(point) ? std::optional(point) : std::nullopt;
 }
 
+std::optional<Point> PixelPoints::at(int x, int y) const {
+  std::optional<Point> point = without_normal(x, y);
+  if (point && normals_) point->normal = normal_at(calibration_, disparity_, x, y);
+  return point;
+}
+
 std::vector<Point> organised_cloud(const Calibration& calibration, View<const float> disparity,
-                                   const ImageView& left, const DepthLimits& limits) {
+                                   const ImageView& left, const DepthLimits& limits, bool normals) {
   const DefaultFloatingPoint environment;
   constexpr float none = std::numeric_limits<float>::quiet_NaN();
-  const PixelPoints pixels(calibration, disparity, left, limits);
+  const PixelPoints pixels(calibration, disparity, left, limits, normals);
   std::vector<Point> points;
   points.reserve(disparity.size.pixels());
   for (int y = 0; y < disparity.size.height; ++y)
     for (int x = 0; x < disparity.size.width; ++x)
-      points.push_back(pixels.at(x, y).value_or(Point{none, none, none, colour_at(left, x, y)}));
+      points.push_back(pixels.at(x, y).value_or(Point{none, none, none, colour_at(left, x, y), {}}));
   return points;
 }
 
 std::vector<Point> point_cloud(const Calibration& calibration, View<const float> disparity,
-                               const ImageView& left, const DepthLimits& limits) {
+                               const ImageView& left, const DepthLimits& limits, bool normals) {
   const DefaultFloatingPoint environment;
-  const PixelPoints pixels(calibration, disparity, left, limits);
+  const PixelPoints pixels(calibration, disparity, left, limits, normals);
   std::vector<Point> points;
   for (int y = 0; y < disparity.size.height; ++y)
     for (int x = 0; x < disparity.size.width; ++x)

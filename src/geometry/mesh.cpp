@@ -44,7 +44,7 @@ Triangulation::Triangulation(View<const float> disparity, const PixelPoints& poi
     : disparity_(disparity), greatest_step_(greatest_step), present_(disparity.size.pixels()) {
   const auto [width, height] = disparity.size;
   for (int y = 0; y < height; ++y)
-    for (int x = 0; x < width; ++x) present_[pixel(x, y)] = points.at(x, y).has_value();
+    for (int x = 0; x < width; ++x) present_[pixel(x, y)] = points.exists(x, y);
   for (int y = 0; y + 1 < height; ++y)
     for (int x = 0; x + 1 < width; ++x) add_square(x, y);
 }
@@ -103,7 +103,7 @@ Mesh mesh(const Calibration& calibration, View<const float> disparity, const Ima
   if (disparity.size.pixels() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
     refuse("the disparity map is " + text(disparity.size) +
            ": a mesh has at most 2147483647 pixels, give a part");
-  const PixelPoints points(calibration, disparity, left, parameters.limits);
+  const PixelPoints points(calibration, disparity, left, parameters.limits, parameters.normals);
   return Triangulation(disparity, points, parameters.greatest_step).mesh(points);
 }
 

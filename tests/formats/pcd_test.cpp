@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -36,6 +37,16 @@ TEST(PcdTest, HasTheHeaderOfThePointCloudLibrary) {
       {"POINTS", "3"},      {"DATA", "binary"}};
   EXPECT_EQ(read(bytes).header, expected);
   EXPECT_EQ(read(bytes).data.size(), 48u);
+}
+
+TEST(PcdTest, NormalsFollowTheColours) {
+  const Pcd pcd = read(encode_pcd(std::vector<Point>(2, Point{1, 2, 3, {4, 5, 6}, {0.6f, 0, -0.8f}})));
+  EXPECT_EQ(pcd.header.at("FIELDS"), "x y z rgb normal_x normal_y normal_z");
+  EXPECT_EQ(pcd.header.at("SIZE"), "4 4 4 4 4 4 4");
+  ASSERT_EQ(pcd.data.size(), 2u * 28);
+  float normal[3];
+  std::memcpy(normal, pcd.data.data() + 28 + 16, sizeof normal);
+  EXPECT_EQ(std::to_array(normal), (std::array{0.6f, 0.0f, -0.8f}));
 }
 
 TEST(PcdTest, PointsSurviveARoundTrip) {

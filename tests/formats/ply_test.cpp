@@ -29,6 +29,21 @@ TEST(PlyTest, TwoPointsAreThirtyBytesBehindTheHeader) {
   EXPECT_EQ(text(encode_ply(points)), header(2) + std::string(std::begin(expected), std::end(expected)));
 }
 
+TEST(PlyTest, NormalsFollowThePositionsWhereAPointHasOne) {
+  const Point points[] = {{1, 2, 3, {4, 5, 6}, {0, 0, -1}}, {1, 2, 3, {4, 5, 6}}};
+  const unsigned char position[] = {0, 0, 0x80, 0x3f, 0, 0, 0, 0x40, 0, 0, 0x40, 0x40};
+  const unsigned char normal[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0xbf};
+  std::string expected = header(2);
+  expected.insert(expected.find("property uchar red"),
+                  "property float nx\nproperty float ny\nproperty float nz\n");
+  for (int i = 0; i < 2; ++i) {
+    expected.append(std::begin(position), std::end(position));
+    expected += i == 0 ? std::string(std::begin(normal), std::end(normal)) : std::string(12, '\0');
+    expected += "\4\5\6";
+  }
+  EXPECT_EQ(text(encode_ply(points)), expected);
+}
+
 TEST(PlyTest, NoPointIsAHeaderAlone) {
   EXPECT_EQ(text(encode_ply({})), header(0));
 }

@@ -41,6 +41,18 @@ def test_depth_and_points(pair: Any) -> None:
     assert (colours[at] == left[30, 50]).all()
 
 
+def test_normals_look_towards_the_camera(pair: Any) -> None:
+    disparity = np.full((80, 120), 20, np.float32)
+    disparity[5, 7] = np.inf
+    normals = px.normals(disparity, RIG)
+    assert normals.shape == (80, 120, 3) and not normals[5, 7].any()
+    normals[5, 7] = 0, 0, -1
+    assert (normals == [0, 0, -1]).all()
+    left, right, truth = pair
+    found = px.match(left, right, 24)
+    assert np.array_equal(found.normals(RIG), px.normals(found.disparity, RIG))
+
+
 def test_depths_have_an_uncertainty(pair: Any) -> None:
     truth = pair[2].copy()
     truth[3, 4] = np.inf

@@ -235,6 +235,7 @@ TEST_F(DepthTest, RefusesOptionsWithoutWhatTheyNeed) {
     expect_refusal(calibrated + limit + " 3", 2, {limit + " needs --depth, --cloud or --mesh"});
   expect_refusal(calibrated + "--depth z.png --disparity-uncertainty 0.5", 2, {"--max-depth-uncertainty"});
   expect_refusal(calibrated + "--depth z.png --mesh-step 2", 2, {"--mesh-step needs --mesh"});
+  expect_refusal(calibrated + "--depth z.png --normals", 2, {"--normals needs --cloud or --mesh"});
   expect_refusal(pair_of_files + "--unit mm", 2, {"--unit needs --calib"});
   expect_refusal(calibrated + "--depth z.png --unit foot", 2, {"--unit", "foot", "m, cm, mm"});
   expect_refusal(calibrated + "--depth z.png --max-depth -1", 2, {"--max-depth", "-1"});

@@ -51,15 +51,15 @@ std::vector<std::byte> DepthFiles::depths(const std::string& path, View<const fl
 std::vector<std::byte> DepthFiles::cloud(const std::string& path, View<const float> disparity,
                                          const ImageView& left) const {
   const Size grid = options_.organised ? disparity.size : Size{};
-  const std::vector<Point> points = options_.organised
-                                        ? organised_cloud(calibration_, disparity, left, limits(calibration_))
-                                        : point_cloud(calibration_, disparity, left, limits(calibration_));
+  const auto make = options_.organised ? organised_cloud : point_cloud;
+  const std::vector<Point> points =
+      make(calibration_, disparity, left, limits(calibration_), options_.normals);
   return has_extension(path, {".pcd"}) ? encode_pcd(points, grid) : encode_ply(points, grid);
 }
 
 std::vector<std::byte> DepthFiles::mesh(View<const float> disparity, const ImageView& left) const {
-  return encode_mesh(
-      parallax::mesh(calibration_, disparity, left, {limits(calibration_), options_.mesh_step}));
+  return encode_mesh(parallax::mesh(calibration_, disparity, left,
+                                    {limits(calibration_), options_.mesh_step, options_.normals}));
 }
 
 }  // namespace parallax::tool

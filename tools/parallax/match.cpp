@@ -46,6 +46,8 @@ void add_depth_options(Options& options, Outputs& outputs, DepthOptions& depth) 
   options.add_flag("--organised", depth.organised,
                    "A point for every pixel in --cloud, row by row, NaN where there is no depth");
   options.add("--mesh FILE", outputs.mesh, "Surface of triangles: .ply, in the unit of the baseline");
+  options.add_flag("--normals", depth.normals,
+                   "Normals of the surface, towards the camera, in --cloud and --mesh");
   options.add("--max-depth", depth.max_depth, "Leave out what is farther away, in metres; 0 = no limit")
       .range(0, 1e9);
   options
@@ -84,6 +86,8 @@ void check_depth_options(const Options& options, const MatchRequest& request) {
     options.refuse({"--disparity-uncertainty"}, " needs --max-depth-uncertainty: give both");
   if (outputs.cloud.empty()) options.refuse({"--organised"}, " needs --cloud: give both");
   if (outputs.mesh.empty()) options.refuse({"--mesh-step"}, " needs --mesh: give both");
+  if (outputs.cloud.empty() && outputs.mesh.empty())
+    options.refuse({"--normals"}, " needs --cloud or --mesh: give one of them");
   if (depth.unit > 0 && !has_geometry) throw UsageError("--unit needs --calib or --rig: give one of them");
   check_extension("--depth", outputs.depth, {".png", ".tif", ".tiff"}, ".png or .tiff");
   check_extension("--cloud", outputs.cloud, {".ply", ".pcd"}, ".ply or .pcd");

@@ -25,7 +25,7 @@ std::vector<Advice> advice_on_options_of_match() {
   add("cannot make a plan: leave out {}, which tiles do not support",
       {"--side-by-side", "--right-output", "--confidence", "--energy", "--cost-file", "--repeat", "--depth",
        "--cloud", "--mesh", "--max-depth", "--max-depth-uncertainty", "--disparity-uncertainty",
-       "--mesh-step", "--unit"});
+       "--mesh-step", "--normals", "--unit"});
   return advice;
 }
 
