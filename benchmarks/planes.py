@@ -4,6 +4,7 @@
 
     export PYTHONPATH=python PARALLAX_LIBRARY=build/developer/shared/libparallax.so
     python3 benchmarks/planes.py errors DATA [METHOD [PARAMETER=VALUE …]]
+    python3 benchmarks/planes.py middlebury2003 DATA
     python3 benchmarks/planes.py synthetic
     python3 benchmarks/planes.py normals
     python3 benchmarks/planes.py picture DATA docs/pictures/planes.png
@@ -51,6 +52,22 @@ def print_errors(data, methods, parameters):
                 rows.append(errors_of_pair(found.disparity, truth, seen))
             figures = " | ".join(f"{value:.2f}" for value in np.mean(rows, axis=0))
             print(f"| {name} ({len(pairs)}) | {method} | {figures} |", flush=True)
+
+
+def print_middlebury2003(data):
+    """Per cent of wrong pixels as the second version of Middlebury's table counts them."""
+    print("| pair | wrong by more than | " + " | ".join(f"{method}: nonocc / all / disc" for method in METHODS) + " |")
+    print("|---|--:|" + "--:|" * len(METHODS))
+    for name, left, right, _, labels, truth, seen in load(data, "middlebury2003"):
+        known = np.isfinite(truth)
+        jumps = px.read(str(data / "middlebury2003" / name / "disc.png")) == 255
+        maps = [px.match(left, right, labels, method, "cpu").disparity for method in METHODS]
+        for limit in (1, 0.5):
+            cells = [
+                " / ".join(f"{percent_beyond(found, truth, known & where, limit):.2f}" for where in (seen, True, jumps))
+                for found in maps
+            ]
+            print(f"| {name} | {limit} px | " + " | ".join(cells) + " |", flush=True)
 
 
 def inside_planes(truth):
@@ -116,6 +133,8 @@ def main(words):
     if words[:1] == ["errors"] and len(words) > 1:
         parameters = dict(word.split("=", 1) for word in words[3:])
         print_errors(pathlib.Path(words[1]), words[2:3] or METHODS, parameters)
+    elif words[:1] == ["middlebury2003"] and len(words) == 2:
+        print_middlebury2003(pathlib.Path(words[1]))
     elif words == ["synthetic"]:
         print_synthetic()
     elif words == ["normals"]:
