@@ -142,6 +142,7 @@ std::vector<MatcherParameters> parameters_for_labels(const std::string& method, 
 // Ranges that end anywhere in a vector, and more labels than a byte can count, on images wide enough that
 // most pixels have every label of the smaller ranges.
 TEST_P(CpuConformance, EqualsTheReferenceForEveryLabelCount) {
+  if (method() == "planes") GTEST_SKIP() << "vectors of planes hold pixels, not labels";
   const bool is_slow = capabilities(method()).energy;
   const SynthPair pair = synthesize({.size = is_slow ? Size{71, 5} : Size{173, 5}, .disparities = 30});
   std::vector<int> counts{127, 128, 129, 255, 256, 257, 300, 1023, 1024};
