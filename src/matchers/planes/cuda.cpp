@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/arena.h"
+#include "core/copy_rows.h"
 #include "data_cost/cuda_images.h"
 #include "data_cost/data_cost.h"
 #include "devices/cuda/branch.h"
@@ -16,7 +17,6 @@
 #include "devices/cuda/plan.h"
 #include "matchers/planes/cuda_types.h"
 #include "matchers/planes/planes.h"
-#include "matchers/registry.h"
 #include "refine/cuda_pipeline.h"
 
 namespace parallax::planes {
@@ -35,14 +35,14 @@ constexpr const char *small_threads = "threads_per_small_cell", *large_threads =
 constexpr int usual_small_threads = 32, usual_large_threads = 384;
 constexpr int quarters = 4, channels = 3;
 
-// The bytes of a Region in kernels.
+// Bytes of a Region in kernels.
 constexpr std::size_t region_bytes(int side) {
   constexpr std::size_t bytes_of_edge = 8;
   const std::size_t most = 3 * to_size(side);
   return most * (2 * bytes_of_edge * (most + 1) + 5 * sizeof(std::int16_t) * (most + 2));
 }
 
-// All channels, for both pairs.
+// Both images in all channels.
 data_cost::CostModel image_inputs() {
   data_cost::CostModel inputs = {};
   inputs.cost = DataCost::absolute_difference_colour;
@@ -103,12 +103,6 @@ class Cuda final : public cuda::Plan {
   }
 
  private:
-  static std::unique_ptr<detail::Plan> plan_start(const PlanesParameters& parameters, const Device& device,
-                                                  const ImageFormat& format) {
-    const MatcherParameters start = start_parameters(parameters);
-    return detail::find_backend(start, device).make(start, device, format, {});
-  }
-
   // The memory of one map's match.
   struct Match {
     Buffer<std::byte> images[2];  // as the start takes them

@@ -12,7 +12,6 @@
 #include "matchers/host_plan.h"
 #include "matchers/planes/features.h"
 #include "matchers/planes/planes.h"
-#include "matchers/registry.h"
 
 namespace parallax::planes {
 
@@ -50,12 +49,6 @@ class Expansion : public host::Plan {
   PlaneMap planes_;
 
  private:
-  static std::unique_ptr<detail::Plan> plan_start(const PlanesParameters& parameters, const Device& device,
-                                                  const ImageFormat& format) {
-    const MatcherParameters start = start_parameters(parameters);
-    return detail::find_backend(start, device).make(start, device, format, {});
-  }
-
   template <class T>
   View<T> reserve_guarded(Arena& arena) const {
     const auto plane = arena.reserve_plane<T>({size_.width + 2 * PlaneMap::guard, size_.height});

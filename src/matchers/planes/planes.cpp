@@ -7,6 +7,7 @@
 #include <string>
 
 #include "data_cost/data_cost.h"
+#include "matchers/registry.h"
 
 namespace parallax::planes {
 
@@ -40,6 +41,12 @@ MatcherParameters start_parameters(const PlanesParameters& p) {
   start.disparities() = p.disparities;
   set_parameter(start, "census_tolerance", std::to_string(census_tolerance));
   return start;
+}
+
+std::unique_ptr<detail::Plan> plan_start(const PlanesParameters& parameters, const Device& device,
+                                         const ImageFormat& format) {
+  const MatcherParameters start = start_parameters(parameters);
+  return detail::find_backend(start, device).make(start, device, format, {});
 }
 
 std::uint16_t levels_of(std::uint16_t before, std::uint16_t sample, std::uint16_t after) {

@@ -110,6 +110,8 @@ Model make_model(const PlanesParameters& parameters);
 
 // Parameters of the semi-global matching that the moves start from.
 MatcherParameters start_parameters(const PlanesParameters& parameters);
+std::unique_ptr<detail::Plan> plan_start(const PlanesParameters& parameters, const Device& device,
+                                         const ImageFormat& format);
 
 // The gray level and half the gradient of a pixel, in a byte each: rounded; gradients plus 128.
 inline constexpr int zero_gradient = 128;
