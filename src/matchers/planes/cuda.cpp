@@ -160,14 +160,14 @@ class Cuda final : public cuda::Plan {
 
   void match(const DisparityMap& map, StreamHandle stream) override {
     refinement_.begin_after(stream);
-    start(CudaImages::as_it_is, map.disparity, map.status, stream);
+    find_start(CudaImages::as_it_is, map.disparity, map.status, stream);
     const StreamHandle beside = checks_both() ? left_moves_.fork(stream) : stream;
     move(CudaImages::as_it_is, map.disparity, map.status, beside);
     View<float> right;
     if (checks_both()) {
       right = at(right_disparity_);
       images_.mirror(stream);
-      start(CudaImages::mirrored, right, at(right_status_), stream);
+      find_start(CudaImages::mirrored, right, at(right_status_), stream);
       move(CudaImages::mirrored, right, {}, stream);
       left_moves_.join(stream);
     }
@@ -175,8 +175,8 @@ class Cuda final : public cuda::Plan {
   }
 
   // The first map, by semi-global matching of a copy of the pair, because the caller's addresses change.
-  void start(CudaImages::Which which, View<float> disparity, View<std::uint8_t> status,
-             StreamHandle stream) const {
+  void find_start(CudaImages::Which which, View<float> disparity, View<std::uint8_t> status,
+                  StreamHandle stream) const {
     const Match& match = matches_[which];
     const data_cost::CudaCosts inputs = images_.costs(which, nullptr);
     write_pair_.launch(stream, cuda::grid_of_rows(size(), block_threads, 2), {block_threads}, 0,
