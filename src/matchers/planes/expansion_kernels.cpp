@@ -393,11 +393,15 @@ class Mover {
   // Decides which pixels take the new plane, and returns by how much that changes the energy.
   int decide() const {
     const Words words;
-    const hn::RepartitionToWide<Words> sums;
-    const auto zero = hn::Zero(words), ones = hn::Set(words, std::int16_t{1});
-    auto even = hn::Zero(sums), odd = hn::Zero(sums);
-    const auto add = [&](WordVector change)
-                         HWY_ATTR { even = hn::ReorderWidenMulAccumulate(sums, change, ones, even, odd); };
+    const auto zero = hn::Zero(words);
+    auto sum = hn::Zero(Wide());
+    // Through memory: Clang 14 makes VEX instructions of products that are added, which processors with AVX-512
+    // may lack.
+    const auto add = [&](WordVector change) HWY_ATTR {
+      std::int16_t changes[lanes];
+      hn::StoreU(change, words, changes);
+      for (int i = 0; i < lanes; i += wide_lanes) sum = hn::Add(sum, widen(changes + i));
+    };
     for (int y = 0; y < height_; ++y)
       for (int x = 0; x < width_; x += lanes) {
         // The last sweep's sums of vertical messages and unary costs are still there.
@@ -427,7 +431,7 @@ class Mover {
                         hn::LoadU(words, row(above_first, y) + x), hn::LoadU(words, row(takes, y - 1) + x),
                         here));
       }
-    return hn::GetLane(hn::SumOfLanes(sums, hn::Add(even, odd)));
+    return hn::GetLane(hn::SumOfLanes(Wide(), sum));
   }
 
   void take() const {
