@@ -65,7 +65,8 @@ struct DepthLimits {
 void depth_map(const Calibration& calibration, View<const float> disparity, View<float> depth,
                const DepthLimits& limits = {});
 
-/// A vector of length 1 across a surface, towards the camera: right, down, forward; 0 = none.
+/// A vector of length 1, perpendicular to a surface and pointing towards the camera: right, down, forward; 0 =
+/// none.
 using Normal = std::array<float, 3>;
 
 /// Computes the normal of every pixel that has a depth, from the slopes of the disparities around it; 0 for the

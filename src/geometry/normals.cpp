@@ -15,10 +15,12 @@ namespace {
 constexpr int window_radii[] = {2, 5};   // of the first and the second fit
 constexpr double surface_tolerance = 1;  // pixels of disparity
 
-// The lesser of two steps; 0 where both are jumps, or lead to no disparity.
+// The lesser of two steps. Larger ones than a pixel are jumps, unless both are alike; a jump, or no disparity
+// on either side, gives 0.
 double lesser_step(double before, double after) {
   const double step = std::abs(before) < std::abs(after) || std::isnan(after) ? before : after;
-  return std::abs(step) <= surface_tolerance ? step : 0;
+  const bool is_slope = std::abs(step) <= surface_tolerance || std::abs(after - before) <= surface_tolerance;
+  return is_slope ? step : 0;
 }
 
 // NaN where a pixel has no disparity, or is outside the image.
@@ -45,7 +47,7 @@ Slopes fitted(View<const float> disparity, int x, int y, int radius, const Slope
       ue += i * error, ve += j * error;
     }
   }
-  // Pixels on a line do not determine a plane: both slopes are drawn to those before, very slightly.
+  // Pixels on a line do not determine a plane: both slopes are pulled very slightly towards those before.
   const double a = n * uu - u * u + 1, b = n * uv - u * v, c = n * vv - v * v + 1;
   const double right = n * ue - u * e, below = n * ve - v * e, determinant = a * c - b * b;
   return {slopes.x + (right * c - below * b) / determinant, slopes.y + (below * a - right * b) / determinant};

@@ -39,7 +39,8 @@ struct SpacePlane {
   }
 };
 
-const SpacePlane front{{0, 0, -1}, 4}, slanted{{0.6, 0, -0.8}, 2}, floor{{-0.28, -0.672, -0.6856}, 1.5};
+const SpacePlane front{{0, 0, -1}, 4}, slanted{{0.6, 0, -0.8}, 2}, floor{{-0.28, -0.672, -0.6856}, 1.5},
+    steep{{-0.2, -0.96, -0.196}, 0.11};
 
 constexpr Size map_size{40, 24};
 
@@ -69,6 +70,17 @@ TEST(NormalsTest, APlaneInSpaceHasOneNormal) {
     for (int y = 0; y < map_size.height; ++y)
       for (int x = 0; x < map_size.width; ++x) expect_normal(normal_in(normals, x, y), plane, x, y);
   }
+}
+
+// Its disparities change by 1.7 px from row to row: at the upper and the lower border, nothing tells that from
+// a jump.
+TEST(NormalsTest, ASteepPlaneIsNoJump) {
+  Plane<float> disparity(map_size);
+  for (int y = 0; y < map_size.height; ++y)
+    for (int x = 0; x < map_size.width; ++x) disparity.at(x, y) = steep.disparity(x, y);
+  const std::vector<float> normals = normals_of(disparity);
+  for (int y = 1; y + 1 < map_size.height; ++y)
+    for (int x = 0; x < map_size.width; ++x) expect_normal(normal_in(normals, x, y), steep, x, y);
 }
 
 TEST(NormalsTest, AJumpSeparatesSurfaces) {

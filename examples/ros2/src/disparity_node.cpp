@@ -26,7 +26,7 @@ class DisparityNode : public rclcpp::Node {
         parameters_(parallax::parameters_from_json(
             declare_parameter<std::string>("matcher", R"({"method": "sgm", "disparities": 64})"))),
         device_(parallax::Device::parse(declare_parameter<std::string>("device", "cpu"))) {
-    publisher_ = create_publisher<DisparityImage>("disparity", rclcpp::SensorDataQoS());
+    publisher_ = create_publisher<DisparityImage>("disparity", 1);
     // One message waits, so that a slow match drops frames instead of falling behind.
     const rclcpp::QoS quality = rclcpp::SensorDataQoS().keep_last(1);
     const std::string transport = declare_parameter<std::string>("image_transport", "raw");
@@ -55,7 +55,7 @@ class DisparityNode : public rclcpp::Node {
     pairs->registerCallback(std::bind(&DisparityNode::match, this, _1, _2, _3, _4));
   }
 
-  // A bad pair costs its own map; the node goes on.
+  // After an error, the node goes on with the next pair.
   void match(const Image::ConstSharedPtr& left, const CameraInfo::ConstSharedPtr& left_info,
              const Image::ConstSharedPtr& right, const CameraInfo::ConstSharedPtr& right_info) {
     try {

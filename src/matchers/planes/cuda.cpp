@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Planes as labels on CUDA. The graph of a run holds that of semi-global matching, once for each map. The
-// left map's moves run at the same time as the right map's start.
+// left map's moves run at the same time as the right map's start and moves.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -284,7 +285,11 @@ detail::TuningSpace cuda_tuning_space(const PlanesParameters&, const Device&, co
   space.footprint = [](const detail::Configuration& configuration) {
     constexpr int registers = 72;
     const int threads = configuration.value(large_threads, usual_large_threads);
-    const int blocks = cuda::multiprocessor::registers / (registers * threads);
+    constexpr int shared_bytes = 100 * 1024;  // at least, from sm_80 on
+    const int bytes_a_block =
+        static_cast<int>(region_bytes(cell_sides.back())) + cuda::multiprocessor::reserved_bytes_a_block;
+    const int blocks = std::max(
+        1, std::min(shared_bytes / bytes_a_block, cuda::multiprocessor::registers / (registers * threads)));
     return cuda::footprint(blocks, threads,
                            region_bytes(cell_sides.back()) + to_size(4 * registers * threads));
   };

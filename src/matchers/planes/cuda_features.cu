@@ -102,7 +102,7 @@ PARALLAX_KERNEL shift_right(CudaSamples gray, uint16* shifted) {
   shifted[blockIdx.z * gray.plane + place(gray, x, y)] = min(max(sum >> 7, 0), 65535);
 }
 
-// The features of the left image but for its signatures. `bit_costs`: by the number of neighbours that look
+// The features of the left image, except its signatures. `bit_costs`: by the number of neighbours that look
 // alike; `edge_weights`: by the difference of gray levels.
 PARALLAX_KERNEL find_left_features(CudaSamples samples, const uint16* bit_costs, const uint16* edge_weights,
                                    CudaFeatures to) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ROS 2 node of examples/ros2, compiled against ros_stubs.h: pictures of all encodings become the disparity
-// images that Parallax computes, in the conventions of stereo_msgs, and a bad pair costs its own map only.
+// The ROS 2 node of examples/ros2, compiled against ros_stubs.h: pictures in colour and of 16 bits become the
+// disparity images that Parallax computes, in the conventions of stereo_msgs, and after an error the node goes on.
 #include "examples/ros2/src/disparity_node.cpp"
 
 #include <cstring>

@@ -55,10 +55,13 @@ namespace rclcpp {
 using Value = std::variant<bool, int, std::string>;
 
 struct QoS {
+  QoS(std::size_t) {}
   QoS& keep_last(std::size_t) { return *this; }
   rmw_qos_profile_t get_rmw_qos_profile() const { return {}; }
 };
-struct SensorDataQoS : QoS {};
+struct SensorDataQoS : QoS {
+  SensorDataQoS() : QoS(5) {}
+};
 struct Logger {};
 
 struct NodeOptions {
