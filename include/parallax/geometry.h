@@ -65,12 +65,12 @@ struct DepthLimits {
 void depth_map(const Calibration& calibration, View<const float> disparity, View<float> depth,
                const DepthLimits& limits = {});
 
-/// A vector of length 1, perpendicular to a surface and pointing towards the camera: right, down, forward; 0 =
-/// none.
+/// A vector of length 1, perpendicular to a surface and pointing towards the camera: right, down, forward.
+/// 0 = none.
 using Normal = std::array<float, 3>;
 
-/// Computes the normal of every pixel that has a depth, from the slopes of the disparities around it; 0 for the
-/// others. \p normals: three times as wide as the map, the components of a pixel next to each other.
+/// Computes the normal of every pixel that has a depth, from the slopes of the disparities around it; 0 for
+/// the others. \p normals: three times as wide as the map, the components of a pixel next to each other.
 /// \throws Error (argument) when the sizes of the views do not match, or the calibration is not finite.
 void normal_map(const Calibration& calibration, View<const float> disparity, View<float> normals);
 
@@ -90,8 +90,8 @@ struct Point {
 std::vector<Point> point_cloud(const Calibration& calibration, View<const float> disparity,
                                const ImageView& left, const DepthLimits& limits = {}, bool normals = false);
 
-/// The same with a point for every pixel: those of pixels without a point have the coordinates NaN, no normal,
-/// and the colour of the left image.
+/// The same with a point for every pixel: those of pixels without a point have the coordinates NaN, no
+/// normal, and the colour of the left image.
 /// \throws Error as point_cloud() does.
 std::vector<Point> organised_cloud(const Calibration& calibration, View<const float> disparity,
                                    const ImageView& left, const DepthLimits& limits = {},

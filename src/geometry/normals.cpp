@@ -12,7 +12,7 @@
 namespace parallax {
 namespace {
 
-constexpr int window_radii[] = {2, 5};   // of the first and the second fit
+constexpr int window_radii[] = {2, 5};   // windows of the first and the second fit
 constexpr double surface_tolerance = 1;  // pixels of disparity
 
 // The lesser of two steps. Larger ones than a pixel are jumps, unless both are alike; a jump, or no disparity

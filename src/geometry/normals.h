@@ -13,8 +13,8 @@ struct Slopes {
 
 // The slopes at a pixel with a disparity: those of a plane fitted by least squares to the disparities in a
 // window of 5×5 pixels, then of 11×11, that are within a pixel of the plane before. The first plane has the
-// lesser step to a neighbour in each direction. Steps of more than a pixel are jumps, unless those to both neighbours are
-// alike.
+// lesser step to a neighbour in each direction. Steps of more than a pixel are jumps, unless those to both
+// neighbours are alike.
 Slopes slopes_at(View<const float> disparity, int x, int y);
 
 // A plane of disparities d + a·columns + b·rows through pixel (x, y) is a plane in space with the normal

@@ -72,8 +72,8 @@ TEST(NormalsTest, APlaneInSpaceHasOneNormal) {
   }
 }
 
-// Its disparities change by 1.7 px from row to row: at the upper and the lower border, nothing tells that from
-// a jump.
+// Its disparities change by 1.7 px from row to row: at the upper and the lower border, nothing tells that
+// from a jump.
 TEST(NormalsTest, ASteepPlaneIsNoJump) {
   Plane<float> disparity(map_size);
   for (int y = 0; y < map_size.height; ++y)

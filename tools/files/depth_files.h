@@ -19,7 +19,7 @@ struct DepthOptions {
   double disparity_uncertainty = DepthLimits().disparity_uncertainty;
   double mesh_step = MeshParameters().greatest_step;
   bool organised = false;  // a point of the cloud for every pixel
-  bool normals = false;    // of points and vertices
+  bool normals = false;    // normals of points and vertices
 
   bool has_limits() const { return max_depth > 0 || max_depth_uncertainty > 0; }
 };

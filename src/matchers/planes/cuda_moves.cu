@@ -60,7 +60,7 @@ __device__ __forceinline__ Box clipped(const CudaScene& scene, int left, int top
 struct Cell {
   int side;
   Box pixels, region;
-  uint32 state;  // of random numbers
+  uint32 state;  // state of the random numbers
 };
 
 __device__ __forceinline__ Cell make_cell(const CudaScene& scene, const CudaGrid& grid, int side, int index) {

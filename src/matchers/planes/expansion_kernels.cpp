@@ -395,8 +395,8 @@ class Mover {
     const Words words;
     const auto zero = hn::Zero(words);
     auto sum = hn::Zero(Wide());
-    // Through memory: Clang 14 makes VEX instructions of products that are added, which processors with AVX-512
-    // may lack.
+    // Through memory: Clang 14 makes VEX instructions of products that are added, which processors with
+    // AVX-512 may lack.
     const auto add = [&](WordVector change) HWY_ATTR {
       std::int16_t changes[lanes];
       hn::StoreU(change, words, changes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Those parts of ROS 2 that examples/ros2 uses, under the same names, without ROS: a test delivers messages and
-// reads what is published and logged.
+// Those parts of ROS 2 that examples/ros2 uses, under the same names, without ROS: a test delivers messages
+// and reads what is published and logged.
 #pragma once
 
 #include <array>
