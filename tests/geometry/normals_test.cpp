@@ -44,6 +44,15 @@ const SpacePlane front{{0, 0, -1}, 4}, slanted{{0.6, 0, -0.8}, 2}, floor{{-0.28,
 
 constexpr Size map_size{40, 24};
 
+// A map of disparity_at(x, y).
+template <class DisparityAt>
+Plane<float> map_of(const DisparityAt& disparity_at) {
+  Plane<float> disparity(map_size);
+  for (int y = 0; y < map_size.height; ++y)
+    for (int x = 0; x < map_size.width; ++x) disparity.at(x, y) = disparity_at(x, y);
+  return disparity;
+}
+
 Normal normal_in(const std::vector<float>& normals, int x, int y) {
   const auto at = static_cast<std::size_t>(3 * (y * map_size.width + x));
   return {normals[at], normals[at + 1], normals[at + 2]};
@@ -63,9 +72,7 @@ void expect_normal(const Normal& normal, const SpacePlane& plane, int x, int y) 
 
 TEST(NormalsTest, APlaneInSpaceHasOneNormal) {
   for (const SpacePlane& plane : {front, slanted, floor}) {
-    Plane<float> disparity(map_size);
-    for (int y = 0; y < map_size.height; ++y)
-      for (int x = 0; x < map_size.width; ++x) disparity.at(x, y) = plane.disparity(x, y);
+    const Plane<float> disparity = map_of([&](int x, int y) { return plane.disparity(x, y); });
     const std::vector<float> normals = normals_of(disparity);
     for (int y = 0; y < map_size.height; ++y)
       for (int x = 0; x < map_size.width; ++x) expect_normal(normal_in(normals, x, y), plane, x, y);
@@ -75,29 +82,23 @@ TEST(NormalsTest, APlaneInSpaceHasOneNormal) {
 // Its disparities change by 1.7 px from row to row: at the upper and the lower border, nothing tells that
 // from a jump.
 TEST(NormalsTest, ASteepPlaneIsNoJump) {
-  Plane<float> disparity(map_size);
-  for (int y = 0; y < map_size.height; ++y)
-    for (int x = 0; x < map_size.width; ++x) disparity.at(x, y) = steep.disparity(x, y);
+  const Plane<float> disparity = map_of([&](int x, int y) { return steep.disparity(x, y); });
   const std::vector<float> normals = normals_of(disparity);
   for (int y = 1; y + 1 < map_size.height; ++y)
     for (int x = 0; x < map_size.width; ++x) expect_normal(normal_in(normals, x, y), steep, x, y);
 }
 
 TEST(NormalsTest, AJumpSeparatesSurfaces) {
-  Plane<float> disparity(map_size);
-  for (int y = 0; y < map_size.height; ++y)
-    for (int x = 0; x < map_size.width; ++x)
-      disparity.at(x, y) = x < 20 ? slanted.disparity(x, y) + 30 : floor.disparity(x, y);
+  const Plane<float> disparity =
+      map_of([&](int x, int y) { return x < 20 ? slanted.disparity(x, y) + 30 : floor.disparity(x, y); });
   const std::vector<float> normals = normals_of(disparity);
   for (int y = 0; y < map_size.height; ++y)
     for (int x = 20; x < map_size.width; ++x) expect_normal(normal_in(normals, x, y), floor, x, y);
 }
 
 TEST(NormalsTest, PixelsWithoutADepthHaveNoneAndDisturbNoOther) {
-  Plane<float> disparity(map_size);
-  for (int y = 0; y < map_size.height; ++y)
-    for (int x = 0; x < map_size.width; ++x)
-      disparity.at(x, y) = (x + 2 * y) % 5 == 0 ? no_disparity : floor.disparity(x, y);
+  const Plane<float> disparity =
+      map_of([&](int x, int y) { return (x + 2 * y) % 5 == 0 ? no_disparity : floor.disparity(x, y); });
   const std::vector<float> normals = normals_of(disparity);
   for (int y = 0; y < map_size.height; ++y)
     for (int x = 0; x < map_size.width; ++x)
@@ -116,10 +117,8 @@ TEST(NormalsTest, ALonePixelHasANormal) {
 }
 
 TEST(NormalsTest, CloudsAndMeshesHaveThemWhereAsked) {
-  Plane<float> disparity(map_size);
-  for (int y = 0; y < map_size.height; ++y)
-    for (int x = 0; x < map_size.width; ++x)
-      disparity.at(x, y) = x == 7 ? no_disparity : floor.disparity(x, y);
+  const Plane<float> disparity =
+      map_of([&](int x, int y) { return x == 7 ? no_disparity : floor.disparity(x, y); });
   const Plane<std::uint8_t> left(map_size);
   EXPECT_EQ(point_cloud(wide_rig(), disparity.view(), left.view()).front().normal, Normal{});
   const std::vector<Point> cloud = point_cloud(wide_rig(), disparity.view(), left.view(), {}, true);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ROS 2 node like stereo_image_proc's disparity_node, with Parallax as the matcher. Subscribes to
 // left/image_rect, left/camera_info, right/image_rect and right/camera_info, and publishes disparity.
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,9 +49,8 @@ class DisparityNode : public rclcpp::Node {
 
   template <class Policy>
   void connect(Pairs<Policy>& pairs, std::uint32_t queue) {
-    using namespace std::placeholders;
     pairs.emplace(Policy(queue), left_, left_info_, right_, right_info_);
-    pairs->registerCallback(std::bind(&DisparityNode::match, this, _1, _2, _3, _4));
+    pairs->registerCallback(&DisparityNode::match, this);
   }
 
   // After an error, the node goes on with the next pair.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ROS 2 node of examples/ros2, compiled against ros_stubs.h: pictures in colour and of 16 bits become the
-// disparity images that Parallax computes, in the conventions of stereo_msgs, and after an error the node goes
-// on.
+// The ROS 2 node of examples/ros2, compiled against fake_ros.h: pictures in colour and of 16 bits become the
+// disparity images that Parallax computes, in the conventions of stereo_msgs; after an error it goes on.
 #include "examples/ros2/src/disparity_node.cpp"
 
 #include <cstring>

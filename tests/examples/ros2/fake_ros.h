@@ -120,7 +120,6 @@ namespace sync_policies {
 template <class... Messages>
 struct ExactTime {
   explicit ExactTime(std::uint32_t) {}
-  using Callback = std::function<void(const std::shared_ptr<const Messages>&...)>;
 };
 template <class... Messages>
 struct ApproximateTime : ExactTime<Messages...> {
@@ -138,7 +137,10 @@ template <class Policy>
 struct Synchronizer {
   template <class... Filters>
   explicit Synchronizer(const Policy&, Filters&...) {}
-  void registerCallback(const typename Policy::Callback& callback) { deliver = callback; }
+  template <class Node, class... Messages>
+  void registerCallback(void (Node::*callback)(Messages...), Node* node) {
+    deliver = [=](Messages... messages) { (node->*callback)(messages...); };
+  }
 };
 
 }  // namespace message_filters
