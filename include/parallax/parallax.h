@@ -35,6 +35,7 @@
 #include "parallax/rows.h"
 #include "parallax/semi_global.h"
 #include "parallax/synth.h"
+#include "parallax/temporal.h"
 #include "parallax/tiled_belief_propagation.h"
 #include "parallax/tiles.h"
 #include "parallax/tune.h"

@@ -439,6 +439,38 @@ PARALLAX_API parallax_code parallax_pool_lost_devices(parallax_pool* pool,
 PARALLAX_API parallax_code parallax_pool_matchers(parallax_pool* pool, int32_t width, int32_t height,
                                                   parallax_type type, int32_t* count);
 
+/* Video: maps that do not flicker. See parallax/temporal.h. */
+
+/** Steadies the maps of one video, frame after frame. Calls of several threads run one after the other. */
+typedef struct parallax_temporal_filter parallax_temporal_filter;
+
+/** Creates a filter for frames of this size and type (8 or 16 bits). `frames`: frames over which disparities
+    are averaged, 1 to 255; 0 = 20. `threads`: 0 = one for each core. */
+PARALLAX_API parallax_code parallax_temporal_filter_create(int32_t width, int32_t height, parallax_type type,
+                                                           int32_t frames, int32_t threads,
+                                                           parallax_temporal_filter** filter);
+/** Destroys a filter. NULL is allowed. */
+PARALLAX_API void parallax_temporal_filter_release(parallax_temporal_filter* filter);
+/** Steadies the map of the next frame, in place. Only disparities change. */
+PARALLAX_API parallax_code parallax_temporal_filter_run(parallax_temporal_filter* filter,
+                                                        const parallax_pair* pair, const parallax_map* map);
+/** Forgets all frames: the next one is the first. */
+PARALLAX_API parallax_code parallax_temporal_filter_clear(parallax_temporal_filter* filter);
+/** Gets whether the last frame was predicted from the one before it, 0 or 1; if not, it was the first, or one
+    after a cut. */
+PARALLAX_API parallax_code parallax_temporal_filter_was_predicted(parallax_temporal_filter* filter,
+                                                                  int32_t* predicted);
+/** Gets how many bytes parallax_temporal_filter_save() writes. */
+PARALLAX_API parallax_code parallax_temporal_filter_state_size(parallax_temporal_filter* filter,
+                                                               size_t* size);
+/** Writes what the filter remembers. `size` is that of parallax_temporal_filter_state_size(). */
+PARALLAX_API parallax_code parallax_temporal_filter_save(parallax_temporal_filter* filter, void* state,
+                                                         size_t size);
+/** Goes on from a state of a filter for the same frames, of the same release. Fails, and changes nothing, for
+    any other. */
+PARALLAX_API parallax_code parallax_temporal_filter_restore(parallax_temporal_filter* filter,
+                                                            const void* state, size_t size);
+
 /* Using disparity maps. */
 
 /** Errors over the pixels whose truth is known. See parallax/evaluate.h. */

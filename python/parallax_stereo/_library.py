@@ -367,6 +367,13 @@ _FUNCTIONS: Dict[str, Sequence[Any]] = {
     "parallax_rectified_matcher_has_row_offsets": [_HANDLE, ctypes.POINTER(_INT)],
     "parallax_rectified_matcher_stages": [_HANDLE, ctypes.POINTER(ctypes.POINTER(Stage)), _COUNT],
     "parallax_check_pair": [ctypes.POINTER(Pair), ctypes.POINTER(CheckParameters), ctypes.POINTER(_HANDLE)],
+    "parallax_temporal_filter_create": [_INT, _INT, ctypes.c_int, _INT, _INT, ctypes.POINTER(_HANDLE)],
+    "parallax_temporal_filter_run": [_HANDLE, ctypes.POINTER(Pair), ctypes.POINTER(Map)],
+    "parallax_temporal_filter_clear": [_HANDLE],
+    "parallax_temporal_filter_was_predicted": [_HANDLE, ctypes.POINTER(_INT)],
+    "parallax_temporal_filter_state_size": [_HANDLE, _COUNT],
+    "parallax_temporal_filter_save": [_HANDLE, ctypes.c_void_p, ctypes.c_size_t],
+    "parallax_temporal_filter_restore": [_HANDLE, ctypes.c_char_p, ctypes.c_size_t],
     "parallax_synthesize": [_TEXT, _INT, ctypes.c_uint64, _IMAGE, _IMAGE, _IMAGE],
 }
 
@@ -396,7 +403,7 @@ def _load() -> ctypes.CDLL:
 _library = _load()
 _library.parallax_version.restype = _TEXT
 _library.parallax_error_message.restype = _TEXT
-for _kind in ("matcher", "pool", "rig", "rectifier", "rectified_matcher", "pair_report"):
+for _kind in ("matcher", "pool", "rig", "rectifier", "rectified_matcher", "pair_report", "temporal_filter"):
     _release = getattr(_library, f"parallax_{_kind}_release")
     _release.argtypes = [_HANDLE]
     _release.restype = None

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lanes are neighbouring pixels.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "decision/values.h"
+#include "temporal/frame_state.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "temporal/frame_kernels.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace parallax::temporal::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Moves the points of some pixels whose neighbours on both sides are in the image, or are repeated there by
+// `to_left` and `to_right`, which are 0 or 1.
+template <class D>
+HWY_INLINE void move_lanes(D d, const MovedRow& row, const CameraMotion& motion, int x, int to_left,
+                           int to_right, int& first, int& last) {
+  const hn::RebindToSigned<D> d_int;
+  const hn::RebindToUnsigned<D> d_bits;
+  const hn::Rebind<std::uint8_t, D> d_byte;
+  const auto set = [&](float value) { return hn::Set(d, value); };
+  const auto integer = [&](int value) { return hn::Set(d_int, value); };
+  const auto word = hn::LoadU(d_bits, row.words + x);
+  const auto age = hn::BitCast(d_int, hn::ShiftRight<24>(word));
+  const auto byte = hn::Set(d_bits, 255u);
+  const auto from_x =
+      hn::Sub(hn::BitCast(d_int, hn::And(hn::ShiftRight<16>(word), byte)), integer(half_pixel));
+  const auto from_y =
+      hn::Sub(hn::BitCast(d_int, hn::And(hn::ShiftRight<8>(word), byte)), integer(half_pixel));
+
+  constexpr float per_unit = 1.0f / place_unit;
+  const auto px =
+      hn::Add(hn::ConvertTo(d, hn::Iota(d_int, x)), hn::Mul(set(per_unit), hn::ConvertTo(d, from_x)));
+  const auto py = hn::Add(set(static_cast<float>(row.y)), hn::Mul(set(per_unit), hn::ConvertTo(d, from_y)));
+  const auto disparity = hn::LoadU(d, row.disparity + x);
+  const auto u = hn::Sub(px, set(motion.middle_x)), v = hn::Sub(py, set(motion.middle_y));
+  const auto at = [&](const std::array<float, 4>& terms) {
+    const auto sum = hn::Add(hn::Mul(set(terms[0]), u), hn::Mul(set(terms[1]), v));
+    return hn::Add(hn::Add(sum, hn::Mul(set(terms[2]), disparity)), set(terms[3]));
+  };
+  const auto change = at(motion.e), scale = hn::Add(set(1), change);
+  const auto to_x = hn::Add(px, hn::Div(hn::Sub(at(motion.a), hn::Mul(u, change)), scale));
+  const auto to_y = hn::Add(py, hn::Div(hn::Sub(at(motion.b), hn::Mul(v, change)), scale));
+  const auto moved = hn::Div(disparity, scale);
+
+  const auto half = set(0.5f);
+  const auto column = hn::Floor(hn::Add(to_x, half)), line = hn::Floor(hn::Add(to_y, half));
+  const auto inside = [&](auto value, int end) {
+    return hn::And(hn::Ge(value, hn::Zero(d)), hn::Lt(value, set(static_cast<float>(end))));
+  };
+  const auto arrives = hn::And(
+      hn::And(inside(column, row.size.width), inside(line, row.size.height)),
+      hn::And(hn::Lt(moved, set(decision::no_value)), hn::RebindMask(d, hn::Gt(age, hn::Zero(d_int)))));
+  const auto arrives_int = hn::RebindMask(d_int, arrives);
+  const auto in_column = hn::ConvertTo(d_int, hn::IfThenElseZero(arrives, column)),
+             in_line = hn::ConvertTo(d_int, hn::IfThenElseZero(arrives, line));
+  const auto index = hn::Add(hn::Mul(in_line, integer(static_cast<int>(row.pitch))), in_column);
+  hn::StoreU(hn::IfThenElse(arrives_int, index, integer(-1)), d_int, row.targets + x);
+  if (!hn::AllFalse(d, arrives)) {
+    first = std::min(first, hn::GetLane(hn::MinOfLanes(
+                                d_int, hn::IfThenElse(arrives_int, in_line, integer(row.size.height)))));
+    last =
+        std::max(last, hn::GetLane(hn::MaxOfLanes(d_int, hn::IfThenElse(arrives_int, in_line, integer(-1)))));
+  }
+
+  const auto offset = [&](auto to, auto pixel) {
+    const auto part = hn::Floor(hn::Add(hn::Mul(set(place_unit), hn::Sub(to, pixel)), half));
+    const auto in_range = hn::ConvertTo(d_int, hn::IfThenElseZero(arrives, part));
+    return hn::Max(hn::Min(in_range, integer(half_pixel - 1)), integer(-half_pixel));
+  };
+  const auto at_x = offset(to_x, column), at_y = offset(to_y, line);
+  // The middle of the new pixel is as far from the point as the place in the image before.
+  const auto gray_at = [&](const std::uint8_t* from) {
+    return hn::PromoteTo(d_int, hn::LoadU(d_byte, from + x));
+  };
+  const auto gray = gray_at(row.gray);
+  const auto along = [&](auto distance, auto before, auto behind) {
+    const auto back = hn::Lt(distance, hn::Zero(d_int));
+    return hn::Mul(distance, hn::IfThenElse(back, hn::Sub(gray, before), hn::Sub(behind, gray)));
+  };
+  const auto change_x =
+                 along(hn::Sub(from_x, at_x), gray_at(row.gray - to_left), gray_at(row.gray + to_right)),
+             change_y = along(hn::Sub(from_y, at_y), gray_at(row.above), gray_at(row.below));
+  const auto sum = hn::Add(hn::Add(hn::ShiftLeft<8>(gray), integer(128)), hn::Add(change_x, change_y));
+  const auto expected = hn::Min(hn::Max(hn::ShiftRight<8>(sum), hn::Zero(d_int)), integer(255));
+
+  const auto biased = [&](auto value) { return hn::BitCast(d_bits, hn::Add(value, integer(half_pixel))); };
+  const auto sent =
+      hn::Or(hn::Or(hn::ShiftLeft<24>(hn::ShiftRight<24>(word)), hn::ShiftLeft<16>(biased(at_x))),
+             hn::Or(hn::ShiftLeft<8>(biased(at_y)), hn::BitCast(d_bits, expected)));
+  const auto bits = hn::BitCast(d_int, moved);
+  const auto order = hn::Xor(hn::BitCast(d_bits, bits), hn::Or(hn::BitCast(d_bits, hn::ShiftRight<31>(bits)),
+                                                               hn::Set(d_bits, 1u << 31)));
+  hn::StoreInterleaved2(sent, order, d_bits, reinterpret_cast<std::uint32_t*>(row.sent + x));
+}
+
+void move_row(const MovedRow& row, const CameraMotion& motion, int& first, int& last) {
+  const hn::ScalableTag<float> d;
+  const hn::CappedTag<float, 1> d_one;
+  const int lanes = static_cast<int>(hn::Lanes(d)), end = row.size.width;
+  const auto move_one = [&](int x) {
+    move_lanes(d_one, row, motion, x, x > 0 ? 1 : 0, x + 1 < end ? 1 : 0, first, last);
+  };
+  move_one(0);
+  int x = 1;
+  for (; x + lanes < end; x += lanes) move_lanes(d, row, motion, x, 1, 1, first, last);
+  for (; x < end; ++x) move_one(x);
+}
+
+template <class D>
+HWY_INLINE void average_lanes(D d, const SettledRow& row, int x, std::uint8_t* open) {
+  const hn::RebindToSigned<D> d_int;
+  const hn::RebindToUnsigned<D> d_bits;
+  const hn::Rebind<std::uint8_t, D> d_byte;
+  const auto integer = [&](int value) { return hn::Set(d_int, value); };
+  const auto disparity = hn::LoadU(d, row.disparity + x), expected = hn::LoadU(d, row.expected + x);
+  const auto word = hn::LoadU(d_bits, row.words + x);
+  const auto status = hn::PromoteTo(d_int, hn::LoadU(d_byte, row.status + x));
+  const auto age = hn::BitCast(d_int, hn::ShiftRight<24>(word)),
+             difference = hn::BitCast(d_int, hn::And(word, hn::Set(d_bits, 255u)));
+  const auto innovation = hn::Sub(disparity, expected);
+  // Infinite disparities are as far from any other as they can be, and from each other are no number.
+  const auto agrees = hn::RebindMask(d_int, hn::Le(hn::Abs(innovation), hn::Set(d, one_surface)));
+  const auto averaged =
+      hn::And(hn::And(agrees, hn::Eq(status, integer(decision::code(Status::matched)))),
+              hn::And(hn::Gt(age, hn::Zero(d_int)), hn::Lt(difference, integer(similar + 1))));
+  const auto new_age = hn::Min(hn::Add(age, integer(1)), integer(row.frames));
+  const auto mean = hn::Add(expected, hn::Div(innovation, hn::ConvertTo(d, new_age)));
+  const auto result = hn::IfThenElse(hn::RebindMask(d, averaged), mean, disparity);
+  hn::StoreU(result, d, row.disparity + x);
+  hn::StoreU(result, d, row.kept_disparity + x);
+  const auto kept =
+      hn::Or(hn::ShiftLeft<24>(hn::BitCast(d_bits, new_age)), hn::And(word, hn::Set(d_bits, 0xFFFF00u)));
+  hn::StoreU(kept, d_bits, row.kept_words + x);
+  const auto left = hn::IfThenElseZero(hn::Not(averaged), integer(1));
+  hn::StoreU(hn::DemoteTo(d_byte, left), d_byte, open + x);
+}
+
+void average_row(const SettledRow& row, std::uint8_t* open) {
+  const hn::ScalableTag<float> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  int x = 0;
+  for (; x + lanes <= row.width; x += lanes) average_lanes(d, row, x, open);
+  for (; x < row.width; ++x) average_lanes(hn::CappedTag<float, 1>(), row, x, open);
+}
+
+}  // namespace parallax::temporal::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace parallax::temporal {
+
+HWY_EXPORT(move_row);
+HWY_EXPORT(average_row);
+
+void move_row(const MovedRow& row, const CameraMotion& motion, int& first, int& last) {
+  HWY_DYNAMIC_DISPATCH(move_row)(row, motion, first, last);
+}
+
+void average_row(const SettledRow& row, std::uint8_t* open) {
+  HWY_DYNAMIC_DISPATCH(average_row)(row, open);
+}
+
+}  // namespace parallax::temporal
+#endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a TemporalFilter knows of the points that a frame shows, and how it carries them to the next one.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "parallax/image.h"
+
+#include "core/arena.h"
+#include "core/workers.h"
+#include "temporal/camera_motion.h"
+
+namespace parallax::temporal {
+
+// Parts of a pixel in which places within a pixel are counted.
+inline constexpr int place_unit = 256;
+inline constexpr int half_pixel = place_unit / 2;
+
+// What is known of the point that a pixel shows, beside its disparity, in one word. The place of the point is
+// relative to the middle of the pixel.
+struct PointWord {
+  int age = 0;                     // frames of which the disparity is a mean, to 255; 0 = no point
+  int offset_x = 0, offset_y = 0;  // in 1/place_unit, −128…127
+  int gray = 0;                    // 0…255, see Carrier
+
+  static PointWord of(std::uint32_t bits) {
+    return {static_cast<int>(bits >> 24), static_cast<int>(bits >> 16 & 255) - half_pixel,
+            static_cast<int>(bits >> 8 & 255) - half_pixel, static_cast<int>(bits & 255)};
+  }
+  std::uint32_t bits() const {
+    return static_cast<std::uint32_t>(age) << 24 | static_cast<std::uint32_t>(offset_x + half_pixel) << 16 |
+           static_cast<std::uint32_t>(offset_y + half_pixel) << 8 | static_cast<std::uint32_t>(gray);
+  }
+};
+
+// The points of a frame, one for each pixel.
+struct Points {
+  View<float> disparity;  // +infinity = no point
+  View<std::uint32_t> words;
+
+  void reserve(Size size, Arena& arena) {
+    disparity = arena.reserve_plane<float>(size);
+    words = arena.reserve_plane<std::uint32_t>(size);
+  }
+};
+
+// A point on its way: its disparity, in an order in which the nearest is the highest, then its word. 0 = none.
+using Arrival = std::uint64_t;
+static_assert(std::endian::native == std::endian::little,
+              "vectors write the two halves as they are in memory");
+
+inline Arrival arrival(float disparity, std::uint32_t word) {
+  const auto bits = std::bit_cast<std::uint32_t>(disparity);
+  const std::uint32_t order = bits ^ ((bits >> 31) != 0 ? ~0u : 1u << 31);
+  return Arrival{order} << 32 | word;
+}
+inline float disparity_of(Arrival arrival) {
+  const auto order = static_cast<std::uint32_t>(arrival >> 32);
+  return std::bit_cast<float>(order ^ ((order >> 31) != 0 ? 1u << 31 : ~0u));
+}
+
+// Points carried to the next frame.
+class Carrier {
+ public:
+  explicit Carrier(Size size) : size_(size) {}
+  void reserve(Arena& arena);
+
+  // Writes the points of the frame before at the pixels of this one. Where several points meet, the nearest
+  // stays; where points on both sides of a pixel without one are on one surface, it gets their mean. The gray
+  // values that are written are by how many gray levels `now` differs there from what `before` shows, times a
+  // gain in 1/256; 255 = no point.
+  void carry(const Points& from, const CameraMotion& motion, View<const std::uint8_t> before,
+             View<const std::uint8_t> now, int gain, const Points& to, const Workers& workers) const;
+
+ private:
+  struct Reach {
+    int first, last;  // rows of the new frame to which the points of a row move; last excluded
+  };
+  void send(int first, int last) const;
+  void receive_row(View<const std::uint8_t> now, int gain, int y, const Points& to) const;
+
+  Size size_;
+  View<std::int32_t> targets_;  // where the point of a pixel arrives: an element of `arrived_`; −1 = nowhere
+  View<Arrival> sent_, arrived_;  // the points, at the pixels that they leave and at those where they arrive
+  Reach* reaches_ = nullptr;      // by row
+};
+
+// The inner loops, compiled once for each vector instruction set.
+
+// Points of a row that leave it.
+struct MovedRow {
+  const float* disparity;
+  const std::uint32_t* words;
+  const std::uint8_t *above, *gray, *below;  // rows of the image before
+  Size size;
+  int y;
+  std::ptrdiff_t pitch;  // elements from one row of the targets to the next
+
+  std::int32_t* targets;
+  Arrival* sent;
+};
+// Returns the rows to which they move, the last one included; none: the first is higher than the last.
+void move_row(const MovedRow& row, const CameraMotion& motion, int& first, int& last);
+
+// Gray levels by which a pixel may differ from the image before, for its point to be the same: where the map
+// says so, and where it contradicts.
+inline constexpr int similar = 15, alike = 8;
+// Pixels by which disparities of one surface may differ.
+inline constexpr float one_surface = 1;
+
+// A row of a map, of the points carried to it, and of the points that stay.
+struct SettledRow {
+  float* disparity;
+  const std::uint8_t* status;
+  const float* expected;
+  const std::uint32_t* words;
+  float* kept_disparity;
+  std::uint32_t* kept_words;
+  int width, frames;
+};
+// Averages the pixels whose new disparity was matched and agrees with the point carried there. Sets `open` to
+// 1 at all others, and to 0 here.
+void average_row(const SettledRow& row, std::uint8_t* open);
+
+}  // namespace parallax::temporal
