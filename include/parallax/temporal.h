@@ -14,6 +14,16 @@
 
 #include "parallax/image.h"
 
+namespace parallax {
+class TemporalFilter;
+namespace temporal {
+class Filter;
+}
+namespace detail {
+temporal::Filter& filter_of(TemporalFilter& filter);
+}
+}  // namespace parallax
+
 #pragma GCC visibility push(default)
 namespace parallax {
 
@@ -77,9 +87,9 @@ class TemporalFilter {
   std::size_t memory_bytes() const;
 
  private:
-  class Implementation;
-  Implementation& implementation() const;
-  std::unique_ptr<Implementation> implementation_;
+  friend temporal::Filter& detail::filter_of(TemporalFilter& filter);
+  temporal::Filter& filter() const;
+  std::unique_ptr<temporal::Filter> filter_;
 };
 
 }  // namespace parallax

@@ -113,6 +113,41 @@ void move_row(const MovedRow& row, const CameraMotion& motion, int& first, int& 
   for (; x < end; ++x) move_one(x);
 }
 
+// Returns whether any lane has no point.
+template <class D>
+HWY_INLINE bool receive_lanes(D d, const ReceivedRow& row, int x) {
+  const hn::RebindToSigned<D> d_int;
+  const hn::RebindToUnsigned<D> d_bits;
+  const hn::Rebind<std::uint8_t, D> d_byte;
+  hn::Vec<decltype(d_bits)> word, order;
+  hn::LoadInterleaved2(d_bits, reinterpret_cast<const std::uint32_t*>(row.arrived + x), word, order);
+  const auto none = hn::Eq(order, hn::Zero(d_bits));
+  const auto byte = hn::Set(d_bits, 255u);
+  const auto is_positive = hn::BitCast(d_bits, hn::ShiftRight<31>(hn::BitCast(d_int, order)));
+  const auto bits = hn::Xor(order, hn::Or(hn::Not(is_positive), hn::Set(d_bits, 1u << 31)));
+  const auto gray = hn::PromoteTo(d_int, hn::LoadU(d_byte, row.now + x));
+  const auto expected = hn::Mul(hn::BitCast(d_int, hn::And(word, byte)), hn::Set(d_int, row.gain));
+  const auto distance = hn::Abs(hn::Sub(hn::ShiftLeft<8>(gray), expected));
+  const auto difference =
+      hn::Min(hn::ShiftRight<8>(hn::Add(distance, hn::Set(d_int, 128))), hn::Set(d_int, 254));
+  const auto kept = hn::Or(hn::AndNot(byte, word), hn::BitCast(d_bits, difference));
+  hn::StoreU(hn::IfThenElse(none, hn::Set(d_bits, PointWord{.gray = 255}.bits()), kept), d_bits,
+             row.words + x);
+  hn::StoreU(hn::IfThenElse(hn::RebindMask(d, none), hn::Set(d, decision::no_value), hn::BitCast(d, bits)), d,
+             row.disparity + x);
+  return !hn::AllFalse(d_bits, none);
+}
+
+bool receive_row(const ReceivedRow& row) {
+  const hn::ScalableTag<float> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  bool gaps = false;
+  int x = 0;
+  for (; x + lanes <= row.width; x += lanes) gaps |= receive_lanes(d, row, x);
+  for (; x < row.width; ++x) gaps |= receive_lanes(hn::CappedTag<float, 1>(), row, x);
+  return gaps;
+}
+
 template <class D>
 HWY_INLINE void average_lanes(D d, const SettledRow& row, int x, std::uint8_t* open) {
   const hn::RebindToSigned<D> d_int;
@@ -157,10 +192,15 @@ HWY_AFTER_NAMESPACE();
 namespace parallax::temporal {
 
 HWY_EXPORT(move_row);
+HWY_EXPORT(receive_row);
 HWY_EXPORT(average_row);
 
 void move_row(const MovedRow& row, const CameraMotion& motion, int& first, int& last) {
   HWY_DYNAMIC_DISPATCH(move_row)(row, motion, first, last);
+}
+
+bool receive_row(const ReceivedRow& row) {
+  return HWY_DYNAMIC_DISPATCH(receive_row)(row);
 }
 
 void average_row(const SettledRow& row, std::uint8_t* open) {

@@ -38,7 +38,11 @@ void Carrier::carry(const Points& from, const CameraMotion& motion, View<const s
     reaches_[y] = {first, last + 1};
   });
   for_row_ranges(workers, size_.height, [&](int first, int last, int) { send(first, last); });
-  for_rows(workers, size_.height, [&](int y, int) { receive_row(now, gain, y, to); });
+  for_rows(workers, size_.height, [&](int y, int) {
+    const ReceivedRow row{arrived_.row(y),     now.row(y),     size_.width, gain,
+                          to.disparity.row(y), to.words.row(y)};
+    if (receive_row(row)) close_gaps(row, y);
+  });
 }
 
 // The highest of the points that come to a pixel stays, in whatever order they come.
@@ -56,9 +60,8 @@ void Carrier::send(int first, int last) const {
   }
 }
 
-void Carrier::receive_row(View<const std::uint8_t> now, int gain, int y, const Points& to) const {
+void Carrier::close_gaps(const ReceivedRow& row, int y) const {
   const auto [width, height] = size_;
-  const Arrival* row = arrived_.row(y);
   const auto at = [&](int i, int j) {
     return i < 0 || j < 0 || i >= width || j >= height ? 0 : arrived_.at(i, j);
   };
@@ -70,16 +73,20 @@ void Carrier::receive_row(View<const std::uint8_t> now, int gain, int y, const P
     return arrival(0.5f * (disparity_of(a) + disparity_of(b)), mean.bits());
   };
   for (int x = 0; x < width; ++x) {
-    Arrival found = row[x];
-    if (found == 0) found = between(at(x - 1, y), at(x + 1, y));
-    if (found == 0) found = between(at(x, y - 1), at(x, y + 1));
-    const auto word = static_cast<std::uint32_t>(found);
-    const int expected = static_cast<int>(word & 255) * gain;
-    const int difference = std::min(254, (std::abs(256 * now.at(x, y) - expected) + 128) >> 8);
-    to.disparity.at(x, y) = found == 0 ? no_value : disparity_of(found);
-    to.words.at(x, y) =
-        found == 0 ? PointWord{.gray = 255}.bits() : (word & ~255u) | static_cast<unsigned>(difference);
+    if (row.arrived[x] != 0) continue;
+    Arrival mean = between(at(x - 1, y), at(x + 1, y));
+    if (mean == 0) mean = between(at(x, y - 1), at(x, y + 1));
+    receive(row, x, mean);
   }
+}
+
+void receive(const ReceivedRow& row, int x, Arrival point) {
+  const auto word = static_cast<std::uint32_t>(point);
+  const int expected = static_cast<int>(word & 255) * row.gain;
+  const int difference = std::min(254, (std::abs(256 * row.now[x] - expected) + 128) >> 8);
+  row.disparity[x] = point == 0 ? no_value : disparity_of(point);
+  row.words[x] =
+      point == 0 ? PointWord{.gray = 255}.bits() : (word & ~255u) | static_cast<unsigned>(difference);
 }
 
 }  // namespace parallax::temporal

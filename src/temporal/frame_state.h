@@ -61,6 +61,8 @@ inline float disparity_of(Arrival arrival) {
   return std::bit_cast<float>(order ^ ((order >> 31) != 0 ? 1u << 31 : ~0u));
 }
 
+struct ReceivedRow;
+
 // Points carried to the next frame.
 class Carrier {
  public:
@@ -79,7 +81,7 @@ class Carrier {
     int first, last;  // rows of the new frame to which the points of a row move; last excluded
   };
   void send(int first, int last) const;
-  void receive_row(View<const std::uint8_t> now, int gain, int y, const Points& to) const;
+  void close_gaps(const ReceivedRow& row, int y) const;
 
   Size size_;
   View<std::int32_t> targets_;  // where the point of a pixel arrives: an element of `arrived_`; −1 = nowhere
@@ -109,6 +111,19 @@ void move_row(const MovedRow& row, const CameraMotion& motion, int& first, int& 
 inline constexpr int similar = 15, alike = 8;
 // Pixels by which disparities of one surface may differ.
 inline constexpr float one_surface = 1;
+
+// A row of points that have arrived, and where they are written.
+struct ReceivedRow {
+  const Arrival* arrived;
+  const std::uint8_t* now;  // the image
+  int width, gain;
+  float* disparity;
+  std::uint32_t* words;
+};
+// Returns whether any pixel has no point.
+bool receive_row(const ReceivedRow& row);
+// The same of one pixel, at which `point` arrived.
+void receive(const ReceivedRow& row, int x, Arrival point);
 
 // A row of a map, of the points carried to it, and of the points that stay.
 struct SettledRow {

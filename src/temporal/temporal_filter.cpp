@@ -1,250 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <optional>
-#include <utility>
-
 #include "parallax/temporal.h"
 
-#include "core/arena.h"
 #include "core/checks.h"
 #include "core/floating_point.h"
-#include "core/integers.h"
-#include "core/workers.h"
-#include "decision/values.h"
-#include "temporal/frame_state.h"
+#include "temporal/filter.h"
 
 namespace parallax {
-namespace {
-
-using decision::has_value, decision::no_value;
-using temporal::place_unit, temporal::PointWord;
-
-constexpr int most_different = 30;  // gray levels at which left and right pixels count as different
-// Gray levels by which a prediction must explain a pixel better than the map does, where that was matched.
-constexpr int better_by = 3;
-
-constexpr std::uint32_t state_version = 1;
-
-struct StateHeader {
-  char name[8] = {'p', 'x', 's', 't', 'e', 'a', 'd', 'y'};
-  std::uint32_t version = state_version;
-  std::int32_t width = 0, height = 0, frames = 0;
-  std::uint32_t has_frame = 0;
-  temporal::CameraMotion motion;
-};
-
-}  // namespace
 
 void TemporalParameters::validate() const {
   check_range("frames", frames, 1, 255);
 }
-
-class TemporalFilter::Implementation {
- public:
-  Implementation(const ImageFormat& format, const TemporalParameters& parameters, int threads)
-      : format_(format),
-        frames_(parameters.frames),
-        workers_(threads),
-        finder_(format.size),
-        grays_{temporal::GrayPyramid(format.size, true), temporal::GrayPyramid(format.size, true)},
-        right_(format.size, false),
-        carrier_(format.size) {
-    reserve();
-    arena_.allocate();
-    reserve();
-  }
-
-  void run(const StereoPair& pair, const DisparityMap& map) {
-    const temporal::GrayPyramid& left = grays_[1 - newest_];
-    left.take(pair.left, workers_);
-    right_.take(pair.right, workers_);
-    change_.reset();
-    if (has_frame_)
-      change_ = finder_.find(grays_[newest_], points_.disparity, left, right_.level(0), workers_);
-    if (change_)
-      carrier_.carry(points_, change_->motion, grays_[newest_].level(0), left.level(0), change_->left_gain,
-                     carried_, workers_);
-    for_rows(workers_, format_.size.height, [&](int y, int slot) {
-      if (change_)
-        settle_row(map, left.level(0), y, open_.row(slot));
-      else
-        begin_row(map, y);
-    });
-    newest_ = 1 - newest_;
-    has_frame_ = true;
-  }
-
-  void clear() {
-    has_frame_ = false;
-    change_.reset();
-    finder_.clear();
-  }
-
-  bool was_predicted() const { return change_.has_value(); }
-  const ImageFormat& format() const { return format_; }
-  std::size_t memory_bytes() const { return arena_.bytes(); }
-
-  std::size_t state_bytes() const { return sizeof(StateHeader) + format_.size.pixels() * pixel_bytes; }
-
-  std::vector<std::byte> save() const {
-    StateHeader header = this->header();
-    header.has_frame = has_frame_;
-    header.motion = finder_.last();
-    std::vector<std::byte> state(state_bytes());
-    std::memcpy(state.data(), &header, sizeof header);
-    std::byte* next = state.data() + sizeof header;
-    if (has_frame_)
-      for_planes([&](const auto& plane) {
-        const std::size_t bytes = to_size(plane.size.width) * sizeof(*plane.data);
-        for (int y = 0; y < plane.size.height; ++y, next += bytes) std::memcpy(next, plane.row(y), bytes);
-      });
-    return state;
-  }
-
-  void restore(std::span<const std::byte> state) {
-    StateHeader header;
-    const StateHeader own = this->header();
-    if (state.size() == state_bytes()) std::memcpy(&header, state.data(), sizeof header);
-    if (state.size() != state_bytes() || std::memcmp(header.name, own.name, sizeof own.name) != 0 ||
-        header.version != own.version || header.width != own.width || header.height != own.height ||
-        header.frames != own.frames)
-      refuse("the state is not that of a filter of " + text(format_.size) + " pixels and " +
-             std::to_string(frames_) + " frames: give what save() of such a filter returned");
-    clear();
-    if (header.has_frame == 0) return;
-    const std::byte* next = state.data() + sizeof header;
-    for_planes([&](const auto& plane) {
-      const std::size_t bytes = to_size(plane.size.width) * sizeof(*plane.data);
-      for (int y = 0; y < plane.size.height; ++y, next += bytes) std::memcpy(plane.row(y), next, bytes);
-    });
-    grays_[newest_].halve(workers_);
-    for_rows(workers_, format_.size.height, [&](int y, int) { check_row(y); });
-    finder_.set_last(header.motion);
-    has_frame_ = true;
-  }
-
- private:
-  // Of a state: the disparity and the word of a point, and the gray value of the pixel.
-  static constexpr std::size_t pixel_bytes = sizeof(float) + sizeof(std::uint32_t) + 1;
-
-  StateHeader header() const {
-    StateHeader header;
-    header.width = format_.size.width, header.height = format_.size.height, header.frames = frames_;
-    return header;
-  }
-
-  template <class Body>
-  void for_planes(const Body& body) const {
-    body(points_.disparity);
-    body(points_.words);
-    body(grays_[newest_].level(0));
-  }
-
-  void reserve() {
-    points_.reserve(format_.size, arena_);
-    carried_.reserve(format_.size, arena_);
-    open_ = arena_.reserve_plane<std::uint8_t>({format_.size.width, workers_.slots()});
-    for (temporal::GrayPyramid& gray : grays_) gray.reserve(arena_);
-    right_.reserve(arena_);
-    carrier_.reserve(arena_);
-  }
-
-  // Makes what a state says of a row possible, whatever it says.
-  void check_row(int y) const {
-    for (int x = 0; x < format_.size.width; ++x) {
-      constexpr float widest = 1 << 21;
-      float& disparity = points_.disparity.at(x, y);
-      PointWord point = PointWord::of(points_.words.at(x, y));
-      if (!(std::abs(disparity) <= widest)) point.age = 0;
-      if (point.age == 0) disparity = no_value;
-      point.age = std::min(point.age, frames_);
-      points_.words.at(x, y) = point.bits();
-    }
-  }
-
-  // `age` 0: there is no point.
-  void remember(int x, int y, float disparity, const PointWord& point) const {
-    points_.disparity.at(x, y) = point.age == 0 ? no_value : disparity;
-    points_.words.at(x, y) = point.bits();
-  }
-
-  // Whether the matcher itself decided a pixel.
-  static bool is_matched(const DisparityMap& map, int x, int y) {
-    return has_value(map.disparity.at(x, y)) && map.status.at(x, y) == decision::code(Status::matched);
-  }
-
-  void begin_row(const DisparityMap& map, int y) const {
-    for (int x = 0; x < format_.size.width; ++x)
-      remember(x, y, map.disparity.at(x, y), {.age = is_matched(map, x, y)});
-  }
-
-  // By how many gray levels a pixel differs from the right pixel that a disparity leads to.
-  int difference_at(View<const std::uint8_t> left, int x, int y, float disparity, float row_offset) const {
-    const View<const std::uint8_t> right = right_.level(0);
-    const float column = static_cast<float>(x) - disparity,
-                row = static_cast<float>(y) + std::floor(row_offset + 0.5f);
-    if (!(column >= 0 && column <= static_cast<float>(right.size.width - 1) && row >= 0 &&
-          row <= static_cast<float>(right.size.height - 1)))
-      return most_different;
-    const int at = static_cast<int>(std::floor(place_unit * column + 0.5f));
-    const std::uint8_t* values = right.row(static_cast<int>(row));
-    const int first = at / place_unit, share = at % place_unit,
-              second = std::min(first + 1, right.size.width - 1);
-    const int gray = values[first] * (place_unit - share) + values[second] * share;
-    const int expected = (gray * change_->right_gain) >> 8;
-    return std::min(most_different,
-                    (std::abs(place_unit * left.at(x, y) - expected) + place_unit / 2) / place_unit);
-  }
-
-  void settle_row(const DisparityMap& map, View<const std::uint8_t> left, int y, std::uint8_t* open) const {
-    temporal::average_row(
-        {map.disparity.row(y), map.status.row(y), carried_.disparity.row(y), carried_.words.row(y),
-         points_.disparity.row(y), points_.words.row(y), format_.size.width, frames_},
-        open);
-    for (int x = 0; x < format_.size.width; ++x)
-      if (open[x] != 0) settle(map, left, x, y);
-  }
-
-  // A pixel whose new disparity was not matched, or contradicts the point that is carried there.
-  void settle(const DisparityMap& map, View<const std::uint8_t> left, int x, int y) const {
-    using temporal::alike, temporal::one_surface, temporal::similar;
-    float& disparity = map.disparity.at(x, y);
-    const bool has_new = has_value(disparity), matched = is_matched(map, x, y);
-    const float expected = carried_.disparity.at(x, y);
-    PointWord point = PointWord::of(carried_.words.at(x, y));
-    const int difference = std::exchange(point.gray, 0);
-    const auto keeps = [&] {
-      if (point.age == 0) return false;
-      if (has_new && std::abs(disparity - expected) <= one_surface) return difference <= similar;
-      if (difference > alike) return false;
-      const float row_offset = map.row_offset.empty() || !has_new ? 0 : map.row_offset.at(x, y);
-      const int of_expected = difference_at(left, x, y, expected, row_offset);
-      if (has_new)
-        return of_expected + (matched ? better_by : 0) <= difference_at(left, x, y, disparity, row_offset);
-      return map.status.at(x, y) != decision::code(Status::input_masked) && of_expected < alike;
-    };
-    if (!keeps()) return remember(x, y, disparity, {.age = matched});
-    if (has_new) disparity = expected;
-    remember(x, y, expected, point);
-  }
-
-  ImageFormat format_;
-  int frames_;
-  Workers workers_;
-  temporal::MotionFinder finder_;
-  temporal::GrayPyramid grays_[2];  // of the left image: the newest, and the one before
-  temporal::GrayPyramid right_;
-  temporal::Carrier carrier_;
-  temporal::Points points_, carried_;
-  View<std::uint8_t> open_;  // pixels that average_row() leaves, a row for each slot
-  int newest_ = 0;
-  bool has_frame_ = false;
-  std::optional<temporal::FrameChange> change_;
-  Arena arena_;
-};
 
 TemporalFilter::TemporalFilter(const ImageFormat& format, const TemporalParameters& parameters, int threads) {
   const DefaultFloatingPoint environment;
@@ -254,21 +19,56 @@ TemporalFilter::TemporalFilter(const ImageFormat& format, const TemporalParamete
   constexpr std::size_t most = std::size_t{1} << 30;
   if (format.size.pixels() >= most)
     refuse("the frames are " + text(format.size) + ": choose fewer than 1073741824 pixels");
-  implementation_ = std::make_unique<Implementation>(format, parameters, threads);
+  filter_ = std::make_unique<temporal::Filter>(format, parameters, threads);
 }
 
 TemporalFilter::~TemporalFilter() = default;
 TemporalFilter::TemporalFilter(TemporalFilter&&) noexcept = default;
 TemporalFilter& TemporalFilter::operator=(TemporalFilter&&) noexcept = default;
 
-TemporalFilter::Implementation& TemporalFilter::implementation() const {
-  if (!implementation_) refuse("the filter was moved from: use the one that it was moved to");
-  return *implementation_;
+temporal::Filter& TemporalFilter::filter() const {
+  if (!filter_) refuse("the filter was moved from: use the one that it was moved to");
+  return *filter_;
 }
 
 void TemporalFilter::run(const StereoPair& pair, const DisparityMap& map) {
   const DefaultFloatingPoint environment;
-  const ImageFormat& format = implementation().format();
+  detail::check_frame(filter(), pair, map);
+  filter_->predict(pair);
+  filter_->settle(map);
+}
+
+void TemporalFilter::clear() {
+  filter().clear();
+}
+
+bool TemporalFilter::was_predicted() const {
+  return filter().was_predicted();
+}
+
+std::size_t TemporalFilter::state_bytes() const {
+  return filter().state_bytes();
+}
+
+std::vector<std::byte> TemporalFilter::save() const {
+  return filter().save();
+}
+
+void TemporalFilter::restore(std::span<const std::byte> state) {
+  const DefaultFloatingPoint environment;
+  filter().restore(state);
+}
+
+std::size_t TemporalFilter::memory_bytes() const {
+  return filter().memory_bytes();
+}
+
+temporal::Filter& detail::filter_of(TemporalFilter& filter) {
+  return filter.filter();
+}
+
+void detail::check_frame(const temporal::Filter& filter, const StereoPair& pair, const DisparityMap& map) {
+  const ImageFormat& format = filter.format();
   check_image("left image", pair.left);
   check_image("right image", pair.right);
   for (const ImageView* image : {&pair.left, &pair.right})
@@ -280,32 +80,6 @@ void TemporalFilter::run(const StereoPair& pair, const DisparityMap& map) {
   check_view("disparity map", map.disparity, format.size);
   check_view("status map", map.status, format.size);
   if (!map.row_offset.empty()) check_view("map of row offsets", map.row_offset, format.size);
-  implementation_->run(pair, map);
-}
-
-void TemporalFilter::clear() {
-  implementation().clear();
-}
-
-bool TemporalFilter::was_predicted() const {
-  return implementation().was_predicted();
-}
-
-std::size_t TemporalFilter::state_bytes() const {
-  return implementation().state_bytes();
-}
-
-std::vector<std::byte> TemporalFilter::save() const {
-  return implementation().save();
-}
-
-void TemporalFilter::restore(std::span<const std::byte> state) {
-  const DefaultFloatingPoint environment;
-  implementation().restore(state);
-}
-
-std::size_t TemporalFilter::memory_bytes() const {
-  return implementation().memory_bytes();
 }
 
 }  // namespace parallax

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory and the steps of a TemporalFilter.
+//
+// A pixel of a frame shows a point p, of which the frames before tell the disparity d̂, the mean of a frames, and
+// where it is now (frame_state.h). The new map has the disparity d there. L is the gray value of the pixel, R(d) that
+// of the right image at its column minus d, and L̂ that of the left image before, at p. With the gains of the
+// cameras' exposures:
+//
+//   |d − d̂| ≤ 1 and |L − L̂| ≤ 15:  d̂ + (d − d̂) / min(a + 1, frames), if the matcher decided d; else d̂
+//   otherwise, if |L − L̂| ≤ 8 and |L − R(d̂)| ≤ |L − R(d)|:  d̂
+//   otherwise:  d, of which nothing is known from before
+//
+// d̂ has a variance of 1/a of that of d, so the weight of d is that of a Kalman filter of a constant.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "parallax/temporal.h"
+
+#include "core/arena.h"
+#include "core/workers.h"
+#include "temporal/frame_state.h"
+
+namespace parallax::temporal {
+
+class Filter {
+ public:
+  Filter(const ImageFormat& format, const TemporalParameters& parameters, int threads);
+
+  // Carries the points of the frame before to this pair; false if there is none, or after a cut.
+  bool predict(const StereoPair& pair);
+  // Steadies the map of the pair that predict() got.
+  void settle(const DisparityMap& map);
+
+  void clear();
+  bool was_predicted() const { return change_.has_value(); }
+  const ImageFormat& format() const { return format_; }
+  std::size_t memory_bytes() const { return arena_.bytes(); }
+  std::size_t state_bytes() const;
+  std::vector<std::byte> save() const;
+  void restore(std::span<const std::byte> state);
+
+ private:
+  struct StateHeader;
+  StateHeader header() const;
+  template <class Body>
+  void for_planes(const Body& body) const;
+  void reserve();
+  View<std::uint8_t> left() const { return grays_[newest_].level(0); }
+  void check_row(int y) const;
+  void remember(int x, int y, float disparity, const PointWord& point) const;
+  void begin_row(const DisparityMap& map, int y) const;
+  void settle_row(const DisparityMap& map, int y, std::uint8_t* open) const;
+  void settle(const DisparityMap& map, int x, int y) const;
+  int difference_at(int x, int y, float disparity, float row_offset) const;
+
+  ImageFormat format_;
+  int frames_;
+  Workers workers_;
+  MotionFinder finder_;
+  GrayPyramid grays_[2];  // of the left image: the newest, and the one before
+  GrayPyramid right_;
+  Carrier carrier_;
+  Points points_, carried_;
+  View<std::uint8_t> open_;  // pixels that average_row() leaves, a row for each slot
+  int newest_ = 0;
+  bool has_frame_ = false;
+  std::optional<FrameChange> change_;
+  Arena arena_;
+};
+
+}  // namespace parallax::temporal
+
+namespace parallax::detail {
+
+temporal::Filter& filter_of(TemporalFilter& filter);
+
+// \throws Error (argument) when the images or the map are not of the format of the filter
+void check_frame(const temporal::Filter& filter, const StereoPair& pair, const DisparityMap& map);
+
+}  // namespace parallax::detail
