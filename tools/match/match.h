@@ -84,6 +84,12 @@ class SequenceVideo {
   const FrameSource& source_;
   std::unique_ptr<VideoWriter> writer_;  // made for the first picture
 };
-int match_sequence(const MatchRequest& request, const VideoOptions& video, bool json, FrameSource& source);
+
+struct SequenceOptions {
+  VideoOptions video;
+  bool json = false;
+  bool temporal = false;  // whether maps are steadied by TemporalFilter
+};
+int match_sequence(const MatchRequest& request, const SequenceOptions& options, FrameSource& source);
 
 }  // namespace parallax::tool

@@ -3,6 +3,8 @@
 #include <iostream>
 #include <sstream>
 
+#include "parallax/temporal.h"
+
 #include "tools/command/command_files.h"
 #include "tools/command/json.h"
 #include "tools/command/pipeline.h"
@@ -89,15 +91,15 @@ std::size_t frames_in_pool(const std::vector<Device>& devices) {
 // Frames go through a pipeline; the single plan matches one at a time, and the pool of several devices many.
 class Sequence {
  public:
-  Sequence(const MatchRequest& request, const VideoOptions& video, bool json, FrameSource& source)
+  Sequence(const MatchRequest& request, const SequenceOptions& options, FrameSource& source)
       : search_(request.search),
-        json_(json),
+        options_(options),
         source_(source),
         outputs_(request.outputs),
-        names_(request.input, video.path, outputs_),
+        names_(request.input, options.video.path, outputs_),
         plan_(request),
         items_(pipeline_slots() + frames_in_pool(request.search.devices)),
-        video_(video, source) {}
+        video_(options.video, source) {}
 
   int run() {
     names_.check(source_.names());
@@ -107,7 +109,7 @@ class Sequence {
     };
     run_pipeline(
         items_.size(), [&](std::size_t slot) { return next(items_[slot]); },
-        {stage(false, &Sequence::decode), stage(true, &Sequence::match), stage(true, &Sequence::wait),
+        {stage(false, &Sequence::decode), stage(true, &Sequence::match), stage(true, &Sequence::complete),
          stage(false, &Sequence::write), stage(true, &Sequence::finish)});
     show_progress("");
     video_.finish();
@@ -156,6 +158,7 @@ class Sequence {
                     PoolOptions{.max_memory_bytes = search_.max_memory,
                                 .waiting = static_cast<int>(items_.size()),
                                 .configuration = search_.configuration});
+    if (options_.temporal) filter_.emplace(plan_.format(), TemporalParameters{}, search_.threads);
     start_ = Clock::now();
     return true;
   }
@@ -174,6 +177,12 @@ class Sequence {
     item.stages = plan_.matcher().stage_times();
   }
 
+  // Frames come here in their order, one at a time.
+  void complete(Item& item) {
+    wait(item);
+    if (filter_ && item.frame.error.empty()) filter_->run(plan_.pair(item.frame.pictures), item.result.map());
+  }
+
   // For a frame that several devices match.
   void wait(Item& item) {
     if (!item.in_pool) return;
@@ -190,7 +199,7 @@ class Sequence {
     if (!item.frame.error.empty()) return;
     constexpr bool on_disk = false;  // a disk may take longer than the match
     write_files(encode_outputs(outputs_.of(item.frame), plan_, item.frame.pictures, item.result), on_disk);
-    if (json_) item.shares = pixel_shares(item.result);
+    if (options_.json) item.shares = pixel_shares(item.result);
     if (!video_.is_wanted()) return;
     const int lowest = plan_.lowest_disparity();
     item.coloured =
@@ -226,7 +235,7 @@ class Sequence {
   }
 
   void report() {
-    if (json_) {
+    if (options_.json) {
       std::cout << to_json().dump(2) << "\n";
       return;
     }
@@ -262,13 +271,14 @@ class Sequence {
   std::string device_names() const { return text(search_.devices); }
 
   const Search& search_;
-  bool json_;
+  const SequenceOptions& options_;
   FrameSource& source_;
   SequenceOutputs outputs_;
   Names names_;
   MatchPlan plan_;
   std::vector<Item> items_;
   std::optional<MatcherPool> pool_;  // pool of several devices
+  std::optional<TemporalFilter> filter_;
   LostDeviceNotice notice_;
   OutputFolders folders_;
   SequenceVideo video_;
@@ -302,8 +312,8 @@ void SequenceVideo::finish() {
   if (writer_) writer_->finish();
 }
 
-int match_sequence(const MatchRequest& request, const VideoOptions& video, bool json, FrameSource& source) {
-  return Sequence(request, video, json, source).run();
+int match_sequence(const MatchRequest& request, const SequenceOptions& options, FrameSource& source) {
+  return Sequence(request, options, source).run();
 }
 
 }  // namespace parallax::tool

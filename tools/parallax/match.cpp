@@ -25,6 +25,10 @@ void add_output_options(Options& options, MatchOptions& request) {
       "(x + disparity, y)");
   options.add("--image FILE", outputs.image, "Coloured picture of the disparities (.png)");
   add_video_options(options, request.video);
+  options.add_flag(
+      "--temporal", request.temporal,
+      "Steady the maps of a video: the last map, moved as the camera moved, is averaged with the "
+      "new one, and decides where it explains the pictures better");
   options.add("--confidence FILE", outputs.confidence, "Confidence of each pixel, 0 to 1: .pfm or .tiff");
   options.add(
       "--rows-off FILE", outputs.rows_off,
@@ -239,6 +243,8 @@ int match_pair(MatchOptions request) {
       throw UsageError(path + " is a directory: give a file name, as for any single pair");
   if (!request.video.path.empty())
     throw UsageError("--video is for a sequence: give two folders, patterns or videos");
+  if (request.temporal)
+    throw UsageError("--temporal is for a sequence: give two folders, patterns or videos");
   if (request.repair) repair(request.match, nullptr);
   find_range(request.match);
   const bool first = looks_first(request);
@@ -251,6 +257,8 @@ int match_frames(MatchOptions request, FrameSource& frames) {
   if (request.resume || request.tiles.largest != Size{} || request.tiles.padding != default_tile_padding)
     throw UsageError(
         "--resume, --tile-size and --padding are for a single pair: a sequence is not matched in tiles");
+  if (request.temporal && !request.match.outputs.right_disparity.empty())
+    throw UsageError("--temporal steadies the map of the left picture: leave out --right-output");
   // The repair reads the first frames of a source of its own.
   if (request.repair) repair(request.match, open_sequence(request.match.input).get());
   const std::pair<bool, const char*> of_one_pair[] = {{request.report.energy, "--energy"},
@@ -259,7 +267,7 @@ int match_frames(MatchOptions request, FrameSource& frames) {
                                                       {request.report.repeat > 1, "--repeat"}};
   for (const auto& [given, name] : of_one_pair)
     if (given) throw UsageError(std::string(name) + " is for one pair: leave it out for a sequence");
-  return match_sequence(request.match, request.video, request.report.json, frames);
+  return match_sequence(request.match, {request.video, request.report.json, request.temporal}, frames);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ struct MatchOptions {
   MatchRequest match;
   ReportOptions report;
   VideoOptions video;
+  bool temporal = false;
   TileOptions tiles;
   bool repair = false;  // the rows first
   bool resume = false;  // an interrupted match in tiles
