@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "core/gray.h"
 #include "core/integers.h"
 #include "decision/values.h"
 #include "rows/least_squares.h"
@@ -23,9 +22,11 @@ constexpr int smallest_cell = 16;
 constexpr int min_contrast = 8;  // of a corner, in gray levels
 constexpr int radius = 3;        // of the squares that are compared
 constexpr int pixels = (2 * radius + 1) * (2 * radius + 1);
+constexpr int fine_radius = 5;  // of those that are compared to a fraction of a pixel
+constexpr int fine_pixels = (2 * fine_radius + 1) * (2 * fine_radius + 1);
 constexpr int fine_reach = 2, first_reach = 2, wide_reach = 10;
 constexpr int right_reach = 4;  // pixels by which a disparity may have changed
-constexpr double near = 1;      // distance from the motion at which a point follows it, in pixels
+constexpr float near = 1;       // distance from the motion at which a point follows it, in pixels
 constexpr int min_points = 8;
 constexpr double min_share = 0.35;  // of the corners that follow the motion
 
@@ -89,12 +90,12 @@ std::optional<Place2> refined(View<const std::uint8_t> from, int x, int y, View<
                               Shift start, bool one_axis) {
   constexpr int steps = 6;
   constexpr float close_enough = 0.01f, farthest = 1.5f;
-  if (!is_inside(from.size, x, y, radius + 1)) return std::nullopt;
-  std::array<float, pixels> gx, gy, value;
+  if (!is_inside(from.size, x, y, fine_radius + 1)) return std::nullopt;
+  std::array<float, fine_pixels> gx, gy, value;
   float mean_x = 0, mean_y = 0, mean = 0;
   std::size_t next = 0;
-  for (int dy = -radius; dy <= radius; ++dy)
-    for (int dx = -radius; dx <= radius; ++dx, ++next) {
+  for (int dy = -fine_radius; dy <= fine_radius; ++dy)
+    for (int dx = -fine_radius; dx <= fine_radius; ++dx, ++next) {
       const auto at = [&](int i, int j) { return static_cast<float>(from.at(x + dx + i, y + dy + j)); };
       gx[next] = 0.5f * (at(1, 0) - at(-1, 0));
       gy[next] = 0.5f * (at(0, 1) - at(0, -1));
@@ -103,9 +104,9 @@ std::optional<Place2> refined(View<const std::uint8_t> from, int x, int y, View<
       mean_y += gy[next];
       mean += value[next];
     }
-  mean_x /= pixels, mean_y /= pixels, mean /= pixels;
+  mean_x /= fine_pixels, mean_y /= fine_pixels, mean /= fine_pixels;
   float xx = 0, xy = 0, yy = 0;
-  for (std::size_t i = 0; i < pixels; ++i) {
+  for (std::size_t i = 0; i < fine_pixels; ++i) {
     gx[i] -= mean_x, gy[i] -= mean_y, value[i] -= mean;
     xx += gx[i] * gx[i], xy += gx[i] * gy[i], yy += gy[i] * gy[i];
   }
@@ -116,14 +117,14 @@ std::optional<Place2> refined(View<const std::uint8_t> from, int x, int y, View<
   for (int step = 0; step < steps; ++step) {
     const float left = std::floor(place.x), top = std::floor(place.y);
     const int x0 = static_cast<int>(left), y0 = static_cast<int>(top);
-    if (!is_inside(to.size, x0, y0, radius + 1)) return std::nullopt;
+    if (!is_inside(to.size, x0, y0, fine_radius + 1)) return std::nullopt;
     const float s = place.x - left, t = place.y - top;
-    std::array<float, pixels> window;
+    std::array<float, fine_pixels> window;
     float window_mean = 0;
     next = 0;
-    for (int dy = -radius; dy <= radius; ++dy) {
+    for (int dy = -fine_radius; dy <= fine_radius; ++dy) {
       const std::uint8_t *row = to.row(y0 + dy) + x0, *below = to.row(y0 + dy + 1) + x0;
-      for (int dx = -radius; dx <= radius; ++dx, ++next) {
+      for (int dx = -fine_radius; dx <= fine_radius; ++dx, ++next) {
         const auto upper = static_cast<float>(row[dx]), lower = static_cast<float>(below[dx]);
         const float above = upper + s * (static_cast<float>(row[dx + 1]) - upper);
         const float under = lower + s * (static_cast<float>(below[dx + 1]) - lower);
@@ -131,9 +132,9 @@ std::optional<Place2> refined(View<const std::uint8_t> from, int x, int y, View<
         window_mean += window[next];
       }
     }
-    window_mean /= pixels;
+    window_mean /= fine_pixels;
     float bx = 0, by = 0;
-    for (std::size_t i = 0; i < pixels; ++i) {
+    for (std::size_t i = 0; i < fine_pixels; ++i) {
       const float rest = window[i] - window_mean - value[i];
       bx += gx[i] * rest, by += gy[i] * rest;
     }
@@ -168,8 +169,8 @@ void halve_row(View<const std::uint8_t> fine, View<std::uint8_t> coarse, int y) 
 
 }  // namespace
 
-GrayPyramid::GrayPyramid(Size size, bool halved) : sizes_{size} {
-  while (halved && sizes_.size() < max_levels &&
+GrayPyramid::GrayPyramid(Size size) : sizes_{size} {
+  while (sizes_.size() < max_levels &&
          std::min(sizes_.back().width, sizes_.back().height) / 2 >= smallest_level)
     sizes_.push_back({sizes_.back().width / 2, sizes_.back().height / 2});
 }
@@ -177,12 +178,6 @@ GrayPyramid::GrayPyramid(Size size, bool halved) : sizes_{size} {
 void GrayPyramid::reserve(Arena& arena) {
   levels_.clear();
   for (const Size& size : sizes_) levels_.push_back(arena.reserve_plane<std::uint8_t>(size));
-}
-
-void GrayPyramid::take(const ImageView& image, const Workers& workers) const {
-  for_rows(workers, sizes_.front().height,
-           [&](int y, int) { gray_byte_row(image, y, levels_.front().row(y)); });
-  halve(workers);
 }
 
 void GrayPyramid::halve(const Workers& workers) const {
@@ -200,10 +195,14 @@ struct MotionFinder::Point {
 
 class MotionFinder::Tracker {
  public:
-  Tracker(const GrayPyramid& before, View<const float> last, const GrayPyramid& left,
-          View<const std::uint8_t> right, const Workers& workers)
-      : before_(before), last_(last), left_(left), right_(right), workers_(workers) {
-    const Size size = left.level(0).size;
+  Tracker(const GrayFrame& before, View<const float> last, const GrayFrame& now, const Workers& workers)
+      : before_(before.left),
+        right_before_(before.right),
+        last_(last),
+        left_(now.left),
+        right_(now.right),
+        workers_(workers) {
+    const Size size = last.size;
     cell_ = std::max(smallest_cell,
                      static_cast<int>(std::sqrt(static_cast<double>(size.pixels()) / wanted_points)));
     columns_ = divide_round_up(size.width, cell_);
@@ -272,26 +271,42 @@ class MotionFinder::Tracker {
     find_right(point, to);
   }
 
+  // The disparity of a point is that of the map before, and what has changed since: positions in the right
+  // images are both found from the same square, so that what it makes of them is the same.
   void find_right(Point& point, Shift to) const {
     const View<const std::uint8_t> before = before_.level(0), left = left_.level(0);
     if (!is_inside(left.size, to.x, to.y, radius)) return;
     const auto place = refined(before, point.x, point.y, left, to, false);
     if (!place) return;
     const Square square(before, point.x, point.y);
-    const Shift expected{rounded(place->x - point.disparity), rounded(place->y)};
-    const auto found = best_shift(square, right_, expected, right_reach, 0);
-    if (!found) return;
-    const auto in_right = refined(before, point.x, point.y, right_, *found, true);
-    if (!in_right) return;
+    const auto column_in = [&](View<const std::uint8_t> right, float x, float y,
+                               int& sum) -> std::optional<float> {
+      const Shift expected{rounded(x - point.disparity), rounded(y)};
+      const auto found = best_shift(square, right, expected, right_reach, 0);
+      if (!found) return std::nullopt;
+      const auto refined_place = refined(before, point.x, point.y, right, *found, true);
+      if (!refined_place) return std::nullopt;
+      sum = Square(right, found->x, found->y).sum;
+      return refined_place->x;
+    };
+    int sum_before = 0;
+    const auto column_before =
+        column_in(right_before_, static_cast<float>(point.x), static_cast<float>(point.y), sum_before);
+    // A disparity that the images contradict tells nothing.
+    if (column_before && !(std::abs(static_cast<float>(point.x) - *column_before - point.disparity) <= near))
+      return;
+    const auto column = column_before ? column_in(right_, place->x, place->y, point.right_sum) : std::nullopt;
+    if (!column) return;
     point.to_x = place->x, point.to_y = place->y;
-    point.to_disparity = place->x - in_right->x;
+    point.to_disparity =
+        point.disparity + (place->x - static_cast<float>(point.x)) - (*column - *column_before);
     point.before_sum = square.sum;
     point.left_sum = Square(left, to.x, to.y).sum;
-    point.right_sum = Square(right_, found->x, found->y).sum;
     point.is_found = true;
   }
 
   const GrayPyramid& before_;
+  View<const std::uint8_t> right_before_;
   View<const float> last_;
   const GrayPyramid& left_;
   View<const std::uint8_t> right_;
@@ -377,6 +392,9 @@ class Fit {
   bool improve(const Weight& weight) {
     // What no point tells stays 0: all points on one plane tell nothing of others.
     constexpr double hold = 1e-4;
+    // e of 1 is r₃₃ − 1, nearly 0, if the middle of the image is on the optical axis; off it by a share of half
+    // the image, the rotation adds that share of the other coefficients.
+    constexpr double small_scale = 5e-5, off_centre = 0.1;
     rows::NormalEquations<unknowns> equations;
     for (std::size_t i = 0; i < size(); ++i) {
       const double w = weight(i);
@@ -394,6 +412,8 @@ class Fit {
     }
     for (std::size_t k = 0; k < unknowns; ++k)
       equations.products[k][k] += hold * (1 + equations.products[k][k]);
+    const double likely = small_scale + off_centre * (std::abs(found_[8]) + std::abs(found_[9]));
+    equations.products[11][11] += 1 / (likely * likely);
     const auto factor = rows::Cholesky<unknowns>::of(equations.products, 1e-12);
     if (!factor) return false;
     found_ = factor->solve(equations.sums);
@@ -432,10 +452,9 @@ int gain(std::int64_t from, std::int64_t to) {
 
 MotionFinder::MotionFinder(Size size) : size_(size) {}
 
-std::optional<FrameChange> MotionFinder::find(const GrayPyramid& before, View<const float> last,
-                                              const GrayPyramid& left, View<const std::uint8_t> right,
-                                              const Workers& workers) {
-  Tracker tracker(before, last, left, right, workers);
+std::optional<FrameChange> MotionFinder::find(const GrayFrame& before, View<const float> last,
+                                              const GrayFrame& now, const Workers& workers) {
+  Tracker tracker(before, last, now, workers);
   // Blank images tell of no motion, and of no cut.
   if (tracker.corners() < min_points) return FrameChange{};
   for (const int reach : {first_reach, wide_reach}) {
@@ -455,7 +474,7 @@ std::optional<FrameChange> MotionFinder::find(const GrayPyramid& before, View<co
     std::size_t i = 0;
     for (const auto& point : tracker.points()) {
       if (!point.is_found) continue;
-      if (!(fit.distance(i++) < near)) continue;
+      if (!(fit.distance(i++) < static_cast<double>(near))) continue;
       ++following;
       sums[0] += point.before_sum, sums[1] += point.left_sum, sums[2] += point.right_sum;
     }

@@ -41,12 +41,11 @@ struct CameraMotion {
   }
 };
 
-// The gray values of one image, in 8 bits, and halved again and again.
+// The gray values of an image in 8 bits, and images of half the size, and so on.
 class GrayPyramid {
  public:
-  explicit GrayPyramid(Size size, bool halved);
+  explicit GrayPyramid(Size size);
   void reserve(Arena& arena);
-  void take(const ImageView& image, const Workers& workers) const;
   // Makes the other levels from the first one.
   void halve(const Workers& workers) const;
   View<std::uint8_t> level(std::size_t i) const { return levels_[i]; }
@@ -55,6 +54,12 @@ class GrayPyramid {
  private:
   std::vector<Size> sizes_;
   std::vector<View<std::uint8_t>> levels_;
+};
+
+// The gray values of a pair.
+struct GrayFrame {
+  GrayPyramid left;
+  View<std::uint8_t> right;
 };
 
 // How the camera moved, and by what the brightness of the left image changed and that of the right image
@@ -70,8 +75,8 @@ class MotionFinder {
 
   // From what points of the frame before, with the disparities `last` (+infinity = none), look like in the
   // new images. Empty where they do not show one motion, as after a cut.
-  std::optional<FrameChange> find(const GrayPyramid& before, View<const float> last, const GrayPyramid& left,
-                                  View<const std::uint8_t> right, const Workers& workers);
+  std::optional<FrameChange> find(const GrayFrame& before, View<const float> last, const GrayFrame& now,
+                                  const Workers& workers);
   // The motion to the last frame, from which the next one is predicted.
   void clear() { last_ = {}; }
   const CameraMotion& last() const { return last_; }

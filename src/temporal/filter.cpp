@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/checks.h"
+#include "core/gray.h"
 #include "core/integers.h"
 #include "decision/values.h"
 
@@ -18,8 +19,8 @@ using decision::has_value, decision::no_value;
 
 constexpr int most_different = 30;  // gray levels at which left and right pixels count as different
 constexpr std::uint32_t state_version = 1;
-// Of a state: the disparity and the word of a point, and the gray value of the pixel.
-constexpr std::size_t pixel_bytes = sizeof(float) + sizeof(std::uint32_t) + 1;
+// Of a state: the disparity and the word of a point, and the gray values of both images.
+constexpr std::size_t pixel_bytes = sizeof(float) + sizeof(std::uint32_t) + 2;
 
 // Whether the matcher itself decided a pixel.
 bool is_matched(const DisparityMap& map, int x, int y) {
@@ -41,8 +42,7 @@ Filter::Filter(const ImageFormat& format, const TemporalParameters& parameters, 
       frames_(parameters.frames),
       workers_(threads),
       finder_(format.size),
-      grays_{GrayPyramid(format.size, true), GrayPyramid(format.size, true)},
-      right_(format.size, false),
+      grays_{{GrayPyramid(format.size), {}}, {GrayPyramid(format.size), {}}},
       carrier_(format.size) {
   reserve();
   arena_.allocate();
@@ -53,20 +53,25 @@ void Filter::reserve() {
   points_.reserve(format_.size, arena_);
   carried_.reserve(format_.size, arena_);
   open_ = arena_.reserve_plane<std::uint8_t>({format_.size.width, workers_.slots()});
-  for (GrayPyramid& gray : grays_) gray.reserve(arena_);
-  right_.reserve(arena_);
+  for (GrayFrame& gray : grays_) {
+    gray.left.reserve(arena_);
+    gray.right = arena_.reserve_plane<std::uint8_t>(format_.size);
+  }
   carrier_.reserve(arena_);
 }
 
 bool Filter::predict(const StereoPair& pair) {
-  const GrayPyramid &before = grays_[newest_], &now = grays_[1 - newest_];
-  now.take(pair.left, workers_);
-  right_.take(pair.right, workers_);
+  const GrayFrame &before = grays_[newest_], &now = grays_[1 - newest_];
+  for_rows(workers_, format_.size.height, [&](int y, int) {
+    gray_byte_row(pair.left, y, now.left.level(0).row(y));
+    gray_byte_row(pair.right, y, now.right.row(y));
+  });
+  now.left.halve(workers_);
   change_.reset();
-  if (has_frame_) change_ = finder_.find(before, points_.disparity, now, right_.level(0), workers_);
+  if (has_frame_) change_ = finder_.find(before, points_.disparity, now, workers_);
   if (change_)
-    carrier_.carry(points_, change_->motion, before.level(0), now.level(0), change_->left_gain, carried_,
-                   workers_);
+    carrier_.carry(points_, change_->motion, before.left.level(0), now.left.level(0), change_->left_gain,
+                   carried_, workers_);
   newest_ = 1 - newest_;
   has_frame_ = false;  // until its map is known
   return was_predicted();
@@ -120,7 +125,8 @@ void Filter::settle(const DisparityMap& map, int x, int y) const {
     if (difference > alike) return false;
     const float row_offset = map.row_offset.empty() || !has_new ? 0 : map.row_offset.at(x, y);
     const int of_expected = difference_at(x, y, expected, row_offset);
-    if (has_new) return of_expected <= difference_at(x, y, disparity, row_offset);
+    if (has_new)
+      return of_expected + (is_matched(map, x, y) ? 1 : 0) <= difference_at(x, y, disparity, row_offset);
     return map.status.at(x, y) != decision::code(Status::input_masked) && of_expected < alike;
   };
   if (!keeps()) return remember(x, y, disparity, {.age = is_matched(map, x, y)});
@@ -130,7 +136,7 @@ void Filter::settle(const DisparityMap& map, int x, int y) const {
 
 // By how many gray levels a pixel differs from the right pixel that a disparity leads to.
 int Filter::difference_at(int x, int y, float disparity, float row_offset) const {
-  const View<const std::uint8_t> right = right_.level(0);
+  const View<const std::uint8_t> right = this->right();
   const float column = static_cast<float>(x) - disparity,
               row = static_cast<float>(y) + std::floor(row_offset + 0.5f);
   if (!(column >= 0 && column <= static_cast<float>(right.size.width - 1) && row >= 0 &&
@@ -151,6 +157,7 @@ void Filter::for_planes(const Body& body) const {
   body(points_.disparity);
   body(points_.words);
   body(left());
+  body(right());
 }
 
 Filter::StateHeader Filter::header() const {
@@ -194,7 +201,7 @@ void Filter::restore(std::span<const std::byte> state) {
     const std::size_t bytes = to_size(plane.size.width) * sizeof(*plane.data);
     for (int y = 0; y < plane.size.height; ++y, next += bytes) std::memcpy(plane.row(y), next, bytes);
   });
-  grays_[newest_].halve(workers_);
+  grays_[newest_].left.halve(workers_);
   for_rows(workers_, format_.size.height, [&](int y, int) { check_row(y); });
   finder_.set_last(header.motion);
   has_frame_ = true;

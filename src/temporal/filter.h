@@ -48,7 +48,8 @@ class Filter {
   template <class Body>
   void for_planes(const Body& body) const;
   void reserve();
-  View<std::uint8_t> left() const { return grays_[newest_].level(0); }
+  View<std::uint8_t> left() const { return grays_[newest_].left.level(0); }
+  View<std::uint8_t> right() const { return grays_[newest_].right; }
   void check_row(int y) const;
   void remember(int x, int y, float disparity, const PointWord& point) const;
   void begin_row(const DisparityMap& map, int y) const;
@@ -60,8 +61,7 @@ class Filter {
   int frames_;
   Workers workers_;
   MotionFinder finder_;
-  GrayPyramid grays_[2];  // of the left image: the newest, and the one before
-  GrayPyramid right_;
+  GrayFrame grays_[2];  // the newest, and the one before
   Carrier carrier_;
   Points points_, carried_;
   View<std::uint8_t> open_;  // pixels that average_row() leaves, a row for each slot

@@ -76,7 +76,8 @@ void detail::check_frame(const temporal::Filter& filter, const StereoPair& pair,
       refuse("a frame is " + text(image->format.size) + " with " +
              std::to_string(static_cast<int>(image->format.depth)) +
              " bits per channel, the filter's frames are " + text(format.size) + " with " +
-             std::to_string(static_cast<int>(format.depth)) + ": make a filter for frames like this one");
+             std::to_string(static_cast<int>(format.depth)) +
+             " bits per channel: make a filter for frames like this one");
   check_view("disparity map", map.disparity, format.size);
   check_view("status map", map.status, format.size);
   if (!map.row_offset.empty()) check_view("map of row offsets", map.row_offset, format.size);
