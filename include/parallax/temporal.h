@@ -14,15 +14,17 @@
 
 #include "parallax/image.h"
 
-namespace parallax {
-class TemporalFilter;
-namespace temporal {
+namespace parallax::temporal {
 class Filter;
 }
-namespace detail {
+#pragma GCC visibility push(default)
+namespace parallax {
+class TemporalFilter;
+}
+#pragma GCC visibility pop
+namespace parallax::detail {
 temporal::Filter& filter_of(TemporalFilter& filter);
 }
-}  // namespace parallax
 
 #pragma GCC visibility push(default)
 namespace parallax {

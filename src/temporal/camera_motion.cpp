@@ -22,9 +22,7 @@ constexpr int smallest_cell = 16;
 constexpr int min_contrast = 8;  // of a corner, in gray levels
 constexpr int radius = 3;        // of the squares that are compared
 constexpr int pixels = (2 * radius + 1) * (2 * radius + 1);
-constexpr int fine_radius = 5;  // of those that are compared to a fraction of a pixel
-constexpr int fine_pixels = (2 * fine_radius + 1) * (2 * fine_radius + 1);
-constexpr int fine_reach = 2, first_reach = 2, wide_reach = 10;
+constexpr int fine_reach = 1, first_reach = 2, wide_reach = 10;
 constexpr int right_reach = 4;  // pixels by which a disparity may have changed
 constexpr float near = 1;       // distance from the motion at which a point follows it, in pixels
 constexpr int min_points = 8;
@@ -84,70 +82,96 @@ struct Place2 {
   float x, y;
 };
 
-// A position to a fraction of a pixel, by least squares (Lucas & Kanade 1981), without the means of both
-// squares. With one axis, only x changes. None if it leaves the pixel where it began.
-std::optional<Place2> refined(View<const std::uint8_t> from, int x, int y, View<const std::uint8_t> to,
-                              Shift start, bool one_axis) {
-  constexpr int steps = 6;
-  constexpr float close_enough = 0.01f, farthest = 1.5f;
-  if (!is_inside(from.size, x, y, fine_radius + 1)) return std::nullopt;
-  std::array<float, fine_pixels> gx, gy, value;
-  float mean_x = 0, mean_y = 0, mean = 0;
-  std::size_t next = 0;
-  for (int dy = -fine_radius; dy <= fine_radius; ++dy)
-    for (int dx = -fine_radius; dx <= fine_radius; ++dx, ++next) {
-      const auto at = [&](int i, int j) { return static_cast<float>(from.at(x + dx + i, y + dy + j)); };
-      gx[next] = 0.5f * (at(1, 0) - at(-1, 0));
-      gy[next] = 0.5f * (at(0, 1) - at(0, -1));
-      value[next] = at(0, 0);
-      mean_x += gx[next];
-      mean_y += gy[next];
-      mean += value[next];
-    }
-  mean_x /= fine_pixels, mean_y /= fine_pixels, mean /= fine_pixels;
-  float xx = 0, xy = 0, yy = 0;
-  for (std::size_t i = 0; i < fine_pixels; ++i) {
-    gx[i] -= mean_x, gy[i] -= mean_y, value[i] -= mean;
-    xx += gx[i] * gx[i], xy += gx[i] * gy[i], yy += gy[i] * gy[i];
-  }
-  if (one_axis) xy = 0, yy = 1;
-  const float determinant = xx * yy - xy * xy;
-  if (!(determinant > 1)) return std::nullopt;
-  Place2 place{static_cast<float>(start.x), static_cast<float>(start.y)};
-  for (int step = 0; step < steps; ++step) {
-    const float left = std::floor(place.x), top = std::floor(place.y);
-    const int x0 = static_cast<int>(left), y0 = static_cast<int>(top);
-    if (!is_inside(to.size, x0, y0, fine_radius + 1)) return std::nullopt;
-    const float s = place.x - left, t = place.y - top;
-    std::array<float, fine_pixels> window;
-    float window_mean = 0;
-    next = 0;
-    for (int dy = -fine_radius; dy <= fine_radius; ++dy) {
-      const std::uint8_t *row = to.row(y0 + dy) + x0, *below = to.row(y0 + dy + 1) + x0;
-      for (int dx = -fine_radius; dx <= fine_radius; ++dx, ++next) {
-        const auto upper = static_cast<float>(row[dx]), lower = static_cast<float>(below[dx]);
-        const float above = upper + s * (static_cast<float>(row[dx + 1]) - upper);
-        const float under = lower + s * (static_cast<float>(below[dx + 1]) - lower);
-        window[next] = above + t * (under - above);
-        window_mean += window[next];
+// A square around a pixel, whose places in other images are found to a fraction of a pixel by least squares
+// (Lucas & Kanade 1981), without the means of both squares.
+class FineSquare {
+ public:
+  FineSquare(View<const std::uint8_t> image, int x, int y) {
+    is_usable_ = is_inside(image.size, x, y, reach + 1);
+    if (!is_usable_) return;
+    for (int dy = -reach; dy <= reach; ++dy) {
+      const std::uint8_t *above = image.row(y + dy - 1) + x - reach, *row = image.row(y + dy) + x - reach,
+                         *below = image.row(y + dy + 1) + x - reach;
+      const std::size_t first = to_size(dy + reach) * pitch;
+      for (int i = 0; i < side; ++i) {
+        const std::size_t at = first + to_size(i);
+        value_[at] = row[i];
+        gx_[at] = 0.5f * static_cast<float>(row[i + 1] - row[i - 1]);
+        gy_[at] = 0.5f * static_cast<float>(below[i] - above[i]);
       }
     }
-    window_mean /= fine_pixels;
-    float bx = 0, by = 0;
-    for (std::size_t i = 0; i < fine_pixels; ++i) {
-      const float rest = window[i] - window_mean - value[i];
-      bx += gx[i] * rest, by += gy[i] * rest;
-    }
-    if (one_axis) by = 0;
-    const float dx = (yy * bx - xy * by) / determinant, dy = (xx * by - xy * bx) / determinant;
-    place.x -= dx, place.y -= dy;
-    if (!(std::abs(place.x - static_cast<float>(start.x)) <= farthest &&
-          std::abs(place.y - static_cast<float>(start.y)) <= farthest))
-      return std::nullopt;
-    if (std::abs(dx) <= close_enough && std::abs(dy) <= close_enough) return place;
+    for (Window* window : {&value_, &gx_, &gy_}) remove_mean(*window);
+    xx_ = dot(gx_, gx_), xy_ = dot(gx_, gy_), yy_ = dot(gy_, gy_);
   }
-  return place;
-}
+
+  // None if it leaves the pixels around `start`. With `one_axis`, only x changes.
+  std::optional<Place2> find(View<const std::uint8_t> image, Shift start, bool one_axis) const {
+    constexpr int steps = 6;
+    constexpr float close_enough = 0.01f, farthest = 1.5f;
+    const float xy = one_axis ? 0 : xy_, yy = one_axis ? 1 : yy_, determinant = xx_ * yy - xy * xy;
+    if (!is_usable_ || !(determinant > 1)) return std::nullopt;
+    Place2 place{static_cast<float>(start.x), static_cast<float>(start.y)};
+    for (int step = 0; step < steps; ++step) {
+      Window window{};
+      if (!sample(image, place, window)) return std::nullopt;
+      remove_mean(window);
+      for (std::size_t i = 0; i < window.size(); ++i) window[i] -= value_[i];
+      const float bx = dot(gx_, window), by = one_axis ? 0 : dot(gy_, window);
+      const float dx = (yy * bx - xy * by) / determinant, dy = (xx_ * by - xy * bx) / determinant;
+      place.x -= dx, place.y -= dy;
+      if (!(std::abs(place.x - static_cast<float>(start.x)) <= farthest &&
+            std::abs(place.y - static_cast<float>(start.y)) <= farthest))
+        return std::nullopt;
+      if (std::abs(dx) <= close_enough && std::abs(dy) <= close_enough) return place;
+    }
+    return place;
+  }
+
+ private:
+  static constexpr int reach = 5, side = 2 * reach + 1;
+  static constexpr std::size_t pitch = 12;  // the last column of a row is 0
+  using Window = std::array<float, side * pitch>;
+
+  // Columns are summed first, so that all are at once.
+  static float dot(const Window& a, const Window& b) {
+    std::array<float, pitch> sums{};
+    for (std::size_t row = 0; row < a.size(); row += pitch)
+      for (std::size_t i = 0; i < pitch; ++i) sums[i] += a[row + i] * b[row + i];
+    float sum = 0;
+    for (const float column : sums) sum += column;
+    return sum;
+  }
+  static void remove_mean(Window& window) {
+    static constexpr Window ones = [] {
+      Window result{};
+      for (std::size_t i = 0; i < result.size(); ++i) result[i] = i % pitch < side ? 1.0f : 0.0f;
+      return result;
+    }();
+    const float mean = dot(window, ones) / (side * side);
+    for (std::size_t i = 0; i < window.size(); ++i) window[i] -= mean * ones[i];
+  }
+  static bool sample(View<const std::uint8_t> image, const Place2& place, Window& window) {
+    const float left = std::floor(place.x), top = std::floor(place.y);
+    const int x = static_cast<int>(left), y = static_cast<int>(top);
+    if (!is_inside(image.size, x, y, reach + 1)) return false;
+    const float s = place.x - left, t = place.y - top;
+    std::array<float, side + 1> row;
+    for (int dy = -reach; dy <= reach; ++dy) {
+      const std::uint8_t *above = image.row(y + dy) + x - reach, *below = image.row(y + dy + 1) + x - reach;
+      for (std::size_t i = 0; i <= side; ++i) {
+        const auto upper = static_cast<float>(above[i]);
+        row[i] = upper + t * (static_cast<float>(below[i]) - upper);
+      }
+      float* to = window.data() + to_size(dy + reach) * pitch;
+      for (std::size_t i = 0; i < side; ++i) to[i] = row[i] + s * (row[i + 1] - row[i]);
+    }
+    return true;
+  }
+
+  bool is_usable_;
+  Window value_{}, gx_{}, gy_{};
+  float xx_ = 0, xy_ = 0, yy_ = 0;
+};
 
 // How much a pixel differs from those on both sides of it, in the direction in which this is least.
 int contrast(View<const std::uint8_t> image, int x, int y) {
@@ -276,7 +300,8 @@ class MotionFinder::Tracker {
   void find_right(Point& point, Shift to) const {
     const View<const std::uint8_t> before = before_.level(0), left = left_.level(0);
     if (!is_inside(left.size, to.x, to.y, radius)) return;
-    const auto place = refined(before, point.x, point.y, left, to, false);
+    const FineSquare fine(before, point.x, point.y);
+    const auto place = fine.find(left, to, false);
     if (!place) return;
     const Square square(before, point.x, point.y);
     const auto column_in = [&](View<const std::uint8_t> right, float x, float y,
@@ -284,7 +309,7 @@ class MotionFinder::Tracker {
       const Shift expected{rounded(x - point.disparity), rounded(y)};
       const auto found = best_shift(square, right, expected, right_reach, 0);
       if (!found) return std::nullopt;
-      const auto refined_place = refined(before, point.x, point.y, right, *found, true);
+      const auto refined_place = fine.find(right, *found, true);
       if (!refined_place) return std::nullopt;
       sum = Square(right, found->x, found->y).sum;
       return refined_place->x;

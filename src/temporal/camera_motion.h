@@ -36,8 +36,8 @@ struct CameraMotion {
     const auto at = [&](const std::array<float, 4>& terms) {
       return terms[0] * u + terms[1] * v + terms[2] * disparity + terms[3];
     };
-    const float change = at(e), scale = 1 + change;
-    return {x + (at(a) - u * change) / scale, y + (at(b) - v * change) / scale, disparity / scale};
+    const float change = at(e), scale = 1 / (1 + change);
+    return {x + (at(a) - u * change) * scale, y + (at(b) - v * change) * scale, disparity * scale};
   }
 };
 

@@ -16,11 +16,14 @@ HWY_BEFORE_NAMESPACE();
 namespace parallax::temporal::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+template <class D>
+using Lines = hn::Vec<hn::RebindToSigned<D>>;
+
 // Moves the points of some pixels whose neighbours on both sides are in the image, or are repeated there by
 // `to_left` and `to_right`, which are 0 or 1.
 template <class D>
 HWY_INLINE void move_lanes(D d, const MovedRow& row, const CameraMotion& motion, int x, int to_left,
-                           int to_right, int& first, int& last) {
+                           int to_right, Lines<D>& lowest, Lines<D>& highest) {
   const hn::RebindToSigned<D> d_int;
   const hn::RebindToUnsigned<D> d_bits;
   const hn::Rebind<std::uint8_t, D> d_byte;
@@ -44,10 +47,10 @@ HWY_INLINE void move_lanes(D d, const MovedRow& row, const CameraMotion& motion,
     const auto sum = hn::Add(hn::Mul(set(terms[0]), u), hn::Mul(set(terms[1]), v));
     return hn::Add(hn::Add(sum, hn::Mul(set(terms[2]), disparity)), set(terms[3]));
   };
-  const auto change = at(motion.e), scale = hn::Add(set(1), change);
-  const auto to_x = hn::Add(px, hn::Div(hn::Sub(at(motion.a), hn::Mul(u, change)), scale));
-  const auto to_y = hn::Add(py, hn::Div(hn::Sub(at(motion.b), hn::Mul(v, change)), scale));
-  const auto moved = hn::Div(disparity, scale);
+  const auto change = at(motion.e), scale = hn::Div(set(1), hn::Add(set(1), change));
+  const auto to_x = hn::Add(px, hn::Mul(hn::Sub(at(motion.a), hn::Mul(u, change)), scale));
+  const auto to_y = hn::Add(py, hn::Mul(hn::Sub(at(motion.b), hn::Mul(v, change)), scale));
+  const auto moved = hn::Mul(disparity, scale);
 
   const auto half = set(0.5f);
   const auto column = hn::Floor(hn::Add(to_x, half)), line = hn::Floor(hn::Add(to_y, half));
@@ -62,12 +65,8 @@ HWY_INLINE void move_lanes(D d, const MovedRow& row, const CameraMotion& motion,
              in_line = hn::ConvertTo(d_int, hn::IfThenElseZero(arrives, line));
   const auto index = hn::Add(hn::Mul(in_line, integer(static_cast<int>(row.pitch))), in_column);
   hn::StoreU(hn::IfThenElse(arrives_int, index, integer(-1)), d_int, row.targets + x);
-  if (!hn::AllFalse(d, arrives)) {
-    first = std::min(first, hn::GetLane(hn::MinOfLanes(
-                                d_int, hn::IfThenElse(arrives_int, in_line, integer(row.size.height)))));
-    last =
-        std::max(last, hn::GetLane(hn::MaxOfLanes(d_int, hn::IfThenElse(arrives_int, in_line, integer(-1)))));
-  }
+  lowest = hn::Min(lowest, hn::IfThenElse(arrives_int, in_line, integer(row.size.height)));
+  highest = hn::Max(highest, hn::IfThenElse(arrives_int, in_line, integer(-1)));
 
   const auto offset = [&](auto to, auto pixel) {
     const auto part = hn::Floor(hn::Add(hn::Mul(set(place_unit), hn::Sub(to, pixel)), half));
@@ -101,51 +100,107 @@ HWY_INLINE void move_lanes(D d, const MovedRow& row, const CameraMotion& motion,
 }
 
 void move_row(const MovedRow& row, const CameraMotion& motion, int& first, int& last) {
+  const auto move = [&](auto d, int begin, int end, int to_left, int to_right) {
+    const hn::RebindToSigned<decltype(d)> d_int;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    auto lowest = hn::Set(d_int, row.size.height), highest = hn::Set(d_int, -1);
+    // Moving some pixels again changes nothing.
+    for (int x = begin; x < end; x += lanes)
+      move_lanes(d, row, motion, std::min(x, end - lanes), to_left, to_right, lowest, highest);
+    first = std::min(first, hn::GetLane(hn::MinOfLanes(d_int, lowest)));
+    last = std::max(last, hn::GetLane(hn::MaxOfLanes(d_int, highest)));
+  };
   const hn::ScalableTag<float> d;
   const hn::CappedTag<float, 1> d_one;
-  const int lanes = static_cast<int>(hn::Lanes(d)), end = row.size.width;
-  const auto move_one = [&](int x) {
-    move_lanes(d_one, row, motion, x, x > 0 ? 1 : 0, x + 1 < end ? 1 : 0, first, last);
-  };
-  move_one(0);
-  int x = 1;
-  for (; x + lanes < end; x += lanes) move_lanes(d, row, motion, x, 1, 1, first, last);
-  for (; x < end; ++x) move_one(x);
+  const int width = row.size.width;
+  move(d_one, 0, 1, 0, width > 1 ? 1 : 0);
+  if (width > 1) move(d_one, width - 1, width, 1, 0);
+  if (width - 2 >= static_cast<int>(hn::Lanes(d)))
+    move(d, 1, width - 1, 1, 1);
+  else
+    move(d_one, 1, width - 1, 1, 1);
 }
 
-// Returns whether any lane has no point.
+// Points that have arrived: the two halves of some pixels.
 template <class D>
-HWY_INLINE bool receive_lanes(D d, const ReceivedRow& row, int x) {
+struct Arrivals {
+  hn::Vec<D> word, order;
+
+  Arrivals(D d, const Arrival* from) {
+    hn::LoadInterleaved2(d, reinterpret_cast<const std::uint32_t*>(from), word, order);
+  }
+  Arrivals(hn::Vec<D> some_word, hn::Vec<D> some_order) : word(some_word), order(some_order) {}
+};
+
+template <class D>
+HWY_INLINE hn::Vec<hn::RebindToFloat<D>> disparities_of(D d, hn::Vec<D> order) {
+  const hn::RebindToSigned<D> d_int;
+  const auto is_positive = hn::BitCast(d, hn::ShiftRight<31>(hn::BitCast(d_int, order)));
+  return hn::BitCast(hn::RebindToFloat<D>(),
+                     hn::Xor(order, hn::Or(hn::Not(is_positive), hn::Set(d, 1u << 31))));
+}
+
+// The mean of two points on one surface, in the middle of a pixel; none otherwise.
+template <class D>
+HWY_INLINE Arrivals<D> mean_of(D d, const Arrivals<D>& a, const Arrivals<D>& b) {
+  const hn::RebindToFloat<D> d_float;
+  const auto one = disparities_of(d, a.order), other = disparities_of(d, b.order);
+  const auto both = hn::And(hn::Ne(a.order, hn::Zero(d)), hn::Ne(b.order, hn::Zero(d)));
+  const auto near = hn::Lt(hn::Abs(hn::Sub(one, other)), hn::Set(d_float, one_surface));
+  const auto valid = hn::And(both, hn::RebindMask(d, near));
+  const auto mean = hn::BitCast(d, hn::Mul(hn::Set(d_float, 0.5f), hn::Add(one, other)));
+  const auto is_negative = hn::BitCast(d, hn::ShiftRight<31>(hn::BitCast(hn::RebindToSigned<D>(), mean)));
+  const auto order = hn::Xor(mean, hn::Or(is_negative, hn::Set(d, 1u << 31)));
+  const auto age = hn::Min(hn::ShiftRight<24>(a.word), hn::ShiftRight<24>(b.word));
+  const auto byte = hn::Set(d, 255u);
+  const auto gray = hn::ShiftRight<1>(hn::Add(hn::And(a.word, byte), hn::And(b.word, byte)));
+  const auto word = hn::Or(hn::ShiftLeft<24>(age), hn::Or(gray, hn::Set(d, PointWord{}.bits())));
+  return {hn::IfThenElseZero(valid, word), hn::IfThenElseZero(valid, order)};
+}
+
+template <class D>
+HWY_INLINE void receive_lanes(D d, const ReceivedRow& row, int x) {
   const hn::RebindToSigned<D> d_int;
   const hn::RebindToUnsigned<D> d_bits;
+  using Found = Arrivals<hn::RebindToUnsigned<D>>;
   const hn::Rebind<std::uint8_t, D> d_byte;
-  hn::Vec<decltype(d_bits)> word, order;
-  hn::LoadInterleaved2(d_bits, reinterpret_cast<const std::uint32_t*>(row.arrived + x), word, order);
-  const auto none = hn::Eq(order, hn::Zero(d_bits));
+  Found found(d_bits, row.arrived + x);
+  const auto close = [&](const Arrival* before, const Arrival* behind) {
+    const auto gap = hn::Eq(found.order, hn::Zero(d_bits));
+    if (hn::AllFalse(d_bits, gap)) return;
+    const Found mean = mean_of(d_bits, Found(d_bits, before + x), Found(d_bits, behind + x));
+    found = {hn::IfThenElse(gap, mean.word, found.word), hn::IfThenElse(gap, mean.order, found.order)};
+  };
+  close(row.arrived - 1, row.arrived + 1);
+  close(row.above, row.below);
+  const auto none = hn::Eq(found.order, hn::Zero(d_bits));
   const auto byte = hn::Set(d_bits, 255u);
-  const auto is_positive = hn::BitCast(d_bits, hn::ShiftRight<31>(hn::BitCast(d_int, order)));
-  const auto bits = hn::Xor(order, hn::Or(hn::Not(is_positive), hn::Set(d_bits, 1u << 31)));
   const auto gray = hn::PromoteTo(d_int, hn::LoadU(d_byte, row.now + x));
-  const auto expected = hn::Mul(hn::BitCast(d_int, hn::And(word, byte)), hn::Set(d_int, row.gain));
+  const auto expected = hn::Mul(hn::BitCast(d_int, hn::And(found.word, byte)), hn::Set(d_int, row.gain));
   const auto distance = hn::Abs(hn::Sub(hn::ShiftLeft<8>(gray), expected));
   const auto difference =
       hn::Min(hn::ShiftRight<8>(hn::Add(distance, hn::Set(d_int, 128))), hn::Set(d_int, 254));
-  const auto kept = hn::Or(hn::AndNot(byte, word), hn::BitCast(d_bits, difference));
+  const auto kept = hn::Or(hn::AndNot(byte, found.word), hn::BitCast(d_bits, difference));
   hn::StoreU(hn::IfThenElse(none, hn::Set(d_bits, PointWord{.gray = 255}.bits()), kept), d_bits,
              row.words + x);
-  hn::StoreU(hn::IfThenElse(hn::RebindMask(d, none), hn::Set(d, decision::no_value), hn::BitCast(d, bits)), d,
-             row.disparity + x);
-  return !hn::AllFalse(d_bits, none);
+  hn::StoreU(hn::IfThenElse(hn::RebindMask(d, none), hn::Set(d, decision::no_value),
+                            disparities_of(d_bits, found.order)),
+             d, row.disparity + x);
 }
 
-bool receive_row(const ReceivedRow& row) {
+// Calls run(d, x) for all pixels from `begin` on: some more than once, which must change nothing.
+template <class Run>
+HWY_INLINE void for_lanes(int begin, int end, const Run& run) {
   const hn::ScalableTag<float> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  bool gaps = false;
-  int x = 0;
-  for (; x + lanes <= row.width; x += lanes) gaps |= receive_lanes(d, row, x);
-  for (; x < row.width; ++x) gaps |= receive_lanes(hn::CappedTag<float, 1>(), row, x);
-  return gaps;
+  if (end - begin >= lanes)
+    for (int x = begin; x < end; x += lanes) run(d, std::min(x, end - lanes));
+  else
+    for (int x = begin; x < end; ++x) run(hn::CappedTag<float, 1>(), x);
+}
+
+void receive_row(const ReceivedRow& row) {
+  for_lanes(0, row.width, [&](auto d, int x) { receive_lanes(d, row, x); });
 }
 
 template <class D>
@@ -177,6 +232,7 @@ HWY_INLINE void average_lanes(D d, const SettledRow& row, int x, std::uint8_t* o
   hn::StoreU(hn::DemoteTo(d_byte, left), d_byte, open + x);
 }
 
+// No pixel is averaged twice.
 void average_row(const SettledRow& row, std::uint8_t* open) {
   const hn::ScalableTag<float> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
@@ -199,8 +255,8 @@ void move_row(const MovedRow& row, const CameraMotion& motion, int& first, int& 
   HWY_DYNAMIC_DISPATCH(move_row)(row, motion, first, last);
 }
 
-bool receive_row(const ReceivedRow& row) {
-  return HWY_DYNAMIC_DISPATCH(receive_row)(row);
+void receive_row(const ReceivedRow& row) {
+  HWY_DYNAMIC_DISPATCH(receive_row)(row);
 }
 
 void average_row(const SettledRow& row, std::uint8_t* open) {

@@ -46,22 +46,11 @@ struct Points {
   }
 };
 
-// A point on its way: its disparity, in an order in which the nearest is the highest, then its word. 0 = none.
+// A point on its way: its word, and above it its disparity, in an order in which the nearest is the highest:
+// the bits of a float, the first one turned, or all of them where it is negative. 0 = none.
 using Arrival = std::uint64_t;
 static_assert(std::endian::native == std::endian::little,
               "vectors write the two halves as they are in memory");
-
-inline Arrival arrival(float disparity, std::uint32_t word) {
-  const auto bits = std::bit_cast<std::uint32_t>(disparity);
-  const std::uint32_t order = bits ^ ((bits >> 31) != 0 ? ~0u : 1u << 31);
-  return Arrival{order} << 32 | word;
-}
-inline float disparity_of(Arrival arrival) {
-  const auto order = static_cast<std::uint32_t>(arrival >> 32);
-  return std::bit_cast<float>(order ^ ((order >> 31) != 0 ? 1u << 31 : ~0u));
-}
-
-struct ReceivedRow;
 
 // Points carried to the next frame.
 class Carrier {
@@ -81,12 +70,17 @@ class Carrier {
     int first, last;  // rows of the new frame to which the points of a row move; last excluded
   };
   void send(int first, int last) const;
-  void close_gaps(const ReceivedRow& row, int y) const;
+  // Of the pixel in column 0; the row above the first one, the row below the last one, and the columns on both
+  // sides have no points.
+  Arrival* arrived(int y) const { return arrived_.row(y + 1) + border; }
+
+  static constexpr int border = 16;  // columns on both sides
 
   Size size_;
   View<std::int32_t> targets_;  // where the point of a pixel arrives: an element of `arrived_`; −1 = nowhere
-  View<Arrival> sent_, arrived_;  // the points, at the pixels that they leave and at those where they arrive
-  Reach* reaches_ = nullptr;      // by row
+  View<Arrival> sent_;          // the points, at the pixels that they leave
+  View<Arrival> arrived_;       // and at those where they arrive, with a border
+  Reach* reaches_ = nullptr;    // by row
 };
 
 // The inner loops, compiled once for each vector instruction set.
@@ -112,18 +106,15 @@ inline constexpr int similar = 15, alike = 8;
 // Pixels by which disparities of one surface may differ.
 inline constexpr float one_surface = 1;
 
-// A row of points that have arrived, and where they are written.
+// A row of points that have arrived, the rows above and below it, and where the row is written.
 struct ReceivedRow {
-  const Arrival* arrived;
+  const Arrival *above, *arrived, *below;
   const std::uint8_t* now;  // the image
   int width, gain;
   float* disparity;
   std::uint32_t* words;
 };
-// Returns whether any pixel has no point.
-bool receive_row(const ReceivedRow& row);
-// The same of one pixel, at which `point` arrived.
-void receive(const ReceivedRow& row, int x, Arrival point);
+void receive_row(const ReceivedRow& row);
 
 // A row of a map, of the points carried to it, and of the points that stay.
 struct SettledRow {
