@@ -1,153 +1,292 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how maps of a stereo video flicker, as they are and filtered over time: docs/measurements/video.md.
+"""Measures how maps of stereo videos flicker, alone and filtered over time: docs/measurements/video.md.
 
-    benchmarks/temporal.py build/developer/parallax [--frames 60] [--seeds 1 2] [--methods bp sgm census]
+    benchmarks/temporal.py build/developer/parallax [--frames 100] [--seeds 1 2] [--methods bp sgm census]
+        [--textures ../shared/data/middlebury2014]
 
-The videos are of `parallax synth --video`, 640×480 with 64 disparities, and have exact truth. The filters are
-what people apply today: the median of the last five maps, and an exponential average that begins anew where a
-map differs from it by more than a threshold, as depth cameras' programs describe theirs. Both also follow the
-true motion, which no program knows: a bound.
+The videos have 640×480 pixels, 64 disparities and exact truth: those of `parallax synth --video`, with a cut in the
+middle and every tenth frame dropped; with --textures, also planes in depth that show real pictures, some of them
+moving. The filters are px.TemporalFilter, and what people apply today: the median of the last five maps, and an
+exponential average that begins anew where a map differs from it by more than a threshold, as depth cameras' programs
+describe theirs.
 """
 
 import argparse
 import pathlib
 import subprocess
 import tempfile
+import time
 
 import numpy as np
 import parallax_stereo as px
+import scipy.ndimage
 
-WINDOW = 10  # frames over which a point of a surface is followed
+WIDTH, HEIGHT, DISPARITIES = 640, 480, 64
+WINDOW, BEGIN = 10, 10  # frames over which a point of a surface is followed, and before the first such window
 SHARE, THRESHOLD = 0.4, 1.0  # weight of the new map in the exponential average; pixels where it begins anew
+FILTERED = "px.TemporalFilter"
 
 
 class Video:
-    def __init__(self, folder):
-        names = sorted(path.stem for path in (folder / "left").iterdir())
-        read = lambda kind, end: [px.read(str(folder / kind / (name + end))) for name in names]
-        self.left, self.right, self.truth = read("left", ".png"), read("right", ".png"), read("truth", ".pfm")
-        self.seen = [mask == 255 for mask in read("mask", ".png")]
-        self.moving = [mask == 255 for mask in read("moving", ".png")]
-        self.before = [self.places(px.read_flow(folder / "to_previous" / (name + ".flo"))) for name in names]
+    """Frames with their truth: `flow` leads to the place of a point in the frame before, `cut` is the first frame of
+    another scene."""
 
-    @staticmethod
-    def places(vectors):
-        """Rows and columns of the nearest pixels of the frame before, and whether they are inside."""
-        height, width = vectors.shape[:2]
-        rows, columns = np.mgrid[:height, :width]
-        x, y = np.rint(columns + vectors[..., 0]).astype(int), np.rint(rows + vectors[..., 1]).astype(int)
-        inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
-        return np.clip(y, 0, height - 1), np.clip(x, 0, width - 1), inside
+    def __init__(self):
+        self.left, self.right, self.truth, self.seen, self.moving, self.flow = [], [], [], [], [], []
+        self.cut = 0
+
+    def prepare(self):
+        edges = [edges_of(truth) for truth in self.truth]
+        self.chains = []
+        for last in range(BEGIN + WINDOW, len(self.truth), 5):
+            if last - WINDOW <= self.cut + BEGIN and last >= self.cut > 0:
+                continue
+            places, followed = self.chain(last)
+            near_edge = np.any([edges[last - k][place] for k, place in enumerate(places)], axis=0)
+            self.chains.append((last, places, followed & ~near_edge))
+        self.borders = []
+        for moving in self.moving:
+            grown, shrunk = (
+                f(moving, np.ones((7, 7))) for f in (scipy.ndimage.binary_dilation, scipy.ndimage.binary_erosion)
+            )
+            self.borders.append(grown & ~shrunk)
+        return self
+
+    def chain(self, last):
+        """Pixels that show the points of a frame in the frames before, and which points are at rest and seen in all."""
+        rows, columns = np.mgrid[:HEIGHT, :WIDTH]
+        y, x, places = rows.astype(float), columns.astype(float), [(rows, columns)]
+        followed, truth = self.seen[last] & ~self.moving[last], self.truth[last]
+        for number in range(last, last - WINDOW, -1):
+            step = self.flow[number][places[-1]]
+            x, y = x + step[..., 0], y + step[..., 1]
+            column, row = np.rint(x).astype(int), np.rint(y).astype(int)
+            followed = followed & (column >= 0) & (column < WIDTH) & (row >= 0) & (row < HEIGHT)
+            place = (row.clip(0, HEIGHT - 1), column.clip(0, WIDTH - 1))
+            before = self.truth[number - 1][place]
+            followed &= self.seen[number - 1][place] & ~self.moving[number - 1][place] & (abs(before - truth) < 0.7)
+            truth = before
+            places.append(place)
+        return places, followed
 
 
-def carried(values, places):
-    return np.where(places[2], values[places[0], places[1]], np.nan)
+def edges_of(truth):
+    """Pixels within 2 of a step of more than 1."""
+    edge = np.zeros(truth.shape, bool)
+    across, down = abs(np.diff(truth, axis=1)) > 1, abs(np.diff(truth, axis=0)) > 1
+    edge[:, 1:] |= across
+    edge[:, :-1] |= across
+    edge[1:] |= down
+    edge[:-1] |= down
+    return scipy.ndimage.binary_dilation(edge, np.ones((3, 3)))
 
 
-def median_of_five(video, maps, follows):
-    kept, results = [], []
-    for number, disparity in enumerate(maps):
-        if follows:  # with the change of depth that the truth has
-            kept = [carried(old - video.truth[number - 1], video.before[number]) + video.truth[number] for old in kept]
-        kept = [*kept[-4:], disparity]
-        results.append(np.where(np.isnan(disparity), np.nan, np.nanmedian(kept, axis=0)))
-    return results
+def synthetic(program, frames, seed):
+    """A video with a cut in the middle, of which every tenth frame is dropped."""
+    video, total = Video(), frames * 10 // 9 + 1
+    with tempfile.TemporaryDirectory() as folder:
+        folder, cut = pathlib.Path(folder), total // 2
+        subprocess.run(
+            [program, "synth", folder, "--video", str(total), "--seed", str(seed), "--cut", str(cut)], check=True
+        )
+        to_dropped = None
+        for number in range(total):
+            flow = px.read_flow(folder / "to_previous" / f"{number:06}.flo")
+            if number % 10 == 9 and number != cut:
+                to_dropped = flow
+                continue
+            if to_dropped is not None and number != cut:  # on through the frame that was dropped
+                rows, columns = np.mgrid[:HEIGHT, :WIDTH]
+                row = np.rint(rows + flow[..., 1]).astype(int).clip(0, HEIGHT - 1)
+                column = np.rint(columns + flow[..., 0]).astype(int).clip(0, WIDTH - 1)
+                flow = flow + to_dropped[row, column]
+            to_dropped = None
+            if number == cut:
+                video.cut = len(video.left)
+            for kind, end in (("left", "png"), ("right", "png"), ("truth", "pfm")):
+                getattr(video, kind).append(px.read(str(folder / kind / f"{number:06}.{end}")))
+            video.seen.append(px.read(str(folder / "mask" / f"{number:06}.png")) == 255)
+            video.moving.append(px.read(str(folder / "moving" / f"{number:06}.png")) == 255)
+            video.flow.append(flow)
+    return video.prepare()
 
 
-def exponential(video, maps, follows):
-    state, results = None, []
-    for number, disparity in enumerate(maps):
-        if state is not None:
-            if follows:
-                state = carried(state - video.truth[number - 1], video.before[number]) + video.truth[number]
-            near = np.abs(disparity - state) <= THRESHOLD
-            disparity = np.where(near, state + SHARE * (disparity - state), disparity)
-        state = disparity
-        results.append(disparity)
+class PaintedPlane:
+    """A plane n·X = 1 of the first left camera, in units of the baseline, with a picture on it."""
+
+    def __init__(self, picture, disparity, slope, window, speed):
+        self.picture, self.speed, self.window = picture.astype(np.float32), speed, window
+        ray = np.array([0, 0, 1.0])
+        self.normal = (ray * disparity + np.array([*slope, 0])) / WIDTH  # disparity = focal · normal · ray
+
+    def cast(self, camera, turn, right, frame):
+        """Disparities and colours of the pixels of a view, and where the first view shows the points."""
+        rows, columns = np.mgrid[:HEIGHT, :WIDTH]
+        ray = (
+            np.stack([(columns - WIDTH / 2) / WIDTH, (rows - HEIGHT / 2) / WIDTH, np.ones((HEIGHT, WIDTH))], -1) @ turn
+        )
+        eye = camera + (turn[0] if right else 0) - np.array(self.speed) * frame
+        depth = (1 - self.normal @ eye) / (ray @ self.normal)
+        point = eye + depth[..., None] * ray  # the plane's own coordinates
+        x, y = WIDTH * point[..., 0] / point[..., 2] + WIDTH / 2, WIDTH * point[..., 1] / point[..., 2] + HEIGHT / 2
+        disparity = WIDTH / depth
+        if self.window is not None:
+            left, top, width, height = self.window
+            disparity = np.where((x >= left) & (x < left + width) & (y >= top) & (y < top + height), disparity, -1)
+        return np.where(depth > 0, disparity, -1), x, y, point
+
+    def colours(self, x, y):
+        height, width = self.picture.shape[:2]
+        place = [y % (height - 1), x % (width - 1)]
+        return np.stack([scipy.ndimage.map_coordinates(self.picture[..., c], place, order=1) for c in range(3)], -1)
+
+    def column_before(self, point, camera, turn, frame):
+        seen = (point + np.array(self.speed) * frame - camera) @ turn.T
+        return WIDTH * seen[..., 0] / seen[..., 2] + WIDTH / 2, WIDTH * seen[..., 1] / seen[..., 2] + HEIGHT / 2
+
+
+def painted(pictures, frames, seed):
+    """Planes in depth that show real pictures; the last two move by themselves, and the camera moves and turns."""
+    random, video = np.random.default_rng(seed), Video()
+    picture = lambda i: pictures[(seed + i) % len(pictures)]
+    planes = [PaintedPlane(picture(0), 14, (3, -2), None, (0, 0, 0))]
+    for i in range(6):
+        window = (random.uniform(20, 450), random.uniform(20, 300), random.uniform(80, 200), random.uniform(80, 180))
+        speed = (0.02 * random.uniform(-1, 1), 0.02 * random.uniform(-1, 1), 0) if i >= 4 else (0, 0, 0)
+        slope = random.uniform(-8, 8, 2)
+        planes.append(PaintedPlane(picture(i + 1), random.uniform(18, 45), slope, window, speed))
+    sway = lambda frame, period, size: size * np.sin(2 * np.pi * frame / period)
+    poses = []
+    for frame in range(frames):
+        angle = sway(frame, 60, 0.01)
+        turn = np.array([[np.cos(angle), 0, -np.sin(angle)], [0, 1, 0], [np.sin(angle), 0, np.cos(angle)]])
+        poses.append((np.array([sway(frame, 50, 0.6), sway(frame, 70, 0.2), sway(frame, 80, 1.0)]), turn))
+    for frame, (camera, turn) in enumerate(poses):
+        views = []
+        for right in (False, True):
+            hits = [plane.cast(camera, turn, right, frame) for plane in planes]
+            nearest = np.argmax([hit[0] for hit in hits], axis=0)
+            take = lambda k: np.choose(nearest, [hit[k] for hit in hits])
+            disparity, x, y = take(0), take(1), take(2)
+            image = np.zeros((HEIGHT, WIDTH, 3))
+            for i, plane in enumerate(planes):
+                image[nearest == i] = plane.colours(x[nearest == i], y[nearest == i])
+            image = np.clip(image + random.normal(0, 2, image.shape), 0, 255).astype(np.uint8)
+            views.append((image, disparity.astype(np.float32), nearest, hits))
+        (left, truth, nearest, hits), (right_image, right_truth, _, _) = views
+        rows, columns = np.mgrid[:HEIGHT, :WIDTH]
+        at = np.rint(columns - truth).astype(int)
+        seen = (at >= 0) & (abs(right_truth[rows, at.clip(0)] - truth) < 1)
+        flow = np.zeros((HEIGHT, WIDTH, 2), np.float32)
+        if frame > 0:
+            for i, plane in enumerate(planes):
+                x, y = plane.column_before(hits[i][3], *poses[frame - 1], frame - 1)
+                flow[nearest == i] = np.stack([x - columns, y - rows], -1)[nearest == i]
+        for kind, value in (("left", left), ("right", right_image), ("truth", truth), ("seen", seen), ("flow", flow)):
+            getattr(video, kind).append(value)
+        video.moving.append(nearest >= 5)
+    return video.prepare()
+
+
+def median_of_five(maps):
+    return [np.nanmedian(maps[max(0, i - 4) : i + 1], axis=0) for i in range(len(maps))]
+
+
+def exponential(maps):
+    results = [maps[0]]
+    for new in maps[1:]:
+        near = abs(new - results[-1]) <= THRESHOLD
+        results.append(np.where(near, results[-1] + SHARE * (new - results[-1]), new))
     return results
 
 
 def figures(video, maps):
-    """Standard deviation of errors up to 3 at points at rest, and at those that are never off by more than 1; per cent of
-    points that are off by more than 1 in some frames only; bad1 of seen pixels, all and at moving borders."""
+    """Standard deviations over time of the errors, up to 3, of points at rest away from edges: of all points together, and
+    the mean of the points; bad1 of seen pixels, all and at borders of what moves by itself, and by frame."""
     errors = [np.where(seen, d - t, np.nan) for d, t, seen in zip(maps, video.truth, video.seen)]
-    variances, small, turns, wrong, at_borders = [], [], [], [], []
-    for last in range(WINDOW, len(maps), 5):
-        places, chain = None, [errors[last]]
-        static = ~video.moving[last]
-        for number in range(last, last - WINDOW, -1):
-            step = video.before[number]
-            if places is None:
-                places = step
-            else:
-                places = (
-                    step[0][places[0], places[1]],
-                    step[1][places[0], places[1]],
-                    places[2] & step[2][places[0], places[1]],
-                )
-            chain.append(carried(errors[number - 1], places))
-            static &= ~video.moving[number - 1][places[0], places[1]]
-        spread = np.var(np.clip(chain, -3, 3), axis=0)[static]
-        variances.append(np.nanmean(spread))
-        whole = np.isfinite(spread)
-        off = (np.abs(chain) > 1)[:, static][:, whole].mean(axis=0)
-        small.append(spread[whole][off == 0].mean())
-        turns.append(100 * ((off > 0) & (off < 1)).mean())
-    for error, seen, moving in zip(errors, video.seen, video.moving):
-        bad = ~(np.abs(error) <= 1)
-        wrong.append(bad[seen].mean())
-        near = np.zeros_like(moving)
-        for dy in range(-3, 4):
-            for dx in range(-3, 4):
-                near |= np.roll(moving, (dy, dx), (0, 1)) != moving
-        at_borders.append(bad[seen & near].mean())
-    return (
-        np.sqrt(np.mean(variances)),
-        np.sqrt(np.mean(small)),
-        np.mean(turns),
-        100 * np.mean(wrong),
-        100 * np.mean(at_borders),
-    )
+    together, means = [], []
+    for last, places, followed in video.chains:
+        chain = np.clip([errors[last - k][place][followed] for k, place in enumerate(places)], -3, 3)
+        deviation = chain[:, np.isfinite(chain).all(axis=0)].std(axis=0)
+        together.append(np.mean(deviation**2))
+        means.append(deviation.mean())
+    wrong = [~(abs(error) <= 1) for error in errors]
+    by_frame = np.array([100 * w[seen].mean() for w, seen in zip(wrong, video.seen)])
+    borders = [100 * w[seen & near].mean() for w, seen, near in zip(wrong, video.seen, video.borders)]
+    return np.array([np.sqrt(np.mean(together)), np.mean(means), by_frame.mean(), np.mean(borders)]), by_frame
+
+
+def frames_after_cut(video, alone, filtered):
+    """Frames from a cut until the filtered map is as good as the map alone."""
+    behind = filtered[video.cut :] > alone[video.cut :] + 0.05
+    return int(np.argmin(behind))
+
+
+def measure(video, method):
+    matcher = px.Matcher(method, (WIDTH, HEIGHT), device="cpu", disparities=DISPARITIES)
+    steady, results, filtered = px.TemporalFilter((WIDTH, HEIGHT)), [], []
+    times, predicted = [], 0
+    for left, right in zip(video.left, video.right):
+        begin = time.perf_counter()
+        result = matcher(left, right)
+        middle = time.perf_counter()
+        results.append(result.disparity.copy())
+        again = time.perf_counter()
+        steady(left, right, result)
+        times.append((middle - begin, middle - begin + time.perf_counter() - again))
+        filtered.append(result.disparity)
+        predicted += steady.was_predicted
+    ways = {
+        "frame by frame": results,
+        "median of five": median_of_five(results),
+        "exponential": exponential(results),
+        FILTERED: filtered,
+    }
+    found, by_frame = {}, {}
+    for way, maps in ways.items():
+        found[way], by_frame[way] = figures(video, maps)
+    alone, both = np.median(times, axis=0)
+    after = frames_after_cut(video, by_frame["frame by frame"], by_frame[FILTERED]) if video.cut else None
+    return found, 1000 * alone, 1000 * both, predicted, after
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
-    parser.add_argument("--frames", type=int, default=60)
+    parser.add_argument("--frames", type=int, default=100)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--methods", nargs="+", default=["bp", "sgm", "census"])
+    parser.add_argument("--textures", type=pathlib.Path, help="a folder of scenes with a left picture")
     arguments = parser.parse_args()
-    ways = {
-        "frame by frame": lambda video, maps: maps,
-        "median of five": lambda video, maps: median_of_five(video, maps, False),
-        "exponential": lambda video, maps: exponential(video, maps, False),
-        "median of five, true motion": lambda video, maps: median_of_five(video, maps, True),
-        "exponential, true motion": lambda video, maps: exponential(video, maps, True),
-    }
-    found = {}
-    for seed in arguments.seeds:
-        with tempfile.TemporaryDirectory() as scratch:
-            subprocess.run(
-                [arguments.program, "synth", scratch, "--video", str(arguments.frames), "--seed", str(seed)], check=True
-            )
-            video = Video(pathlib.Path(scratch))
-        for method in arguments.methods:
-            matcher = px.Matcher(method, (640, 480), device="cpu", disparities=64)
-            maps = [matcher(left, right).disparity.copy() for left, right in zip(video.left, video.right)]
-            maps = [np.where(np.isfinite(disparity), disparity, np.nan) for disparity in maps]
-            for way, filtered in ways.items():
-                found.setdefault((method, way), []).append(figures(video, filtered(video, maps)))
-    print(
-        "| method | over time | deviation, px | of points never off by 1 px, px | sometimes off, % | bad1, seen "
-        "| bad1 at moving borders |\n|---|---|--:|--:|--:|--:|--:|"
-    )
-    for (method, way), values in found.items():
-        print(
-            f"| {method} | {way} | {{:.3f}} | {{:.3f}} | {{:.2f}} | {{:.2f}} | {{:.1f}} |".format(
-                *np.mean(values, axis=0)
-            )
+    kinds = {"synthetic": [synthetic(arguments.program, arguments.frames, seed) for seed in arguments.seeds]}
+    if arguments.textures:
+        names = sorted(
+            path for path in arguments.textures.glob("*/*") if path.name in ("im0.png", "left.png", "view1.png")
         )
+        pictures = [px.read(str(name)) for name in names]
+        kinds["painted planes"] = [painted(pictures, arguments.frames, seed) for seed in arguments.seeds]
+    print(
+        "| video | method | over time | deviation, px | mean of points, px | bad1, seen | bad1 at moving borders |\n"
+        "|---|---|---|--:|--:|--:|--:|"
+    )
+    notes = []
+    for kind, videos in kinds.items():
+        for method in arguments.methods:
+            measured = [measure(video, method) for video in videos]
+            for way in measured[0][0]:
+                row = np.mean([found[way] for found, *_ in measured], axis=0)
+                print(
+                    f"| {kind} | {method} | {way} | {row[0]:.3f} | {row[1]:.3f} | {row[2]:.2f} | {row[3]:.2f} |",
+                    flush=True,
+                )
+            alone, both = np.mean([m[1:3] for m in measured], axis=0)
+            notes.append(
+                f"{kind}, {method}: {alone:.1f} ms a match, {both:.1f} ms with the filter; predicted "
+                f"{sum(m[3] for m in measured)} of {sum(len(v.left) for v in videos)} frames; frames after a cut: "
+                f"{[m[4] for m in measured]}"
+            )
+    print("\n" + "\n".join(notes))
 
 
 if __name__ == "__main__":

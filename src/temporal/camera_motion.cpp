@@ -17,7 +17,7 @@ namespace {
 
 constexpr int smallest_level = 100;  // shorter side of the coarsest level, in pixels
 constexpr std::size_t max_levels = 6;
-constexpr int wanted_points = 250;
+constexpr int wanted_points = 100;
 constexpr int smallest_cell = 16;
 constexpr int min_contrast = 8;  // of a corner, in gray levels
 constexpr int radius = 3;        // of the squares that are compared

@@ -18,6 +18,7 @@ namespace {
 using decision::has_value, decision::no_value;
 
 constexpr int most_different = 30;  // gray levels at which left and right pixels count as different
+constexpr int tie = 1;              // gray levels that decide nothing
 constexpr std::uint32_t state_version = 1;
 // Of a state: the disparity and the word of a point, and the gray values of both images.
 constexpr std::size_t pixel_bytes = sizeof(float) + sizeof(std::uint32_t) + 2;
@@ -125,9 +126,11 @@ void Filter::settle(const DisparityMap& map, int x, int y) const {
     if (difference > alike) return false;
     const float row_offset = map.row_offset.empty() || !has_new ? 0 : map.row_offset.at(x, y);
     const int of_expected = difference_at(x, y, expected, row_offset);
-    if (has_new)
-      return of_expected + (is_matched(map, x, y) ? 1 : 0) <= difference_at(x, y, disparity, row_offset);
-    return map.status.at(x, y) != decision::code(Status::input_masked) && of_expected < alike;
+    if (!has_new) return map.status.at(x, y) != decision::code(Status::input_masked) && of_expected < alike;
+    const int of_new = difference_at(x, y, disparity, row_offset);
+    // Where the images do not decide, a point must have been seen often, and counts less from now on.
+    if (is_matched(map, x, y) && of_expected >= of_new) point.age /= 2;
+    return point.age > 0 && of_expected <= of_new + tie;
   };
   if (!keeps()) return remember(x, y, disparity, {.age = is_matched(map, x, y)});
   if (has_new) disparity = expected;

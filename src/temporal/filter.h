@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory and the steps of a TemporalFilter.
 //
-// A pixel of a frame shows a point p, of which the frames before tell the disparity d̂, the mean of a frames, and
-// where it is now (frame_state.h). The new map has the disparity d there. L is the gray value of the pixel, R(d) that
-// of the right image at its column minus d, and L̂ that of the left image before, at p. With the gains of the
-// cameras' exposures:
+// A pixel of a frame shows a point p, of which the frames before tell the disparity d̂, the mean of a frames,
+// and where it is now (frame_state.h). The new map has the disparity d there. L is the gray value of the
+// pixel, R(d) that of the right image at its column minus d, and L̂ that of the left image before, at p; gains
+// make up for changes of the exposure. e = |L − R(d̂)| − |L − R(d)|, in whole gray levels.
 //
-//   |d − d̂| ≤ 1 and |L − L̂| ≤ 15:  d̂ + (d − d̂) / min(a + 1, frames), if the matcher decided d; else d̂
-//   otherwise, if |L − L̂| ≤ 8 and |L − R(d̂)| ≤ |L − R(d)|:  d̂
-//   otherwise:  d, of which nothing is known from before
+//   |d − d̂| ≤ 1 and |L − L̂| ≤ 15:  d becomes d̂ + (d − d̂) / a', and a becomes a' = min(a + 1, frames), if the
+//                                  matcher decided d; else d becomes d̂
+//   otherwise, if |L − L̂| ≤ 8 and e ≤ 1:  d becomes d̂; a becomes a/2, rounded down, if e ≥ 0 and the matcher
+//                                        decided d; not if a becomes 0
+//   otherwise:  d stays; a becomes 1 if the matcher decided d, else 0, no point
 //
-// d̂ has a variance of 1/a of that of d, so the weight of d is that of a Kalman filter of a constant.
+// d̂ has the variance of d over a, so the weight of d is that of a Kalman filter of a constant.
 #pragma once
 
 #include <optional>
