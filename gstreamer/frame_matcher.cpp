@@ -36,15 +36,27 @@ int convert_row(const float* disparity, std::int32_t width, float scale, std::ui
 
 }  // namespace
 
-FrameMatcher::FrameMatcher(Matcher matcher, bool both_maps, std::optional<ValueRange> range)
-    : matcher_(std::move(matcher)), range_(range), maps_(both_maps ? 2 : 1) {
+FrameMatcher::FrameMatcher(Matcher matcher, bool both_maps, std::optional<int> filter_threads,
+                           std::optional<ValueRange> range)
+    : matcher_(std::move(matcher)), filter_threads_(filter_threads), range_(range), maps_(both_maps ? 2 : 1) {
+  if (both_maps && filter_threads)
+    throw LibraryError(PARALLAX_ERROR_ARGUMENT,
+                       "property 'temporal': steadies the map of the left view alone: choose maps=left");
   check(parallax_matcher_set_both_maps(matcher_.get(), both_maps ? 1 : 0));
 }
 
 void FrameMatcher::plan(const parallax_image& image) {
   check(parallax_matcher_plan(matcher_.get(), image.width, image.height, image.type));
+  if (filter_threads_ &&
+      (!filter_ || width_ != image.width || height_ != image.height || type_ != image.type)) {
+    parallax_temporal_filter* filter = nullptr;
+    check(
+        parallax_temporal_filter_create(image.width, image.height, image.type, 0, *filter_threads_, &filter));
+    filter_.reset(filter);
+  }
   width_ = image.width;
   height_ = image.height;
+  type_ = image.type;
   for (Map& map : maps_) {
     map.disparity.resize(static_cast<std::size_t>(width_) * height_);
     map.status.resize(map.disparity.size());
@@ -86,6 +98,7 @@ std::size_t FrameMatcher::match(const parallax_image& left, const parallax_image
   }
   if (maps_.size() > 1) maps[0].right = &maps[1];
   check(parallax_matcher_run(matcher_.get(), &pair, &maps[0]));
+  if (filter_) check(parallax_temporal_filter_run(filter_.get(), &pair, &maps[0]));
 
   std::size_t limited = 0;
   const auto width = static_cast<std::size_t>(width_);

@@ -2,6 +2,7 @@
 // Matches frames with one matcher, which is planned again when their size or depth changes.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -23,8 +24,10 @@ struct ValueRange {
 class FrameMatcher {
  public:
   // `both_maps`: the map of the right image, too. `range`: the values of black and of white in images of 16 bits;
-  // empty = those of both images.
-  FrameMatcher(Matcher matcher, bool both_maps, std::optional<ValueRange> range);
+  // empty = those of both images. `filter_threads`: the threads of the filter that steadies maps;
+  // empty = none.
+  FrameMatcher(Matcher matcher, bool both_maps, std::optional<int> filter_threads,
+               std::optional<ValueRange> range);
 
   // Plans for images of this size and depth, unless the matcher is planned for them. Throws LibraryError.
   void plan(const parallax_image& image);
@@ -45,7 +48,14 @@ class FrameMatcher {
   parallax_image stretched(const parallax_image& image, std::int32_t low, std::int32_t high,
                            std::vector<std::uint16_t>& values) const;
 
+  struct ReleaseFilter {
+    void operator()(parallax_temporal_filter* filter) const { parallax_temporal_filter_release(filter); }
+  };
+
   Matcher matcher_;
+  std::optional<int> filter_threads_;
+  std::unique_ptr<parallax_temporal_filter, ReleaseFilter> filter_;  // for frames of the planned format
+  parallax_type type_ = PARALLAX_UINT8;
   std::optional<ValueRange> range_;
   std::vector<std::uint16_t> values_[2];  // stretched, of both images
   std::int32_t width_ = 0, height_ = 0;

@@ -42,6 +42,7 @@ class Settings {
 
   // Makes a matcher from the preset and from the parameters that were set.
   Matcher matcher() const;
+  int thread_count() const { return threads_; }
 
  private:
   Matcher preset_matcher() const;

@@ -23,6 +23,7 @@ enum Maps { left_map, both_maps };
 enum OwnProperty : guint {
   property_layout = 1,
   property_maps,
+  property_temporal,
   property_scale,
   property_range,
   property_unpaired,
@@ -40,7 +41,8 @@ struct View {
 struct State {
   Settings settings;
   double scale = 256;
-  std::string range;    // "LOW:HIGH"; empty = as the frames show
+  std::string range;  // "LOW:HIGH"; empty = as the frames show
+  bool temporal = false;
   bool changed = true;  // the matcher no longer has these settings
   guint64 unpaired = 0;
 
@@ -233,7 +235,9 @@ void apply_settings(Stereo* self) {
   if (!(state.scale > 0 && state.scale <= 65535))
     throw LibraryError(PARALLAX_ERROR_ARGUMENT, "property 'scale': is " + std::to_string(state.scale) +
                                                     ": choose a number above 0, up to 65535");
-  state.matcher.emplace(state.settings.matcher(), state.maps == both_maps, range_of(state.range));
+  state.matcher.emplace(state.settings.matcher(), state.maps == both_maps,
+                        state.temporal ? std::optional(state.settings.thread_count()) : std::nullopt,
+                        range_of(state.range));
   state.used_scale = static_cast<float>(state.scale);
   state.warned_of_limits = false;
   state.changed = false;
@@ -520,6 +524,8 @@ void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
   const ObjectLock lock(self);
   if (id == property_scale)
     self->state->scale = g_value_get_double(value);
+  else if (id == property_temporal)
+    self->state->temporal = g_value_get_boolean(value) != FALSE;
   else if (id == property_range)
     self->state->range = g_value_get_string(value) != nullptr ? g_value_get_string(value) : "";
   else
@@ -537,6 +543,8 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
     g_value_set_enum(value, state.maps);
   else if (id == property_scale)
     g_value_set_double(value, state.scale);
+  else if (id == property_temporal)
+    g_value_set_boolean(value, state.temporal);
   else if (id == property_range)
     g_value_set_string(value, state.range.c_str());
   else if (id == property_unpaired)
@@ -568,6 +576,13 @@ void install_properties(GObjectClass* object_class) {
                         "right view in their right half, where right (x, y) shows the same point as left "
                         "(x + disparity, y). Set it before the element runs",
                         maps, left_map, writable));
+  g_object_class_install_property(
+      object_class, property_temporal,
+      g_param_spec_boolean(
+          "temporal", "temporal",
+          "Steady the maps: the last map, moved as the camera moved, is averaged with the new "
+          "one, and decides where it explains the frames better",
+          FALSE, writable));
   g_object_class_install_property(
       object_class, property_scale,
       g_param_spec_double("scale", "scale",

@@ -64,6 +64,29 @@ TEST(Element, EveryMethodGivesTheMapOfTheCInterface) {
     }
 }
 
+TEST(Element, TemporalSteadiesTheMapsOfAStream) {
+  const auto frame = [](int width, unsigned number) {
+    Scene scene = make_scene(width, 120, GST_VIDEO_FORMAT_GRAY8);
+    for (std::size_t i = 0; i < scene.left.size(); ++i)  // noise
+      scene.left[i] = static_cast<std::uint8_t>(scene.left[i] + (i * 7919 + number * 104729) % 5);
+    return scene;
+  };
+  StereoHarness harness("method=census disparities=16 temporal=true");
+  for (const int width : {160, 200}) {  // a new size is a new stream
+    parallax_temporal_filter* filter = nullptr;
+    ASSERT_EQ(parallax_temporal_filter_create(width, 120, PARALLAX_UINT8, 0, 1, &filter), PARALLAX_OK);
+    for (unsigned number = 0; number < 4; ++number) {
+      const Scene scene = frame(width, number);
+      if (number == 0) harness.set_caps(scene);
+      const Bytes alone = expected_map(scene, "census", fast_json),
+                  steadied = expected_map(scene, "census", fast_json, 256, filter);
+      expect_same(steadied, harness.map_of(scene, at(static_cast<int>(number))), std::to_string(number));
+      EXPECT_EQ(number == 0, alone == steadied) << number;
+    }
+    parallax_temporal_filter_release(filter);
+  }
+}
+
 TEST(Element, OddSizesOfBothLayouts) {
   for (const int width : {1, 32, 33, 34, 35})
     for (const int height : {1, 27}) {
@@ -338,6 +361,8 @@ std::string error_of(const std::string& properties) {
 }
 
 TEST(Element, RefusesByName) {
+  EXPECT_EQ(error_of("temporal=true maps=both"),
+            "property 'temporal': steadies the map of the left view alone: choose maps=left");
   const std::map<std::string, std::string> refused = {
       {"window=8", "property 'window': window is 8: choose an odd number from 1 to 15"},
       {"method=block search-radius=3",

@@ -92,7 +92,8 @@ Bytes side_by_side(const Scene& scene) {
   return pixels;
 }
 
-Bytes expected_map(const Scene& scene, const std::string& method, const std::string& json, float scale) {
+Bytes expected_map(const Scene& scene, const std::string& method, const std::string& json, float scale,
+                   parallax_temporal_filter* filter) {
   parallax_matcher* matcher = nullptr;
   expect_ok(parallax_matcher_create(method.c_str(), nullptr, &matcher));
   expect_ok(parallax_matcher_set_json(matcher, json.c_str()));
@@ -126,6 +127,7 @@ Bytes expected_map(const Scene& scene, const std::string& method, const std::str
   const parallax_pair pair{sizeof(parallax_pair), &left, &right, nullptr, nullptr, nullptr};
   const parallax_map map{sizeof(parallax_map), &disparity_output, &status_output, nullptr, nullptr, nullptr};
   expect_ok(parallax_matcher_run(matcher, &pair, &map));
+  if (filter != nullptr) expect_ok(parallax_temporal_filter_run(filter, &pair, &map));
   parallax_matcher_release(matcher);
 
   const auto stride = static_cast<std::size_t>((2 * scene.width + 3) / 4 * 4);

@@ -27,7 +27,9 @@ Bytes side_by_side(const Scene& scene);
 
 // The map of the C interface, converted: floor(disparity · scale + 1/2) in 1…65535, 0 = none. `json` is the
 // argument of parallax_matcher_set_json().
-Bytes expected_map(const Scene& scene, const std::string& method, const std::string& json, float scale = 256);
+// `filter`, if any, steadies it.
+Bytes expected_map(const Scene& scene, const std::string& method, const std::string& json, float scale = 256,
+                   parallax_temporal_filter* filter = nullptr);
 
 constexpr int frames_per_second = 25;
 constexpr GstClockTime frame_time = GST_SECOND / frames_per_second;
