@@ -206,7 +206,7 @@ const server = createServer((request, response) => {
   if (url.pathname === "/state") return json({
     version: "0", source: { kind: frames > 0 ? "sequence" : "pair", left: "left.png", right: "right.png", frames, frames_per_second: 25 },
     calibration, truth: true, devices: [{ name: "cpu", description: "processor" }], methods, statuses,
-    start: { method: methods[0].name, device: "cpu", threads: 0, preset: "default", values: { ...methods[0].presets[0].values } },
+    start: { method: methods[0].name, device: "cpu", threads: 0, temporal: false, preset: "default", values: { ...methods[0].presets[0].values } },
   });
   const [, , name, what] = url.pathname.split("/");
   if (what === "stream") pages.set(name, new Page());

@@ -628,6 +628,41 @@ def test_a_sequence_plays_to_its_end(serve, folder):
     page.close()
 
 
+def test_maps_of_a_sequence_are_steadied(serve, folder):
+    texture = np.random.default_rng(4).integers(0, 255, (120, 230)).astype(np.uint8)
+    noise = np.random.default_rng(5)
+    for number in range(4):
+        for side, first in (("left", 0), ("right", 6)):
+            picture = texture[:, first : first + 200] // 2 + noise.integers(0, 30, (120, 200)).astype(np.uint8)
+            write_gray(folder / f"{side}_{number}.png", picture)
+    server = serve("left_%d.png", "right_%d.png", "--method", "census", "--device", "cpu", "--disparities", "16")
+    page = Page(server)
+
+    def shown(request, frame, temporal):
+        server.json("POST", page.path + "/play", {"frame": frame, "playing": False})
+        while page.message("pictures")[0]["frame"] != frame:
+            pass
+        start = dict(server.state["start"], slot="A", request=request, temporal=temporal)
+        server.json("POST", page.path + "/settings", start)
+        while True:
+            message, planes = page.message("map")
+            if message["request"] == request and message["frame"] == frame:
+                return message, disparities(message, planes["disparity"])
+
+    alone = [shown(10 + frame, frame, False)[1] for frame in range(4)]
+    steadied = [shown(20 + frame, frame, True)[1] for frame in range(4)]
+    assert np.array_equal(alone[0], steadied[0])
+    inside = np.s_[10:-10, 20:-10]
+    assert (
+        np.std(np.array(steadied)[1:, *inside], axis=0).mean()
+        < 0.8 * np.std(np.array(alone)[1:, *inside], axis=0).mean()
+    )
+    # The same frame once more is not one more frame; another one that does not follow is the first.
+    message, again = shown(30, 3, True)
+    assert np.array_equal(again, steadied[3]) and "--temporal" in message["commands"]["command_line"]
+    assert np.array_equal(shown(31, 1, True)[1], alone[1])
+
+
 def test_a_sequence_that_became_files_is_an_error(serve, folder):
     server = serve(*make_sequence(folder))
     page = Page(server)

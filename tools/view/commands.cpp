@@ -99,7 +99,9 @@ std::string command_line(const Scene& scene, const Settings& settings, const Nea
       words.push_back(word);
   const bool is_numbered = scene.is_sequence() && !scene.is_live();
   add("-o", is_numbered ? "disparity_%04d.pfm" : "disparity.pfm");
-  if (settings.both_maps) add("--right-output", is_numbered ? "right_%04d.pfm" : "right.pfm");
+  if (settings.temporal && scene.is_sequence()) words.push_back("--temporal");
+  if (settings.both_maps && !settings.temporal)
+    add("--right-output", is_numbered ? "right_%04d.pfm" : "right.pfm");
   for (std::string& word : words) word = tool::quoted_for_shell(word);
   return tool::join(words, " ");
 }

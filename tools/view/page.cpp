@@ -139,6 +139,21 @@ void add_right_map(const ViewedMap& map, const Rectangle& region, int scale, Mes
     add_coded("right_disparity", map.result.right->disparity.view(), region, scale, message);
 }
 
+void Steadied::run(const StereoPair& pair, std::size_t frame, const DisparityMap& map, int threads) {
+  if (!filter_ || format_ != pair.left.format) {
+    filter_.emplace(pair.left.format, TemporalParameters{}, threads);
+    format_ = pair.left.format;
+    last_.reset();
+  }
+  if (last_ && frame == *last_)
+    filter_->restore(before_);
+  else if (!last_ || frame != *last_ + 1)
+    filter_->clear();
+  before_ = filter_->save();
+  last_ = frame;
+  filter_->run(pair, map);
+}
+
 Page::Page(Scene& scene)
     : scene_(scene), reader_(scene), slots_(slots), playing_(scene.is_live()), thread_([this] { work(); }) {}
 
@@ -342,6 +357,10 @@ std::shared_ptr<const ViewedMap> Page::match(Slot& slot, const Settings& setting
   result = Result(size, slot.matcher->has_confidence(), slot.matcher->has_row_offsets());
   if (settings.both_maps) result.right = std::make_unique<Result>(size);
   slot.matcher->run(scene_.pair(*frame), result.map());
+  if (settings.temporal && scene_.is_sequence())
+    slot.steadied.run(scene_.pair(*frame), frame->number, result.map(), settings.device.threads);
+  else
+    slot.steadied.clear();
   map->stages = slot.matcher->stage_times();
   map->memory_bytes = slot.matcher->memory_bytes();
   return map;

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "parallax/temporal.h"
+
 #include "tools/view/recording.h"
 #include "tools/view/settings.h"
 
@@ -32,6 +34,21 @@ struct ViewedMap {
 void add_row_offsets(const ViewedMap& map, const Rectangle& region, int scale, Message& message);
 // The same for the map of the right picture.
 void add_right_map(const ViewedMap& map, const Rectangle& region, int scale, Message& message);
+
+// The maps of successive frames of a slot, steadied by a TemporalFilter.
+class Steadied {
+ public:
+  // A frame that does not follow the last one is the first of a video; one that is matched again, with other
+  // settings, is not counted twice.
+  void run(const StereoPair& pair, std::size_t frame, const DisparityMap& map, int threads);
+  void clear() { last_.reset(); }
+
+ private:
+  std::optional<TemporalFilter> filter_;
+  ImageFormat format_;
+  std::optional<std::size_t> last_;  // frame
+  std::vector<std::byte> before_;    // state of the filter before it
+};
 
 // Matches in a thread of its own. Only the newest settings of a slot and the newest message of a kind wait:
 // whatever they replace is dropped. All members may be called by several threads at once.
@@ -80,6 +97,7 @@ class Page {
     std::optional<Matcher> matcher;
     Settings planned;
     ImageFormat format;
+    Steadied steadied;
   };
   // What the thread is to do next.
   struct Task {

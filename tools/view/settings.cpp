@@ -141,6 +141,7 @@ Settings parse_settings(const Json& json) {
   settings.parameters = parameters_from_json(parameters.dump());
   settings.parameters->validate();
   settings.both_maps = json.value("both_maps", false);
+  settings.temporal = json.value("temporal", false);
   settings.device = Device::parse(text_at(json, "device", "auto"));
   settings.device.threads = static_cast<int>(std::min<std::uint64_t>(number_at(json, "threads"), 1024));
   return settings;
@@ -171,6 +172,7 @@ Json describe_scene(const Scene& scene) {
             {"preset", request.search.preset},
             {"device", request.search.device},
             {"threads", request.search.threads},
+            {"temporal", false},
             {"values", values_of(scene.parameters())}}}};
 }
 

@@ -25,6 +25,7 @@ struct Settings {
   std::optional<MatcherParameters> parameters;  // none = the slot is empty, or shows the stored map
   bool stored_map = false;
   bool both_maps = false;  // the map of the right picture, too
+  bool temporal = false;   // maps of successive frames are steadied by TemporalFilter
   Device device;
 };
 

@@ -97,10 +97,10 @@ export class Pages {
     const method = found.methods.find(({ name }) => name === start.method) ?? found.methods[0]!;
     const preset = start.preset ?? method.presets[0]!.name;
     const values = { ...presetValues(method, preset), ...start.values };
-    const { device, threads } = start;
-    Object.assign(state.results.A, { preset, settings: { method: method.name, device, threads, values } });
+    const { device, threads, temporal } = start;
+    Object.assign(state.results.A, { preset, settings: { method: method.name, device, threads, temporal, values } });
     if (found.stored_map) {
-      Object.assign(state.results.B, { preset: "", settings: { method: "", device, threads, values: {} } });
+      Object.assign(state.results.B, { preset: "", settings: { method: "", device, threads, temporal, values: {} } });
       Object.assign(state.view, { first: "disparity-A", second: "disparity-B" });
     }
     const { left, right } = found.source;

@@ -61,6 +61,8 @@ export class Panel {
     find<HTMLSelectElement>("preset").value = state.results[state.edited].preset;
     find<HTMLSelectElement>("device").value = this.settings.device;
     find<HTMLInputElement>("threads").value = String(this.settings.threads);
+    const temporal = document.querySelector<HTMLInputElement>("#temporal");
+    if (temporal) temporal.checked = this.settings.temporal;
     this.form.querySelectorAll<HTMLElement>("details[data-group]").forEach((group) => {
       const changed = group.querySelectorAll(".control.changed").length;
       const badge = group.querySelector<HTMLElement>(":scope > summary > .badge")!;
@@ -105,6 +107,7 @@ export class Panel {
       matches && select("preset", "Preset", presets, (value) => this.setPreset(value)),
       matches && select("device", "Device", devices, (value) => this.set({ device: value })),
       matches && this.threads(),
+      matches && server!.source.kind !== "pair" && this.temporal(),
       method.help ? make("p", { class: "method-help" }, method.help) : null,
       matches && make(
         "button",
@@ -121,6 +124,13 @@ export class Panel {
     input.title = "Threads of the cpu device; 0 = one for each core";
     input.addEventListener("change", () => this.set({ threads: Math.max(0, Math.round(Number(input.value)) || 0) }));
     return make("div", { class: "choice-row" }, make("label", { for: "threads" }, "Threads"), input);
+  }
+
+  private temporal(): HTMLElement {
+    const input = make("input", { id: "temporal", type: "checkbox", checked: this.settings.temporal });
+    input.addEventListener("change", () => this.set({ temporal: input.checked }));
+    const title = "The last map, moved as the camera moved, is averaged with the new one, and decides where it explains the pictures better";
+    return make("div", { class: "control flag", title }, make("label", { for: "temporal" }, "Steady over time"), input);
   }
 
   private group(name: string, parameters: Parameter[]): HTMLElement {

@@ -34,6 +34,8 @@ export interface Settings {
   method: string;
   device: string;
   threads: number;
+  // Whether maps of successive frames are steadied.
+  temporal: boolean;
   values: Values;
 }
 
