@@ -60,6 +60,7 @@ int submit_command(const Arguments& arguments);
 int rig_command(const Arguments& arguments);
 int rectify_command(const Arguments& arguments);
 int view_command(const Arguments& arguments);
+int watch_command(const Arguments& arguments);
 int devices_command(const Arguments& arguments);
 
 struct Command {

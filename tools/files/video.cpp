@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <sstream>
 
@@ -144,8 +145,14 @@ VideoReader::VideoReader(const std::string& name, const std::vector<std::string>
 }
 
 std::unique_ptr<VideoReader> VideoReader::open_camera(const std::string& device) {
-  return std::unique_ptr<VideoReader>(
-      new VideoReader(device, {"-fflags", "nobuffer", "-f", "v4l2", "-i", device}));
+  const auto made = [&](const std::vector<std::string>& input) {
+    return std::unique_ptr<VideoReader>(new VideoReader(device, input));
+  };
+  std::error_code error;
+  if (std::filesystem::is_regular_file(device, error))
+    return made({"-protocol_whitelist", "file", "-re", "-stream_loop", "-1", "-i", as_file(device)});
+  // Time stamps of two cameras are those of one clock.
+  return made({"-fflags", "nobuffer", "-copyts", "-f", "v4l2", "-timestamps", "abs", "-i", device});
 }
 
 // Each frame is output twice: first its time, with a checksum that is not needed, then its pixels.
@@ -188,6 +195,7 @@ std::optional<std::size_t> VideoReader::next_number() {
     std::sscanf(line.c_str(), "#dimensions 0: %dx%d", &size_.width, &size_.height);
     std::int64_t shown = 0;
     if (line.starts_with('#') || std::sscanf(line.c_str(), "%*d, %*d, %" SCNd64, &shown) != 1) continue;
+    decoded_seconds_ = static_cast<double>(shown) * seconds_per_tick_;
     if (!description_.is_steady) return position_;
     const double number = (static_cast<double>(shown) * seconds_per_tick_ - description_.first_second) *
                           description_.frames_per_second;
@@ -205,6 +213,7 @@ bool VideoReader::read(Picture& picture) {
     throw Error(ErrorCategory::file, path_ + ": frame " + number + " is damaged: copy the video again");
   }
   decoded_.reset();
+  seconds_ = decoded_seconds_;
   ++position_;
   decode(picture);
   return true;

@@ -31,7 +31,8 @@ class VideoReader {
  public:
   // \throws Error (file) if the file is not a video, or ffmpeg is not installed
   explicit VideoReader(const std::string& path);
-  // Pictures as a camera takes them: a device of Video4Linux, such as /dev/video0.
+  // Pictures as a camera takes them: a device of Video4Linux, such as /dev/video0. A video stands for a camera,
+  // too: it is played again and again, at its own rate.
   // \throws Error (file) if there is no such camera, it is in use, or ffmpeg is not installed
   static std::unique_ptr<VideoReader> open_camera(const std::string& device);
 
@@ -43,6 +44,8 @@ class VideoReader {
   // \throws Error (file) when this frame is broken: the next call reads the one after it
   bool read(Picture& picture);
 
+  // The time of the last frame that was read, in seconds.
+  double seconds() const { return seconds_; }
   double frames_per_second() const { return description_.frames_per_second; }
   std::size_t announced() const { return description_.frames; }
   std::optional<Layout> layout() const { return description_.layout; }
@@ -64,7 +67,7 @@ class VideoReader {
   std::size_t position_ = 0;            // number of the next frame to read
   std::optional<std::size_t> decoded_;  // number of the frame that the decoder has ready
   bool has_ended_ = false;
-  double seconds_per_tick_ = 0;
+  double seconds_per_tick_ = 0, decoded_seconds_ = 0, seconds_ = 0;
 };
 
 // \throws UsageError if VideoWriter does not support the extension

@@ -10,6 +10,7 @@
 #include "parallax/repair.h"
 
 #include "tools/command/method_options.h"
+#include "tools/files/cameras.h"
 #include "tools/files/depth_files.h"
 #include "tools/files/frames.h"
 #include "tools/files/truth.h"
@@ -72,7 +73,8 @@ class VideoWriter;
 // Writes the video of a sequence, if one is wanted.
 class SequenceVideo {
  public:
-  SequenceVideo(const VideoOptions& options, const FrameSource& source);
+  // `frames_per_second`: those of the input; 0 = not known.
+  SequenceVideo(const VideoOptions& options, double frames_per_second);
   ~SequenceVideo();
 
   bool is_wanted() const { return !options_.path.empty(); }
@@ -81,7 +83,7 @@ class SequenceVideo {
 
  private:
   const VideoOptions& options_;
-  const FrameSource& source_;
+  double frames_per_second_;
   std::unique_ptr<VideoWriter> writer_;  // made for the first picture
 };
 
@@ -91,5 +93,15 @@ struct SequenceOptions {
   bool temporal = false;  // whether maps are steadied by TemporalFilter
 };
 int match_sequence(const MatchRequest& request, const SequenceOptions& options, FrameSource& source);
+
+struct LiveOptions {
+  CameraOptions cameras;
+  VideoOptions video;
+  std::string share;     // name of shared memory for the maps; empty = none
+  std::size_t maps = 0;  // after which to end; 0 = at a signal
+  bool json = false;
+  bool temporal = false;
+};
+int match_live(const MatchRequest& request, const LiveOptions& options);
 
 }  // namespace parallax::tool

@@ -99,7 +99,7 @@ class Sequence {
         names_(request.input, options.video.path, outputs_),
         plan_(request),
         items_(pipeline_slots() + frames_in_pool(request.search.devices)),
-        video_(options.video, source) {}
+        video_(options.video, source.frames_per_second()) {}
 
   int run() {
     names_.check(source_.names());
@@ -293,15 +293,15 @@ class Sequence {
 
 }  // namespace
 
-SequenceVideo::SequenceVideo(const VideoOptions& options, const FrameSource& source)
-    : options_(options), source_(source) {}
+SequenceVideo::SequenceVideo(const VideoOptions& options, double frames_per_second)
+    : options_(options), frames_per_second_(frames_per_second) {}
 
 SequenceVideo::~SequenceVideo() = default;
 
 void SequenceVideo::write(const Picture& picture) {
   if (!writer_) {
     constexpr double usual = 30;
-    const double given = options_.frames_per_second, own = source_.frames_per_second();
+    const double given = options_.frames_per_second, own = frames_per_second_;
     const double rate = given > 0 ? given : own > 0 ? own : usual;
     writer_ = std::make_unique<VideoWriter>(options_.path, rate, picture.size());
   }

@@ -298,7 +298,7 @@ class FlowSequence {
         outputs_("--output", request.output, ".flo"),
         images_("--image", request.image, ".png"),
         items_(pipeline_slots()),
-        video_(request.video, source) {}
+        video_(request.video, source.frames_per_second()) {}
 
   int run() {
     if (request_.repeat > 1) throw UsageError("--repeat is for two frames: leave it out for a sequence");

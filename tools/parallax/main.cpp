@@ -18,6 +18,7 @@ constexpr Command commands[] = {
 #ifdef PARALLAX_HAS_VIEW
     {"view", view_command, "show a pair and its map in a browser, and match again as parameters change"},
 #endif
+    {"watch", watch_command, "show the maps of cameras that another process matches"},
     {"eval", eval_command, "compare a disparity map with ground truth"},
     {"bench", bench_command, "measure time and error on standard pairs"},
     {"tune", tune_command, "find the fastest configuration for this machine, and remember it"},

@@ -42,6 +42,43 @@ void add_output_options(Options& options, MatchOptions& request) {
       .expert();
 }
 
+void add_live_options(Options& options, LiveOptions& live, double& max_skew) {
+  options.group("Live");
+  options.add(
+      "--camera N[,N]", live.cameras.cameras,
+      "Camera with both views, by number or path, or two cameras; leave out LEFT and RIGHT. A video is "
+      "played again and again, at its own rate");
+  options.add("--share NAME", live.share,
+              "Write each map to shared memory of this name, for 'parallax watch' and other programs");
+  options.add("--maps N", live.maps, "End after N maps; 0 = at Ctrl-C").range(0, 1'000'000'000);
+  options
+      .add("--max-skew", max_skew,
+           "Largest difference between the times of both pictures of a pair, in milliseconds; 0 = half the "
+           "time between pictures")
+      .range(0, 10'000);
+  options.add_flag("--wait", live.cameras.waits, "Wait for a camera that is gone, instead of ending");
+}
+
+// \throws UsageError unless the cameras are enough for two views, and the other options are for cameras, too
+void check_live(const Options& options, const MatchOptions& request) {
+  const Input& input = request.match.input;
+  const LiveOptions& live = request.live;
+  if (live.cameras.cameras.empty()) {
+    options.refuse({"--share", "--maps", "--max-skew", "--wait"}, " is for cameras: give --camera");
+    return check_views(input, "match");
+  }
+  if (!input.left.empty())
+    throw UsageError("--camera takes both views from cameras: leave out " + input.left);
+  if (live.cameras.cameras.size() != (input.layout ? 1 : 2))
+    throw UsageError("--camera has " + std::to_string(live.cameras.cameras.size()) +
+                     " names: give two cameras, or one that has both views, with --layout");
+  for (const OutputKind& kind : output_kinds)
+    options.refuse({kind.option}, " is for pictures in files: of cameras, --video and --share take the maps");
+  options.refuse(
+      {"--truth", "--energy", "--repeat", "--cost-file", "--repair", "--resume", "--tile-size", "--padding"},
+      " is for pictures in files: leave it out with --camera");
+}
+
 void add_depth_options(Options& options, Outputs& outputs, DepthOptions& depth) {
   options.group("Depth, with --calib or --rig");
   options.add("--depth FILE", outputs.depth,
@@ -129,7 +166,7 @@ void check_request(const Options& options, const MatchOptions& request) {
   const MatcherParameters& parameters = request.match.search.parameters;
   check_repair(options, request.repair);
   check_rectify_options(options, request.match.input);
-  check_views(request.match.input, "match");
+  check_live(options, request);
   check_depth_options(options, request.match);
   if (!outputs.disparity.empty() && !names_folder(outputs.disparity)) check_disparity_path(outputs.disparity);
   if (!outputs.right_disparity.empty() && !names_folder(outputs.right_disparity))
@@ -270,6 +307,16 @@ int match_frames(MatchOptions request, FrameSource& frames) {
   return match_sequence(request.match, {request.video, request.report.json, request.temporal}, frames);
 }
 
+int match_cameras(const MatchOptions& request) {
+  LiveOptions live = request.live;
+  const Input& input = request.match.input;
+  live.cameras.layout = input.layout.value_or(Layout::side_by_side);
+  live.video = request.video;
+  live.json = request.report.json;
+  live.temporal = request.temporal;
+  return match_live(request.match, live);
+}
+
 }  // namespace
 
 MatchOptions parse_match(const Arguments& given) {
@@ -279,8 +326,9 @@ MatchOptions parse_match(const Arguments& given) {
   auto& [input, search, outputs, depth, repaired] = request.match;
   search = read_search(arguments, "match");
   search.automatic_range = automatic_range;
-  Options options("match", "Match a rectified stereo pair, or a sequence of pairs.");
-  add_picture_options(options, input).required();
+  double max_skew = 0;
+  Options options("match", "Match a rectified stereo pair, a sequence of pairs, or what cameras see.");
+  add_picture_options(options, input);
   add_calibration_options(options, input);
   add_cost_file_option(options, input);
   add_rectify_options(options, input, false);
@@ -290,6 +338,7 @@ MatchOptions parse_match(const Arguments& given) {
       "--rig, moves the right picture");
   add_value_options(options, input.pictures);
   add_output_options(options, request);
+  add_live_options(options, request.live, max_skew);
   add_depth_options(options, outputs, depth);
   add_search_options(options, search);
   add_tile_options(options, search, request.tiles);
@@ -305,6 +354,7 @@ MatchOptions parse_match(const Arguments& given) {
   settle_cost_file(options, input, search);
   check_automatic_range(options, search);
   settle_layout(request.match.input);
+  request.live.cameras.max_skew = max_skew / 1000;
   if (!request.repair) align_rows_by_default(options, search);
   check_request(options, request);
   settle_devices(search);
@@ -317,6 +367,7 @@ int match_command(const Arguments& arguments) {
   });
   if (planned) return match_planned_tiles(arguments);
   const MatchOptions request = parse_match(arguments);
+  if (!request.live.cameras.cameras.empty()) return match_cameras(with_rows_as_given(request));
   const std::unique_ptr<FrameSource> frames = open_sequence(request.match.input);
   return frames ? match_frames(with_rows_as_given(request), *frames) : match_pair(request);
 }

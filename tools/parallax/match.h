@@ -13,6 +13,7 @@ struct MatchOptions {
   ReportOptions report;
   VideoOptions video;
   bool temporal = false;
+  LiveOptions live;  // used if it has cameras
   TileOptions tiles;
   bool repair = false;  // the rows first
   bool resume = false;  // an interrupted match in tiles

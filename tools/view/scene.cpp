@@ -35,16 +35,25 @@ void take_range_seen(MatcherParameters& parameters, const tool::PicturePair& pic
   parameters.disparities() = report.range.disparities;
 }
 
+Frame newest_of(tool::Cameras& cameras, std::size_t number) {
+  // Cameras may take seconds to adjust before their first picture.
+  constexpr auto patience = std::chrono::seconds(10);
+  tool::LivePair pair;
+  if (!cameras.newest(number, patience, pair))
+    throw Error(ErrorCategory::file, "the cameras take no pairs of pictures: check them");
+  return std::move(pair.frame);
+}
+
 }  // namespace
 
 Scene::Scene(const SceneRequest& request) : plan_(request.match) {
   const tool::Input& input = request.match.input;
   Frame frame;
   if (!request.cameras.empty()) {
-    cameras_.emplace(request.cameras, input.layout.value_or(tool::Layout::side_by_side));
+    cameras_.emplace(tool::CameraOptions{request.cameras, input.layout.value_or(tool::Layout::side_by_side)});
     is_sequence_ = true;
     frame_count_ = 0;
-    frame = cameras_->newest(0);
+    frame = newest_of(*cameras_, 0);
     frame.number = 0;
   } else if (const std::unique_ptr<tool::FrameSource> source = tool::open_sequence(input)) {
     is_sequence_ = true;
@@ -124,7 +133,7 @@ void Scene::settle_range() {
 std::shared_ptr<const ViewedFrame> FrameReader::read(std::size_t number) {
   if (!scene_.is_sequence()) return number == 0 ? scene_.first_frame() : nullptr;
   if (scene_.is_live())
-    return number == 0 ? scene_.first_frame() : scene_.view(scene_.cameras_->newest(number));
+    return number == 0 ? scene_.first_frame() : scene_.view(newest_of(*scene_.cameras_, number));
   const bool is_ahead = ahead_.valid() && number == last_ + 1;
   const bool plays_on = number == 0 || number == last_ + 1;
   std::future<std::shared_ptr<const ViewedFrame>> ahead = std::move(ahead_);

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "tools/files/cameras.h"
 #include "tools/files/frames.h"
 #include "tools/files/truth.h"
 #include "tools/match/match_plan.h"
-#include "tools/view/camera.h"
 
 namespace parallax::view {
 
@@ -82,7 +82,7 @@ class Scene {
   std::mutex rectifying_;
   tool::MatchPlan plan_;
   MatcherParameters parameters_;
-  std::optional<CameraPairs> cameras_;
+  std::optional<tool::Cameras> cameras_;
   bool is_sequence_ = false;
   std::size_t frame_count_ = 1;
   double frames_per_second_ = 0;
