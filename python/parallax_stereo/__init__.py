@@ -42,6 +42,7 @@ from ._maps import (
 from ._matcher import STATUS, Matcher, Result, match
 from ._pool import MatcherPool
 from ._rig import Camera, Rectification, RectifiedMatcher, Rectifier, Rig, rectify
+from ._shared import SharedMap, SharedMaps
 from ._temporal import TemporalFilter
 from ._tiles import TileMargins, margins
 from ._view import Viewer
@@ -71,6 +72,8 @@ __all__ = [
     "Rig",
     "RowModel",
     "STATUS",
+    "SharedMap",
+    "SharedMaps",
     "TemporalFilter",
     "TileMargins",
     "Viewer",
