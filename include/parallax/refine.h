@@ -36,13 +36,16 @@ enum class Fill {
   planes,
 };
 
-/// The refinement that follows a match, in this order: left-right check, speckle filter, rejection of unseen
+/// The refinement that follows a match, in this order: left-right check, occlusion check, speckle filter, rejection of unseen
 /// regions, refit, fill, median, weighted median, bilateral filter. The last two, the rejection,
 /// Fill::directions and Fill::planes are guided by the left image; see weighted_median(), bilateral(),
 /// reject_unseen(), fill_directions() and fill_planes(). refit() looks at both images.
 struct RefineParameters {
   bool left_right_check = true;       ///< rejects pixels that a match of the right image contradicts
   float left_right_tolerance = 1.0f;  ///< pixels by which the two maps may differ; 0 or more
+  /// Rejects pixels whose right pixel a nearer one takes; see the function occlusion_check(). It needs no
+  /// match of the right image, which takes `bp` half of its time, but finds fewer errors.
+  bool occlusion_check = false;
   int speckle_size = 50;              ///< regions of fewer pixels than this lose their value; 0 = no filter
   float speckle_range = 1.0f;         ///< pixels by which neighbours of one region may differ; 0 or more
   /// Rejects large blank regions, such as the sky, whose few values contradict each other; see the function
@@ -73,6 +76,13 @@ struct RefineParameters {
 /// pixel, with the sign convention of the left map. Where the left map has row offsets v, the right pixel is
 /// on row y + ⌈v − ½⌉; without row offsets, on row y.
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance, int threads = 0);
+
+/// Occlusion check of one map, as two surfaces cannot be seen at one right pixel (after Di Stefano,
+/// Marchionni & Mattoccia 2004, "A fast area-based stereo matching algorithm"): a left pixel (x, y) of
+/// disparity d keeps its value if column x − ⌈d − ½⌉ is inside the image, and no pixel of its row that leads
+/// to the same column has a disparity that is more than `tolerance` pixels higher. Otherwise it becomes
+/// Status::inconsistent. Row offsets make no difference.
+void occlusion_check(const DisparityMap& map, float tolerance, int threads = 0);
 
 /// Fits fractions of disparities to data costs. A pixel (x, y) of disparity d has the label k = ⌈d − ½⌉ (the
 /// nearest; ties to the lower). For the labels k − 1, k and k + 1, c₋, c and c₊ are sums of the Hamming

@@ -30,6 +30,47 @@ PARALLAX_KERNEL check_left_right(float* disparity, int64 stride, uint8* status, 
 
 namespace {
 
+// The column that a disparity leads to; −1 outside the image, and without a value.
+__device__ __forceinline__ int right_column(int x, float disparity, int width) {
+  const float column = static_cast<float>(x) - ceilf(disparity - 0.5f);
+  return column >= 0.0f && column < static_cast<float>(width) ? static_cast<int>(column) : -1;
+}
+
+// Integers in the order of the floats; the same turns them back.
+__device__ __forceinline__ int in_order(int bits) {
+  return bits ^ (bits >> 31 & 0x7FFFFFFF);
+}
+
+}  // namespace
+
+// The occlusion check: the same result as occlusion_check.cpp. One block per row. `highest` has an element
+// for each pixel: the highest disparity that leads to it, as an integer.
+PARALLAX_KERNEL check_occlusions(float* disparity, int64 stride, uint8* status, int64 status_stride,
+                                 int* highest, int width, float tolerance) {
+  wait_for_previous();
+  const int64 y = blockIdx.x;
+  float* row = disparity + y * stride;
+  int* taken = highest + y * width;
+  const int step = static_cast<int>(blockDim.x), first = static_cast<int>(threadIdx.x);
+  for (int x = first; x < width; x += step) taken[x] = static_cast<int>(0x80000000u);
+  __syncthreads();
+  for (int x = first; x < width; x += step) {
+    const int column = right_column(x, row[x], width);
+    if (column >= 0) atomicMax(&taken[column], in_order(__float_as_int(row[x])));
+  }
+  __syncthreads();
+  for (int x = first; x < width; x += step) {
+    const float here = row[x];
+    if (!has_value(here)) continue;
+    const int column = right_column(x, here, width);
+    if (column >= 0 && __int_as_float(in_order(taken[column])) - here <= tolerance) continue;
+    row[x] = no_value;
+    status[y * status_stride + x] = inconsistent;
+  }
+}
+
+namespace {
+
 template <class Value>
 __device__ __forceinline__ void take_pixel(const Image& image, int x, int y, uint8& gray, uint32& colour) {
   const Value* row =

@@ -43,6 +43,7 @@ CudaPipeline::CudaPipeline(const RefineParameters& parameters, const ImageFormat
       vectors_(maps == Maps::vectors),
       least_confidence_(least_confidence) {
   const Size size = format.size;
+  if (parameters.occlusion_check) highest_ = layout.reserve<std::int32_t>(size.pixels());
   if (removes_speckles()) {
     check_speckle_size(size);
     links_ = layout.reserve<std::int32_t>(size.pixels());
@@ -120,11 +121,13 @@ void CudaPipeline::prepare(const cuda::SharedContext& context, std::byte* memory
     v.fill = v.program.kernel("fill_vectors");
     v.copy = v.program.kernel("copy_vectors");
   }
-  const bool needs_kernels = vectors_ ? refits() : p.left_right_check || removes_speckles() || fills();
+  const bool needs_kernels =
+      vectors_ ? refits() : p.left_right_check || p.occlusion_check || removes_speckles() || fills();
   if (!needs_kernels && !takes_median() && !filters_guided() && !least_confidence_) return;
   program_ = cuda::Program(context, cuda::refine_kernels_cu,
                            cuda::joined(confidence_definitions(), {cuda::define("WARPS", warps)}));
   check_left_right_ = program_.kernel("check_left_right");
+  check_occlusions_ = program_.kernel("check_occlusions");
   find_confidence_ = program_.kernel("find_confidence");
   label_tiles_ = program_.kernel("label_tiles");
   join_tiles_ = program_.kernel("join_tiles");
@@ -198,6 +201,7 @@ void CudaPipeline::enqueue_vectors(const DisparityMap& map, const RightMap& righ
 
 void CudaPipeline::refine(const DisparityMap& map, View<const float> right, StreamHandle stream) const {
   if (parameters_.left_right_check) check_left_right(map, right, stream);
+  if (parameters_.occlusion_check) check_occlusions(map, stream);
   if (finds_confidence(map)) find_confidence(map, stream);
   if (removes_speckles()) remove_speckles(map, stream);
   if (refits()) refit(map.disparity, stream);
@@ -226,6 +230,12 @@ void CudaPipeline::find_confidence(const DisparityMap& map, StreamHandle stream)
   find_confidence_.launch_pixels(stream, size_, threads, before.data, stride_of(before), map.disparity.data,
                                  stride_of(map.disparity), map.status.data, stride_of(map.status),
                                  map.confidence.data, size_.width, size_.height, *least_confidence_);
+}
+
+void CudaPipeline::check_occlusions(const DisparityMap& map, StreamHandle stream) const {
+  check_occlusions_.launch(stream, {static_cast<unsigned>(size_.height)}, {threads}, 0, map.disparity.data,
+                           stride_of(map.disparity), map.status.data, stride_of(map.status),
+                           highest_.in(memory_), size_.width, parameters_.left_right_tolerance);
 }
 
 void CudaPipeline::remove_speckles(const DisparityMap& map, StreamHandle stream) const {

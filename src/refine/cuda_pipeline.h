@@ -108,6 +108,7 @@ class CudaPipeline {
   void refine(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
 
   void check_left_right(const DisparityMap& map, View<const float> right, cuda::StreamHandle stream) const;
+  void check_occlusions(const DisparityMap& map, cuda::StreamHandle stream) const;
   void find_confidence(const DisparityMap& map, cuda::StreamHandle stream) const;
   void remove_speckles(const DisparityMap& map, cuda::StreamHandle stream) const;
   void refit(View<float> disparity, cuda::StreamHandle stream) const;
@@ -130,12 +131,13 @@ class CudaPipeline {
   bool vectors_;
   std::optional<float> least_confidence_;
   Buffer<std::int32_t> links_, sizes_;
-  PlaneBuffer<float> before_;  // the map before a step that reads neighbouring pixels
+  Buffer<std::int32_t> highest_;  // of the occlusion check
+  PlaneBuffer<float> before_;     // the map before a step that reads neighbouring pixels
   PlaneBuffer<std::uint8_t> guide_;
   std::byte* memory_ = nullptr;
   cuda::Program program_;
-  cuda::Kernel check_left_right_, find_confidence_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_,
-      fill_row_, take_guide_, fill_directions_, copy_, median_;
+  cuda::Kernel check_left_right_, check_occlusions_, find_confidence_, label_tiles_, join_tiles_, add_sizes_,
+      remove_speckles_, fill_row_, take_guide_, fill_directions_, copy_, median_;
   std::optional<Refit> refit_;  // refit of disparities
   Vectors of_vectors_;
   Planes planes_;

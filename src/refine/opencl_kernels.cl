@@ -237,6 +237,41 @@ kernel void fill_row(global uchar* memory, Map map) {
   }
 }
 
+// The occlusion check: ITEMS_OF_ROW work items share a row. `highest` has an element for each pixel: the
+// highest disparity that leads to it, as an integer in the order of the floats.
+
+static int right_column(int x, float disparity, int width) {
+  const float column = (float)x - ceil(disparity - 0.5f);
+  return column >= 0.0f && column < (float)width ? (int)column : -1;
+}
+
+static int in_order(int bits) {
+  return bits ^ (bits >> 31 & 0x7FFFFFFF);
+}
+
+kernel void check_occlusions(global uchar* memory, Map map, long highest, float tolerance) {
+  const long y = get_global_id(1);
+  global float* row = disparities_of(memory, &map, y);
+  global uchar* status = statuses_of(memory, &map, y);
+  volatile global int* taken = (volatile global int*)(memory + highest) + y * map.width;
+  const Stretch own = own_stretch(map.width);
+  for (int x = own.first; x < own.end; ++x) taken[x] = INT_MIN;
+  barrier(CLK_GLOBAL_MEM_FENCE);
+  for (int x = own.first; x < own.end; ++x) {
+    const int column = right_column(x, row[x], map.width);
+    if (column >= 0) atomic_max(&taken[column], in_order(as_int(row[x])));
+  }
+  barrier(CLK_GLOBAL_MEM_FENCE);
+  for (int x = own.first; x < own.end; ++x) {
+    const float here = row[x];
+    if (!has_value(here)) continue;
+    const int column = right_column(x, here, map.width);
+    if (column >= 0 && as_float(in_order(taken[column])) - here <= tolerance) continue;
+    row[x] = NO_VALUE;
+    status[x] = INCONSISTENT;
+  }
+}
+
 // Guide image.
 
 // One work item per pixel. `bits`: bits of a channel.

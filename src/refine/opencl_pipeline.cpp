@@ -30,6 +30,7 @@ OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, const ImageFo
       depth_(format.depth),
       guided_window_(std::max(parameters.weighted_median, parameters.bilateral)),
       least_confidence_(least_confidence) {
+  if (parameters.occlusion_check) highest_ = layout.reserve<std::int32_t>(size_.pixels());
   if (removes_speckles()) {
     check_speckle_size(size_);
     links_ = layout.reserve<std::int32_t>(size_.pixels());
@@ -104,8 +105,8 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   const RefineParameters& p = parameters_;
   // A GPU would gain little: in two of three rows, some of 32 neighbouring labels differ from those above.
   if (refit_) refit_->prepare(context, queue, memory, p.refit, context.info().is_processor ? 16 : 1);
-  if (!p.left_right_check && !removes_speckles() && !fills() && !takes_median() && !p.is_guided() &&
-      !least_confidence_)
+  if (!p.left_right_check && !p.occlusion_check && !removes_speckles() && !fills() && !takes_median() &&
+      !p.is_guided() && !least_confidence_)
     return;
   // A processor has one work item per row, and filters in vectors.
   const bool is_processor = context.info().is_processor;
@@ -125,6 +126,7 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
            define("TILE_WIDTH", speckle_tile_.width), define("TILE_HEIGHT", speckle_tile_.height),
            define("TILE_ITEMS", speckle_tile_.items), define("STRETCH", speckle_tile_.stretch)}));
   check_left_right_ = program_.kernel("check_left_right");
+  check_occlusions_ = program_.kernel("check_occlusions");
   find_confidence_ = program_.kernel("find_confidence");
   label_tiles_ = program_.kernel("label_tiles");
   join_tiles_ = program_.kernel("join_tiles");
@@ -149,6 +151,10 @@ void OpenclPipeline::enqueue(const opencl::Pair& pair, const opencl::Map& map,
   if (parameters_.left_right_check) {
     check_left_right(map, right, queue);
     queue.finish_stage("left_right_check");
+  }
+  if (parameters_.occlusion_check) {
+    check_occlusions(map, queue);
+    queue.finish_stage("occlusion_check");
   }
   if (finds_confidence(map)) {
     find_confidence(map, queue);
@@ -185,6 +191,11 @@ void OpenclPipeline::check_left_right(const opencl::Map& map, const PlaneBuffer<
                                       opencl::Queue& queue) const {
   check_left_right_.launch(queue, groups_of(size_, 1), {group_items_}, memory_, map, opencl::offset(right),
                            opencl::stride(right), parameters_.left_right_tolerance);
+}
+
+void OpenclPipeline::check_occlusions(const opencl::Map& map, opencl::Queue& queue) const {
+  check_occlusions_.launch(queue, {1, height_of(size_)}, {items_of_row_}, memory_, map,
+                           opencl::offset(highest_), parameters_.left_right_tolerance);
 }
 
 void OpenclPipeline::find_confidence(const opencl::Map& map, opencl::Queue& queue) const {

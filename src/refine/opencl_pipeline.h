@@ -90,6 +90,7 @@ class OpenclPipeline {
   // Groups of work items with `columns` columns each.
   opencl::Shape groups_of(Size size, std::size_t columns) const;
   void check_left_right(const opencl::Map& map, const PlaneBuffer<float>& right, opencl::Queue& queue) const;
+  void check_occlusions(const opencl::Map& map, opencl::Queue& queue) const;
   void find_confidence(const opencl::Map& map, opencl::Queue& queue) const;
   void remove_speckles(const opencl::Map& map, opencl::Queue& queue) const;
   void refit(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue);
@@ -109,6 +110,7 @@ class OpenclPipeline {
   int guided_window_;  // the largest guided window; 0 = there is none
   std::optional<float> least_confidence_;
   Buffer<std::int32_t> links_, sizes_;
+  Buffer<std::int32_t> highest_;  // of the occlusion check
   PlaneBuffer<float> bordered_;
   Buffer<float> candidates_;  // for the fill in directions
   PlaneBuffer<std::uint8_t> guide_;
@@ -116,8 +118,9 @@ class OpenclPipeline {
   SpeckleTile speckle_tile_{};
   std::size_t group_items_ = 1, items_of_row_ = 1, lanes_ = 1, guided_lanes_ = 1, guided_items_ = 1;
   opencl::Program program_;
-  opencl::Kernel check_left_right_, find_confidence_, label_tiles_, join_tiles_, add_sizes_, remove_speckles_,
-      fill_row_, take_guide_, find_in_columns_, fill_directions_, border_, median_;
+  opencl::Kernel check_left_right_, check_occlusions_, find_confidence_, label_tiles_, join_tiles_,
+      add_sizes_, remove_speckles_, fill_row_, take_guide_, find_in_columns_, fill_directions_, border_,
+      median_;
   std::optional<Refit> refit_;
   Planes planes_;
   Guided weighted_median_, bilateral_;

@@ -12,6 +12,7 @@ namespace parallax {
 RefineParameters RefineParameters::none() {
   RefineParameters parameters;
   parameters.left_right_check = false;
+  parameters.occlusion_check = false;
   parameters.speckle_size = 0;
   parameters.reject_unseen = false;
   parameters.refit = 0;
@@ -43,6 +44,8 @@ void add_fields(detail::Fields& fields, RefineParameters& p) {
            {"Reject pixels where the left and the right map disagree"})
       .add("left_right_tolerance", p.left_right_tolerance, not_negative(),
            {"Largest difference allowed between the two maps", "pixels", Audience::experts})
+      .add("occlusion_check", p.occlusion_check,
+           {"Reject pixels whose right pixel a nearer one takes: needs no match of the right image"})
       .add("speckle_size", p.speckle_size, not_negative(),
            {"Reject regions of fewer pixels; 0 = none", "pixels"})
       .add("speckle_range", p.speckle_range, not_negative(),
@@ -100,6 +103,7 @@ bool Pipeline::takes_guide() const {
 
 void Pipeline::reserve(Arena& arena) {
   const RefineParameters& p = parameters_;
+  if (p.occlusion_check) highest_ = arena.reserve_plane<float>(size_);
   const int window = std::max({p.median, guided_window_, finds_confidence() ? confidence_window : 0});
   if (window > 0) scratch_ = arena.reserve_plane<float>(bordered_size(size_, window));
   if (takes_guide()) guide_ = arena.reserve_plane<std::uint8_t>(bordered_guide_size(size_, guided_window_));
@@ -123,6 +127,10 @@ void Pipeline::run(const StereoPair& pair, const DisparityMap& map, const RightM
   if (parameters_.left_right_check) {
     check(map, right, workers);
     clock.finish("left_right_check");
+  }
+  if (parameters_.occlusion_check && !vectors_) {
+    occlusion_check(map, parameters_.left_right_tolerance, highest_, workers);
+    clock.finish("occlusion_check");
   }
   if (finds_confidence() && (!map.confidence.empty() || *least_confidence_ > 0)) {
     judge(map, workers);

@@ -41,6 +41,8 @@ inline Workers checked_workers(int threads) {
 // With row offsets v in the left map, a pixel (x, y) is compared with the row y + ⌈v − ½⌉ of the right one.
 void left_right_check(const DisparityMap& left, View<const float> right, float tolerance,
                       const Workers& workers);
+// `highest` has the size of the map.
+void occlusion_check(const DisparityMap& map, float tolerance, View<float> highest, const Workers& workers);
 // The number of rows above and below a pixel whose disparities a fill reads.
 int reach_of(Fill fill);
 void fill_row(const DisparityMap& map, const Workers& workers);

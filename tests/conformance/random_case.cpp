@@ -28,6 +28,7 @@ const std::map<std::string, Values>& values_worth_trying() {
       {"bp.rows", {"given", "auto"}},
       {"row_tolerance", {"0", "0", "0", "1", "2", "1..5", "16"}},
       {"left_right_tolerance", {"0", "0.5", "0.6", "1", "1.5", "2"}},
+      {"occlusion_check", {"false", "false", "true"}},
       {"speckle_size", {"0", "0", "5", "1..30"}},
       {"refit", {"0", "0", "0", "3", "7", "15"}},
       {"reject_unseen", {"false"}},  // GPUs lack it; refine/unseen_test.cpp has its cases

@@ -702,5 +702,44 @@ TEST(RefineTest, GuideOfNoDepthIsRefused) {
       "guide depth is 12");
 }
 
+TEST(OcclusionCheckTest, TheNearerPixelKeepsARightPixel) {
+  // Columns 1 and 3 lead to the right pixel 0, columns 2 and 5 to 1; column 0 leads out of the image, as does 7.
+  Map map({{1, 1, 1, 3.25f, none, 4, 2.5f, -1}});
+  occlusion_check(map.view(), 1);
+  EXPECT_EQ(map.values(), (Rows{{none, none, none, 3.25f, none, 4, 2.5f, none}}));
+  EXPECT_EQ(map.marks(), (Marks{{lost, lost, lost, ok, Status::ambiguous, ok, ok, lost}}));
+  // Within the tolerance, both keep it.
+  Map near({{0, 1, 1.4f, -0.5f, 0}});
+  occlusion_check(near.view(), 1.5f);
+  EXPECT_EQ(near.values(), (Rows{{0, 1, 1.4f, -0.5f, 0}}));
+}
+
+TEST(OcclusionCheckTest, IsThatOfEveryPairOfPixels) {
+  std::mt19937 random(4);
+  for (const int threads : {1, 3}) {
+    const Size size{83, 21};
+    Map map(Rows(21, std::vector<float>(83)));
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x)
+        map.disparity.at(x, y) =
+            random() % 6 == 0 ? none : static_cast<float>(static_cast<int>(random() % 200) - 60) / 8;
+    const Map before = map.copy();
+    occlusion_check(map.view(), 0.75f, threads);
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        const auto column = [&](int at) {
+          return static_cast<float>(at) - std::ceil(before.disparity.at(at, y) - 0.5f);
+        };
+        const float here = before.disparity.at(x, y);
+        bool kept = here < none && column(x) >= 0 && column(x) < 83;
+        for (int other = 0; kept && other < size.width; ++other)
+          kept = !(before.disparity.at(other, y) < none && column(other) == column(x) &&
+                   before.disparity.at(other, y) - here > 0.75f);
+        EXPECT_EQ(map.disparity.at(x, y), kept ? here : none) << x << ", " << y;
+        EXPECT_EQ(map.status.at(x, y), kept || !(here < none) ? before.status.at(x, y) : code(lost));
+      }
+  }
+}
+
 }  // namespace
 }  // namespace parallax

@@ -83,6 +83,15 @@ BeliefPropagationParameters accurate() {
   return parameters;
 }
 
+BeliefPropagationParameters video() {
+  BeliefPropagationParameters parameters;
+  parameters.refine.left_right_check = false;
+  parameters.refine.occlusion_check = true;
+  parameters.refine.speckle_size = 30;
+  parameters.refine.fill = Fill::directions;
+  return parameters;
+}
+
 BeliefPropagationParameters grauer_gray_2010() {
   BeliefPropagationParameters parameters = published();
   parameters.disparities = 15;
@@ -108,6 +117,7 @@ std::unique_ptr<detail::Method> method() {
       {.name = "bp",
        .presets = {{"default", [] { return BeliefPropagationParameters{}; }},
                    {"accurate", accurate},
+                   {"video", video},
                    {"grauer-gray-2010", grauer_gray_2010},
                    {"grauer-gray-2019", grauer_gray_2019}},
        .fields = fields,
