@@ -224,7 +224,8 @@ def frames_after_cut(video, alone, filtered):
 
 
 def measure(video, method):
-    matcher = px.Matcher(method, (WIDTH, HEIGHT), device="cpu", disparities=DISPARITIES)
+    name, _, preset = method.partition(":")
+    matcher = px.Matcher(name, (WIDTH, HEIGHT), device="cpu", preset=preset or "default", disparities=DISPARITIES)
     steady, results, filtered = px.TemporalFilter((WIDTH, HEIGHT)), [], []
     times, predicted = [], 0
     for left, right in zip(video.left, video.right):
@@ -256,7 +257,9 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--frames", type=int, default=100)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--methods", nargs="+", default=["bp", "sgm", "census"])
+    parser.add_argument(
+        "--methods", nargs="+", default=["bp", "bp:video", "sgm", "census"], help="methods, or method:preset"
+    )
     parser.add_argument("--textures", type=pathlib.Path, help="a folder of scenes with a left picture")
     arguments = parser.parse_args()
     kinds = {"synthetic": [synthetic(arguments.program, arguments.frames, seed) for seed in arguments.seeds]}

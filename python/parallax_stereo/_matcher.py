@@ -483,7 +483,7 @@ def _may_align_rows(method: str, preset: str, parameters: Mapping[str, Any]) -> 
     """Whether the caller leaves it to match() which rows are compared, and the method aligns them. Presets of publications
     and of other libraries stay as they were published."""
     excluding = parameters.get("row_tolerance") or parameters.get("cost") == "volume" or method == "motion"
-    own = preset in ("default", "fast", "balanced", "accurate", "mgm")
+    own = preset in ("default", "fast", "balanced", "accurate", "mgm", "video")
     return own and "rows" not in parameters and not excluding
 
 

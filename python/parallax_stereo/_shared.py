@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+import fcntl
 import mmap
-import os
 import struct
 import time
 from dataclasses import dataclass
@@ -49,17 +49,15 @@ class SharedMaps:
             raise ArgumentError(f"name is {name!r}: give that of match --share")
         self._name = name
         try:
-            with open(f"/dev/shm/parallax-{name}", "rb") as file:
-                self._memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._file = open(f"/dev/shm/parallax-{name}", "rb")
+            self._memory = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             raise FileError(
                 f"cannot read the shared memory {name} ({error}): start match --share {name} first"
             ) from error
         if len(self._memory) < _HEADER.size:
             raise FileError(f"the shared memory {name} has no maps: check its name")
-        kind, version, slots, width, height, first, slot, _, _, self._process, *geometry = _HEADER.unpack_from(
-            self._memory
-        )
+        kind, version, slots, width, height, first, slot, _, _, _, *geometry = _HEADER.unpack_from(self._memory)
         if kind != _KIND or version != _VERSION or slots < 1 or first + slots * slot > len(self._memory):
             raise FileError(f"the shared memory {name} is not that of this version: check its name")
         self._slots, self._first, self._slot = slots, first, slot
@@ -78,25 +76,27 @@ class SharedMaps:
 
     @property
     def has_ended(self) -> bool:
-        """Whether no more follow."""
-        return struct.unpack_from("=I", self._memory, _MAPS + 8)[0] != 0 or not self._is_alive()
-
-    def _is_alive(self) -> bool:
-        try:
-            os.kill(self._process, 0)
-        except ProcessLookupError:
+        """Whether no more follow: the other process says so, or is gone. Ask before `count`: it may write once more."""
+        if struct.unpack_from("=I", self._memory, _MAPS + 8)[0] != 0:
+            return True
+        try:  # the writer holds the lock of the file
+            fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
             return False
-        except PermissionError:
-            pass
+        fcntl.flock(self._file, fcntl.LOCK_UN)
         return True
 
     def newest(self) -> Optional[SharedMap]:
         """The newest map; None before the first one."""
+        return self._newest()[1]
+
+    def _newest(self) -> Tuple[int, Optional[SharedMap]]:
+        """The same, and how many maps there were then."""
         width, height = self.size
         while True:
             count = self.count
             if count == 0:
-                return None
+                return 0, None
             at = self._first + (count - 1) % self._slots * self._slot
             before, number, arrival, written, skew = _SLOT.unpack_from(self._memory, at)
             if before % 2:
@@ -108,18 +108,17 @@ class SharedMaps:
             status: Any = np.frombuffer(self._memory, np.uint8, width * height, values + 4 * width * height)
             status = status.reshape(height, width).copy()
             if struct.unpack_from("=Q", self._memory, at)[0] == before:
-                return SharedMap(disparity, status, number, arrival / 1e9, written / 1e9, skew)
+                return count, SharedMap(disparity, status, number, arrival / 1e9, written / 1e9, skew)
 
     def __iter__(self) -> Iterator[SharedMap]:
         seen = 0
         while True:
-            count = self.count
-            if count > seen:
-                seen = count
-                found = self.newest()
-                assert found is not None
-                yield found
-            elif self.has_ended:
+            has_ended = self.has_ended
+            if self.count > seen:
+                seen, found = self._newest()
+                if found is not None:
+                    yield found
+            elif has_ended:
                 return
             else:
                 time.sleep(0.001)

@@ -260,7 +260,7 @@ class MotionFinder::Tracker {
     int most = min_contrast - 1;
     const int right = std::min(left + cell_, image.size.width - margin),
               bottom = std::min(top + cell_, image.size.height - margin);
-    for (int y = std::max(top, margin) / 2 * 2; y < bottom; y += 2)
+    for (int y = std::max(top, margin) / 2 * 2; y < bottom; y += 4)
       for (int x = std::max(left, margin) / 2 * 2; x < right; x += 2) {
         if (x < margin || y < margin || !decision::has_value(last_.at(x, y))) continue;
         const int found = contrast(image, x, y);

@@ -23,9 +23,10 @@ constexpr std::uint32_t state_version = 1;
 // Of a state: the disparity and the word of a point, and the gray values of both images.
 constexpr std::size_t pixel_bytes = sizeof(float) + sizeof(std::uint32_t) + 2;
 
+constexpr float widest = 1 << 21;  // pixels; higher disparities lead out of any image
 // Whether the matcher itself decided a pixel.
 bool is_matched(const DisparityMap& map, int x, int y) {
-  return has_value(map.disparity.at(x, y)) && map.status.at(x, y) == decision::code(Status::matched);
+  return std::abs(map.disparity.at(x, y)) <= widest && map.status.at(x, y) == decision::code(Status::matched);
 }
 
 }  // namespace
@@ -213,7 +214,6 @@ void Filter::restore(std::span<const std::byte> state) {
 // Makes what a state says of a row possible, whatever it says.
 void Filter::check_row(int y) const {
   for (int x = 0; x < format_.size.width; ++x) {
-    constexpr float widest = 1 << 21;
     float& disparity = points_.disparity.at(x, y);
     PointWord point = PointWord::of(points_.words.at(x, y));
     if (!(std::abs(disparity) <= widest)) point.age = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cameras, which a script stands for: it says when each picture is taken, and when the camera is gone. And maps in
-// shared memory.
+// Cameras, which a script stands for: it says when each picture is taken, and when the camera is gone. And
+// maps in shared memory.
 #include <chrono>
 #include <thread>
 
@@ -64,6 +64,15 @@ done < "$device"
     for (int i = 0; i < count; ++i) all.push_back(first + i * step);
     return all;
   }
+
+  // While one exists, programs of this process find the script first.
+  struct PathOfScript {
+    std::string before = std::getenv("PATH");
+    explicit PathOfScript(const fs::path& folder) {
+      ::setenv("PATH", ((folder / "bin").string() + ":" + before).c_str(), 1);
+    }
+    ~PathOfScript() { ::setenv("PATH", before.c_str(), 1); }
+  };
 
   Outcome match(const std::string& options) const {
     return run(
@@ -131,6 +140,49 @@ TEST_F(LiveTest, ACameraThatIsGoneEndsTheStreamOrIsWaitedFor) {
   EXPECT_EQ(nlohmann::json::parse(waited.out)["maps"], 8);
 }
 
+TEST_F(LiveTest, ACameraThatSendsNothingMoreDoesNotKeepTheCommand) {
+  script("l", {0, 100, 200}, "0.02");
+  write(folder_ / "l", contents(folder_ / "l") + "300 100\n");
+  script("r", stamps(0, 100, 400));
+  const PathOfScript path(folder_);
+  Background background(folder_, {"match", "--camera", "l,r", "--method", "block", "--device", "cpu",
+                                  "--threads", "1", "--disparities", "16", "--json"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const auto begin = std::chrono::steady_clock::now();
+  background.send(SIGINT);
+  EXPECT_EQ(background.wait(), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
+
+TEST_F(LiveTest, OneCameraMayHoldBothViews) {
+  script("l", stamps(0, 100, 200));
+  const Outcome outcome =
+      run("match --camera l --side-by-side --method block --device cpu --disparities 8 --maps 4 --json",
+          "PATH=\"$PWD/bin:$PATH\"");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["maps"], 4);
+  expect_refusal("match --camera l --side-by-side --method block --max-skew 5", 2,
+                 {"--max-skew is for two cameras"});
+}
+
+// With ffmpeg itself: a video stands for a camera, and a signal to the whole group, as from a terminal, completes the
+// video of the maps.
+TEST_F(LiveTest, ASignalCompletesTheVideo) {
+  if (std::system("ffmpeg -version >/dev/null 2>&1") != 0) GTEST_SKIP() << "ffmpeg is not installed";
+  const std::string make = "cd '" + folder_.string() +
+                           "' && ffmpeg -nostdin -v error -f rawvideo -pixel_format rgb24 -video_size 64x48 "
+                           "-framerate 25 -stream_loop 9 -i l.rgb -c:v mjpeg -q:v 2 both.avi";
+  ASSERT_EQ(std::system(make.c_str()), 0);
+  Background background(
+      folder_, {"match", "--camera", "both.avi", "--side-by-side", "--method", "block", "--device", "cpu",
+                "--disparities", "8", "--video", "maps.avi", "--temporal"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  background.send(SIGINT);
+  EXPECT_EQ(background.wait(), 0) << contents(folder_ / "background.txt");
+  EXPECT_GT(fs::file_size(folder_ / "maps.avi"), 1000u);
+  expect_refusal("match --camera both.avi --side-by-side --method block --video both.avi", 2, {"both.avi"});
+}
+
 TEST_F(LiveTest, RefusesWhatIsForFiles) {
   const std::string live = "match --camera 0,1 --method block ";
   expect_refusal(live + "-o map.pfm", 2, {"--output", "--video and --share"});
@@ -140,17 +192,17 @@ TEST_F(LiveTest, RefusesWhatIsForFiles) {
   expect_refusal("match --method block", 2, {"LEFT is required"});
   expect_refusal("match --camera /dev/none0,/dev/none1 --method block", 1, {"/dev/none0"});
   expect_refusal(live + "--temporal --repeat 3", 2, {"--repeat"});
+  expect_refusal(live + "--device cpu,reference", 2, {"--camera is matched on one device"});
 }
 
 TEST_F(LiveTest, MapsAreShared) {
   const std::string name = own_name("shared");
   script("l", stamps(0, 100, 400));
   script("r", stamps(3, 100, 400));
-  ::setenv("PATH", ((folder_ / "bin").string() + ":" + std::getenv("PATH")).c_str(), 1);
   {
-    Background background(
-        folder_, {"match", "--camera", "l,r", "--method", "block", "--device", "cpu", "--threads", "1",
-                  "--disparities", "16", "--share", name, "--maps", "60"});
+    const PathOfScript path(folder_);
+    Background background(folder_, {"match", "--camera", "l,r", "--method", "block", "--device", "cpu",
+                                    "--threads", "1", "--disparities", "16", "--share", name});
     std::optional<tool::SharedMaps> maps;
     for (int i = 0; i < 1000 && !maps; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10))) try {
         maps.emplace(name);
@@ -169,9 +221,13 @@ TEST_F(LiveTest, MapsAreShared) {
     EXPECT_TRUE(same_bytes(file, newest->result.disparity));
     EXPECT_NEAR(newest->about.skew, 0.003, 1e-9);
     EXPECT_LE(newest->about.arrival, newest->about.written);
+    EXPECT_FALSE(maps->has_ended());
+    background.send(SIGINT);
     const Outcome followed = run("watch " + name);
-    EXPECT_EQ(followed.status, 0);
-    EXPECT_TRUE(contains(followed.err, " maps of 64×48, of ")) << followed.err;
+    EXPECT_TRUE(followed.status == 0 ? contains(followed.err, " maps of 64×48, of ")
+                                     : contains(followed.err, "there is no shared memory"))
+        << followed.err;
+    EXPECT_EQ(background.wait(), 0);
     EXPECT_TRUE(maps->has_ended());
   }
   expect_refusal("watch " + name, 1, {"there is no shared memory " + name});

@@ -81,7 +81,14 @@ ChildProcess::ChildProcess(const std::vector<std::string>& words, const std::vec
   std::vector<char*> arguments;
   for (std::string& word : copies) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  check(::posix_spawnp(&id_, arguments.front(), actions.get(), nullptr, arguments.data(), environ));
+  // A Ctrl-C is for this program, which then ends its child.
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  const int reason =
+      ::posix_spawnp(&id_, arguments.front(), actions.get(), &attributes, arguments.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  check(reason);
 }
 
 ChildProcess::~ChildProcess() {
@@ -96,7 +103,7 @@ std::size_t ChildProcess::read(std::size_t stream, std::span<std::byte> bytes) {
   std::memcpy(bytes.data(), kept.data(), length);
   kept.erase(0, length);
   while (length < bytes.size()) {
-    wait_for(stream);
+    if (!wait_for(stream)) break;
     const ssize_t count = ::read(ends_[stream], bytes.data() + length, bytes.size() - length);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
@@ -105,14 +112,18 @@ std::size_t ChildProcess::read(std::size_t stream, std::span<std::byte> bytes) {
   return length;
 }
 
-// Until the stream has bytes or ends. The program may not get there before it has written another stream,
-// whose pipe is full.
-void ChildProcess::wait_for(std::size_t stream) {
+// Until the stream has bytes or ends; false if the caller has stopped that. The program may not get there
+// before it has written another stream, whose pipe is full.
+bool ChildProcess::wait_for(std::size_t stream) {
+  constexpr int patience = 100;  // milliseconds, after which the caller may have stopped it
   std::vector<pollfd> polled;
   for (const int end : ends_) polled.push_back({end, POLLIN, 0});
   for (;;) {
-    if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) return;
-    if (polled[stream].revents != 0) return;
+    const int ready = ::poll(polled.data(), polled.size(), stop_ == nullptr ? -1 : patience);
+    if (stop_ != nullptr && *stop_) return false;
+    if (ready < 0 && errno != EINTR) return true;
+    if (ready <= 0) continue;
+    if (polled[stream].revents != 0) return true;
     for (std::size_t i = 0; i < polled.size(); ++i) {
       if (polled[i].revents == 0) continue;
       std::array<char, 1 << 16> bytes;
@@ -150,6 +161,7 @@ void ChildProcess::close(std::size_t stream) {
 bool ChildProcess::wait() {
   for (int& end : ends_) close_end(end);
   if (id_ <= 0) return has_succeeded_;
+  if (stop_ != nullptr && *stop_) ::kill(id_, SIGKILL);
   int status = 0;
   while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) continue;
   id_ = 0;

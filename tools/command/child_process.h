@@ -2,6 +2,7 @@
 // A child process with pipes to and from it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -32,6 +33,8 @@ class ChildProcess {
   // write its streams in any order: meanwhile, the others are read and kept.
   std::size_t read(std::size_t stream, std::span<std::byte> bytes);
   std::string read_all(std::size_t stream);
+  // From now on, a read ends early, within a tenth of a second, once this is true.
+  void stop_at(const std::atomic<bool>& stop) { stop_ = &stop; }
   // Returns whether the program accepted all bytes.
   bool write(std::size_t stream, std::span<const std::byte> bytes);
   void close(std::size_t stream);
@@ -46,7 +49,8 @@ class ChildProcess {
   pid_t id_ = 0;  // 0 = it has ended
   bool has_succeeded_ = false;
   int messages_ = -1;
-  void wait_for(std::size_t stream);
+  bool wait_for(std::size_t stream);
+  const std::atomic<bool>* stop_ = nullptr;
 
   std::vector<int> ends_;
   std::vector<std::string> kept_;  // bytes of each stream, read while another was waited for

@@ -241,7 +241,7 @@ bool align_rows(MatcherParameters& parameters) {
 }
 
 void align_rows_by_default(const Options& options, Search& search) {
-  const std::string own[] = {"default", "fast", "balanced", "accurate", "mgm"};
+  const std::string own[] = {"default", "fast", "balanced", "accurate", "mgm", "video"};
   const bool is_own = std::find(std::begin(own), std::end(own), search.preset) != std::end(own);
   search.rows_by_default = is_own && !options.given("--rows") && align_rows(search.parameters);
 }

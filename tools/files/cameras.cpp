@@ -3,33 +3,44 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <utility>
 
 #include "tools/command/command.h"
 
 namespace parallax::tool {
-namespace {
-
 using namespace std::chrono_literals;
 
-// "0" is /dev/video0.
-std::string device_of(const std::string& camera) {
+std::string device_of_camera(const std::string& camera) {
   const bool is_number = !camera.empty() && camera.find_first_not_of("0123456789") == std::string::npos;
   return is_number ? "/dev/video" + camera : camera;
 }
 
-}  // namespace
+void check_cameras(const std::vector<std::string>& cameras, const Input& input) {
+  if (!input.left.empty())
+    throw UsageError("--camera takes both views from cameras: leave out " + input.left);
+  if (cameras.size() != (input.layout ? 1 : 2))
+    throw UsageError("--camera has " + std::to_string(cameras.size()) +
+                     " names: give two cameras, or one that has both views, with --layout");
+}
 
 Cameras::Cameras(const CameraOptions& options) : options_(options), cameras_(options.cameras.size()) {
   for (std::size_t i = 0; i < cameras_.size(); ++i) {
-    cameras_[i].name = device_of(options.cameras[i]);
-    cameras_[i].reader = VideoReader::open_camera(cameras_[i].name);
+    cameras_[i].name = device_of_camera(options.cameras[i]);
+    cameras_[i].reader = VideoReader::open_camera(cameras_[i].name, stopped_);
   }
-  for (Camera& camera : cameras_) threads_.emplace_back([this, &camera] { read(camera); });
+  try {
+    for (Camera& camera : cameras_) threads_.emplace_back([this, &camera] { read(camera); });
+  } catch (...) {
+    join();
+    throw;
+  }
 }
 
 Cameras::~Cameras() {
+  join();
+}
+
+void Cameras::join() {
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
@@ -38,42 +49,58 @@ Cameras::~Cameras() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-bool Cameras::sleep(std::chrono::milliseconds time) {
-  std::unique_lock lock(mutex_);
-  return !stop_.wait_for(lock, time, [&] { return stopped_; });
+void Cameras::fail(const std::string& error) {
+  const std::lock_guard lock(mutex_);
+  error_ = error;
+  arrival_.notify_all();
 }
 
 void Cameras::read(Camera& camera) {
-  std::string reason;
-  while (read_until_it_ends(camera, reason)) {
-    if (!options_.waits) {
-      const std::lock_guard lock(mutex_);
-      error_ = reason;
-      arrival_.notify_all();
-      return;
-    }
-    write_message("parallax: " + reason + "\n");
-    camera.reader.reset();
-    while (!camera.reader) {
-      if (!sleep(1s)) return;
-      try {
-        camera.reader = VideoReader::open_camera(camera.name);
-      } catch (const Error&) {
-        // Not yet.
-      }
-    }
-    write_message("parallax: " + camera.name + " is back\n");
+  try {
+    read_on(camera);
+  } catch (...) {
+    fail(current_failure().message);
   }
 }
 
-// Returns whether the camera is gone, and not this object.
+void Cameras::read_on(Camera& camera) {
+  std::string reason;
+  while (read_until_it_ends(camera, reason)) {
+    if (!options_.waits) return fail(reason);
+    complain(reason);
+    reopen(camera);
+    if (camera.reader) complain(camera.name + " is back");
+  }
+}
+
+// Leaves the camera without a reader if this object is being destroyed.
+void Cameras::reopen(Camera& camera) {
+  camera.reader.reset();
+  while (!camera.reader) {
+    {
+      std::unique_lock lock(mutex_);
+      if (stop_.wait_for(lock, 1s, [&] { return stopped_.load(); })) return;
+    }
+    try {
+      camera.reader = VideoReader::open_camera(camera.name, stopped_);
+    } catch (const Error&) {
+      // Not yet.
+    }
+  }
+}
+
+// Returns true if the camera ended by itself, false if this object is being destroyed.
 bool Cameras::read_until_it_ends(Camera& camera, std::string& reason) {
   reason = camera.name + " takes no more pictures: connect the camera again";
   try {
-    for (Picture picture; camera.reader->read(picture); picture = Picture()) {
-      const std::lock_guard lock(mutex_);
-      if (stopped_) return false;
-      take(camera, std::move(picture), camera.reader->seconds());
+    for (Picture picture; camera.reader && camera.reader->read(picture); picture = Picture()) {
+      std::string message;
+      {
+        const std::lock_guard lock(mutex_);
+        if (stopped_) return false;
+        message = take(camera, std::move(picture), camera.reader->seconds());
+      }
+      if (!message.empty()) complain(message);
     }
   } catch (const Error& failure) {
     reason = failure.what();
@@ -84,13 +111,15 @@ bool Cameras::read_until_it_ends(Camera& camera, std::string& reason) {
   return !stopped_;
 }
 
-void Cameras::take(Camera& camera, Picture&& picture, double seconds) {
+// Returns what there is to say, if anything.
+std::string Cameras::take(Camera& camera, Picture&& picture, double seconds) {
   const auto now = Clock::now();
   const double arrival = std::chrono::duration<double>(now.time_since_epoch()).count();
+  std::string message;
   if (camera.pictures > 0 && !uses_arrival_ && seconds < camera.last) {
-    write_message("parallax: the time stamps of " + camera.name + " went back by " +
-                  with_decimals(camera.last - seconds, 3) +
-                  " s: pictures are paired by when they come from now on\n");
+    message = "the time stamps of " + camera.name + " went back by " +
+              with_decimals(camera.last - seconds, 3) +
+              " s: pictures are paired by when they come from now on";
     uses_arrival_ = true;
     for (Camera& each : cameras_) {
       each.shots.clear();
@@ -107,7 +136,8 @@ void Cameras::take(Camera& camera, Picture&& picture, double seconds) {
   camera.last = seconds;
   ++camera.pictures;
   camera.shots.push_back({std::move(picture), seconds, now});
-  pair_up();
+  const std::string about_pairs = pair_up();
+  return message.empty() ? about_pairs : message;
 }
 
 // Half the time between the pictures of the faster camera, so that a picture has one partner at most.
@@ -127,20 +157,17 @@ double Cameras::max_skew() const {
 void Cameras::drop_first(Camera& camera) {
   camera.shots.pop_front();
   ++counts_.unpaired;
-  constexpr std::uint64_t many = 300;
-  if (++unpaired_in_a_row_ == many)
-    write_message("parallax: no picture of " + cameras_[0].name + " has a partner within " +
-                  with_decimals(1000 * max_skew(), 1) + " ms among those of " + cameras_[1].name +
-                  ": check the cameras' clocks, or allow a larger --max-skew\n");
+  ++unpaired_in_a_row_;
 }
 
-void Cameras::pair_up() {
-  if (cameras_.size() == 1) {
+// Returns what there is to say, if anything.
+std::string Cameras::pair_up() {
+  bool found = cameras_.size() == 1;
+  if (found) {
     newest_ = {std::move(cameras_[0].shots.front())};
     cameras_[0].shots.clear();
   } else {
     std::deque<Shot>&left = cameras_[0].shots, &right = cameras_[1].shots;
-    bool found = false;
     while (!left.empty() && !right.empty()) {
       const double skew = right.front().seconds - left.front().seconds;
       if (std::abs(skew) <= max_skew()) {
@@ -157,11 +184,21 @@ void Cameras::pair_up() {
     constexpr std::size_t most = 8;
     for (Camera& camera : cameras_)
       while (camera.shots.size() > most) drop_first(camera);
-    if (!found) return;
   }
+  constexpr std::uint64_t many = 300;
+  const bool both_are_there =
+      std::all_of(cameras_.begin(), cameras_.end(), [](const Camera& camera) { return camera.pictures > 0; });
+  if (unpaired_in_a_row_ >= many && both_are_there) {
+    unpaired_in_a_row_ = 0;
+    return "the last " + std::to_string(many) + " pictures of " + cameras_[0].name + " and " +
+           cameras_[1].name + " are no pairs, because their times differ by more than " +
+           with_decimals(1000 * max_skew(), 1) + " ms: check the cameras' clocks, or allow more";
+  }
+  if (!found) return "";
   if (taken_ < counts_.pairs) ++counts_.skipped;
   ++counts_.pairs;
   arrival_.notify_all();
+  return "";
 }
 
 CameraCounts Cameras::counts() const {

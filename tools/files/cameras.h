@@ -2,6 +2,7 @@
 // Pairs as they come from one camera with both views in each picture, or from two cameras.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -19,8 +20,8 @@
 namespace parallax::tool {
 
 struct CameraOptions {
-  // Names: a number or a path of Video4Linux, or a video, which is played again and again at its own rate. One
-  // that has both views, or two.
+  // One camera that has both views, or two cameras: a number or a path of Video4Linux, or a video, which is
+  // played again and again at its own rate.
   std::vector<std::string> cameras;
   Layout layout = Layout::side_by_side;  // of the views of one camera
   double max_skew = 0;                   // seconds between the pictures of a pair; 0 = half a picture's time
@@ -40,6 +41,11 @@ struct CameraCounts {
                 skipped = 0;   // pairs that came, and those that nobody took before the next one came
   std::uint64_t unpaired = 0;  // pictures without a partner
 };
+
+// The device or file of a camera: "0" is /dev/video0.
+std::string device_of_camera(const std::string& camera);
+// \throws UsageError unless the cameras are enough for two views
+void check_cameras(const std::vector<std::string>& cameras, const Input& input);
 
 // Reads in threads of its own, so that a pair is never older than one picture, however slow the reader is.
 // Pictures of two cameras are paired by their time stamps, or, once these have gone back, by when they come.
@@ -73,12 +79,15 @@ class Cameras {
   };
 
   void read(Camera& camera);
+  void read_on(Camera& camera);
   bool read_until_it_ends(Camera& camera, std::string& reason);
-  void take(Camera& camera, Picture&& picture, double seconds);
-  void pair_up();
+  void reopen(Camera& camera);
+  std::string take(Camera& camera, Picture&& picture, double seconds);
+  std::string pair_up();
+  void fail(const std::string& error);
+  void join();
   double max_skew() const;
   void drop_first(Camera& camera);
-  bool sleep(std::chrono::milliseconds time);
 
   CameraOptions options_;
   std::vector<Camera> cameras_;
@@ -90,7 +99,7 @@ class Cameras {
   bool uses_arrival_ = false;  // as time stamps
   std::uint64_t unpaired_in_a_row_ = 0;
   std::string error_;
-  bool stopped_ = false;
+  std::atomic<bool> stopped_ = false;
   std::vector<std::thread> threads_;
 };
 

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,10 +41,6 @@ std::string path_of(const std::string& name) {
                                                          : ": choose another name, or free some memory"));
 }
 
-bool is_alive(std::int32_t process) {
-  return process > 0 && (::kill(process, 0) == 0 || errno == EPERM);
-}
-
 template <class T>
 std::atomic_ref<T> shared(T& value) {
   return std::atomic_ref<T>(value);
@@ -57,25 +53,30 @@ std::int64_t now_in_nanoseconds() {
   return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-void SharedMaps::map_memory(int file, std::size_t bytes, bool writes) {
-  void* memory = ::mmap(nullptr, bytes, writes ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, file, 0);
-  const int reason = errno;
-  ::close(file);
-  if (memory == MAP_FAILED) fail(name_, reason);
+void SharedMaps::File::reset(int number) {
+  if (number_ >= 0) ::close(number_);
+  number_ = number;
+}
+
+void SharedMaps::map_memory(std::size_t bytes) {
+  void* memory =
+      ::mmap(nullptr, bytes, is_owner_ ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, file_.get(), 0);
+  if (memory == MAP_FAILED) fail(name_, errno);
   bytes_ = bytes;
   header_ = static_cast<SharedHeader*>(memory);
 }
 
+// The lock of a file ends with the process that holds it.
 SharedMaps::SharedMaps(const std::string& name, Size size, const Calibration* calibration)
     : name_(name), is_owner_(true) {
   const std::string path = path_of(name);
-  int file = ::shm_open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-  if (file < 0 && errno == EEXIST) {
+  const auto make = [&] { return ::shm_open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600); };
+  file_.reset(make());
+  if (file_.get() < 0 && errno == EEXIST) {
     bool in_use = false;
     try {
       in_use = !SharedMaps(name).has_ended();
     } catch (const Error&) {
-      // Not such memory, or not yet.
       throw Error(ErrorCategory::file,
                   "the shared memory " + name + " is that of another program: choose another name");
     }
@@ -83,17 +84,24 @@ SharedMaps::SharedMaps(const std::string& name, Size size, const Calibration* ca
       throw Error(ErrorCategory::file,
                   "the shared memory " + name + " is in use by another process: choose another name");
     ::shm_unlink(path.c_str());
-    file = ::shm_open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    file_.reset(make());
   }
-  if (file < 0) fail(name, errno);
+  if (file_.get() < 0) fail(name, errno);
+  try {
+    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) fail(name, errno);
+    make_memory(size, calibration);
+  } catch (...) {
+    ::shm_unlink(path.c_str());
+    throw;
+  }
+}
+
+void SharedMaps::make_memory(Size size, const Calibration* calibration) {
   const std::size_t bytes = page + slots * bytes_of_slot(size);
   // Reserves the memory: writing to what cannot be had would end the process.
-  if (const int reason = ::posix_fallocate(file, 0, static_cast<off_t>(bytes)); reason != 0) {
-    ::close(file);
-    ::shm_unlink(path.c_str());
-    fail(name, reason);
-  }
-  map_memory(file, bytes, true);
+  if (const int reason = ::posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes)); reason != 0)
+    fail(name_, reason);
+  map_memory(bytes);
   SharedHeader header{};
   std::memcpy(header.kind, kind, sizeof kind);
   header.version = version;
@@ -114,18 +122,15 @@ SharedMaps::SharedMaps(const std::string& name, Size size, const Calibration* ca
 }
 
 SharedMaps::SharedMaps(const std::string& name) : name_(name), is_owner_(false) {
-  const int file = ::shm_open(path_of(name).c_str(), O_RDONLY | O_CLOEXEC, 0);
-  if (file < 0 && errno == ENOENT)
+  file_.reset(::shm_open(path_of(name).c_str(), O_RDONLY | O_CLOEXEC, 0));
+  if (file_.get() < 0 && errno == ENOENT)
     throw Error(ErrorCategory::file,
                 "there is no shared memory " + name + ": start 'parallax match --share " + name + "' first");
-  if (file < 0) fail(name, errno);
+  if (file_.get() < 0) fail(name, errno);
   struct stat status {};
-  const bool is_known = ::fstat(file, &status) == 0 && status.st_size >= static_cast<off_t>(page);
-  if (!is_known) {
-    ::close(file);
+  if (::fstat(file_.get(), &status) != 0 || status.st_size < static_cast<off_t>(page))
     throw Error(ErrorCategory::file, "the shared memory " + name + " has no maps: check its name");
-  }
-  map_memory(file, static_cast<std::size_t>(status.st_size), false);
+  map_memory(static_cast<std::size_t>(status.st_size));
   const SharedHeader& header = *header_;
   const bool fits = std::memcmp(header.kind, kind, sizeof kind) == 0 && header.version == version &&
                     header.slots > 0 && header.width > 0 && header.height > 0 && header.width <= 1'000'000 &&
@@ -140,8 +145,8 @@ SharedMaps::SharedMaps(const std::string& name) : name_(name), is_owner_(false) 
 
 SharedMaps::~SharedMaps() {
   if (is_owner_) {
-    shared(header_->has_ended).store(1, std::memory_order_release);
     ::shm_unlink(path_of(name_).c_str());
+    shared(header_->has_ended).store(1, std::memory_order_release);
   }
   ::munmap(header_, bytes_);
 }
@@ -176,8 +181,12 @@ std::uint64_t SharedMaps::count() const {
   return shared(header_->maps).load(std::memory_order_acquire);
 }
 
+// A lock that can be had is nobody's.
 bool SharedMaps::has_ended() const {
-  return shared(header_->has_ended).load(std::memory_order_acquire) != 0 || !is_alive(header_->process);
+  if (shared(header_->has_ended).load(std::memory_order_acquire) != 0) return true;
+  if (is_owner_ || ::flock(file_.get(), LOCK_SH | LOCK_NB) != 0) return false;
+  ::flock(file_.get(), LOCK_UN);
+  return true;
 }
 
 // A slot that is written meanwhile is read again.

@@ -62,17 +62,33 @@ class SharedMaps {
   Size size() const { return {static_cast<int>(header_->width), static_cast<int>(header_->height)}; }
   // Number of maps that were written so far.
   std::uint64_t count() const;
-  // Whether no more follow: the writer says so, or is gone.
+  // Whether no more follow: the writer says so, or is gone. Ask before count(): it may write once more.
   bool has_ended() const;
   // The newest map; empty before the first one.
   std::optional<SharedMap> newest() const;
 
  private:
+  // A file descriptor, which is closed in the end.
+  class File {
+   public:
+    File() = default;
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    ~File() { reset(-1); }
+    int get() const { return number_; }
+    void reset(int number);
+
+   private:
+    int number_ = -1;
+  };
+
   std::byte* slot(std::uint64_t map) const;
-  void map_memory(int file, std::size_t bytes, bool writes);
+  void make_memory(Size size, const Calibration* calibration);
+  void map_memory(std::size_t bytes);
 
   std::string name_;
   bool is_owner_;
+  File file_;  // the writer holds its lock
   std::size_t bytes_ = 0;
   SharedHeader* header_ = nullptr;
 };

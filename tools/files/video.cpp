@@ -140,19 +140,22 @@ std::optional<Layout> VideoReader::stated_layout(const std::string& path) {
   return probe(path).layout;
 }
 
-VideoReader::VideoReader(const std::string& name, const std::vector<std::string>& input) : path_(name) {
+VideoReader::VideoReader(const std::string& name, const std::vector<std::string>& input,
+                         const std::atomic<bool>& stop)
+    : path_(name), stop_(&stop) {
   start(input, "check that this camera is there and not in use");
 }
 
-std::unique_ptr<VideoReader> VideoReader::open_camera(const std::string& device) {
+std::unique_ptr<VideoReader> VideoReader::open_camera(const std::string& device,
+                                                      const std::atomic<bool>& stop) {
   const auto made = [&](const std::vector<std::string>& input) {
-    return std::unique_ptr<VideoReader>(new VideoReader(device, input));
+    return std::unique_ptr<VideoReader>(new VideoReader(device, input, stop));
   };
   std::error_code error;
   if (std::filesystem::is_regular_file(device, error))
     return made({"-protocol_whitelist", "file", "-re", "-stream_loop", "-1", "-i", as_file(device)});
-  // Time stamps of two cameras are those of one clock.
-  return made({"-fflags", "nobuffer", "-copyts", "-f", "v4l2", "-timestamps", "abs", "-i", device});
+  // Time stamps of two cameras are those of the kernel's clock.
+  return made({"-fflags", "nobuffer", "-copyts", "-f", "v4l2", "-i", device});
 }
 
 // Each frame is output twice: first its time, with a checksum that is not needed, then its pixels.
@@ -160,14 +163,15 @@ void VideoReader::start(const std::vector<std::string>& input, const std::string
   constexpr int times_of_child = 3;
   std::vector<std::string> words = words_of("ffmpeg -nostdin -v error");
   words.insert(words.end(), input.begin(), input.end());
-  const std::vector<std::string> outputs =
-      words_of(std::string("-filter_complex [0:v:0]format=") + (description_.is_deep ? "rgb48le" : "rgb24") +
-               ",split[a][b] -map [a] -fps_mode passthrough -f framecrc "
-               "-flush_packets 1 pipe:" +
-               std::to_string(times_of_child) + " -map [b] -fps_mode passthrough -f rawvideo pipe:1");
+  const std::vector<std::string> outputs = words_of(
+      std::string("-filter_complex [0:v:0]format=") + (description_.is_deep ? "rgb48le" : "rgb24") +
+      ",split[a][b] -map [a] -fps_mode passthrough " + (stop_ != nullptr ? "-enc_time_base -1 " : "") +
+      "-f framecrc -flush_packets 1 pipe:" + std::to_string(times_of_child) +
+      " -map [b] -fps_mode passthrough -f rawvideo pipe:1");
   words.insert(words.end(), outputs.begin(), outputs.end());
   decoder_ = std::make_unique<ChildProcess>(
       words, std::vector<ChildProcess::Stream>{{times_of_child, false}, {1, false}}, installation);
+  if (stop_ != nullptr) decoder_->stop_at(*stop_);
   // Reads the header and the line of the first frame.
   decoded_ = next_number();
   if (!decoded_ || size_.width < 1 || size_.height < 1) {

@@ -2,6 +2,7 @@
 // Video files, by the programs ffmpeg and ffprobe, which are needed only when a video is read or written.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -34,7 +35,8 @@ class VideoReader {
   // Pictures as a camera takes them: a device of Video4Linux, such as /dev/video0. A video stands for a camera,
   // too: it is played again and again, at its own rate.
   // \throws Error (file) if there is no such camera, it is in use, or ffmpeg is not installed
-  static std::unique_ptr<VideoReader> open_camera(const std::string& device);
+  // Once `stop` is true, no more pictures are read.
+  static std::unique_ptr<VideoReader> open_camera(const std::string& device, const std::atomic<bool>& stop);
 
   // What a video says about both views in its frames.
   // \throws Error (file) as the constructor does
@@ -52,7 +54,7 @@ class VideoReader {
 
  private:
   // With what ffmpeg needs to read the input.
-  VideoReader(const std::string& name, const std::vector<std::string>& input);
+  VideoReader(const std::string& name, const std::vector<std::string>& input, const std::atomic<bool>& stop);
 
   void start(const std::vector<std::string>& input, const std::string& remedy);
   std::string read_line();
@@ -61,6 +63,7 @@ class VideoReader {
   bool end();
 
   std::string path_;
+  const std::atomic<bool>* stop_ = nullptr;  // of a camera
   std::unique_ptr<ChildProcess> decoder_;
   Size size_;
   VideoDescription description_;

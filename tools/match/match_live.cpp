@@ -42,36 +42,39 @@ class Live {
         options_(options),
         plan_(request),
         cameras_(options.cameras),
-        video_(options.video, options.video.frames_per_second) {}
+        video_(options.video, 0) {}
 
   int run() {
     stop_on_signals();
-    int status = done;
-    try {
-      while (stop_signal() == 0 && (options_.maps == 0 || maps_ < options_.maps)) take_pair();
-    } catch (const Error& error) {
-      if (error.category() != ErrorCategory::file || maps_ == 0) throw;
-      complain(error.what());
-      status = failed;
-    }
+    LivePair pair;
+    while (stop_signal() == 0 && (options_.maps == 0 || maps_ < options_.maps) && take(pair)) match(pair);
     show_progress("");
     video_.finish();
     report();
-    return status;
+    return status_;
   }
 
  private:
-  void take_pair() {
-    LivePair pair;
+  // The next pair; false at a signal, and where the cameras end.
+  // \throws Error (file) where they end without a pair
+  bool take(LivePair& pair) {
     const auto begin = Clock::now();
-    while (!cameras_.newest(next_, 100ms, pair)) {
-      if (stop_signal() != 0) return;
-      constexpr double patience = 10'000;
-      if (!options_.cameras.waits && milliseconds_since(begin) > patience)
-        throw Error(ErrorCategory::file, "the cameras have taken no pair of pictures for 10 s: check them");
+    try {
+      while (!cameras_.newest(next_, 100ms, pair)) {
+        if (stop_signal() != 0) return false;
+        constexpr double patience = 10'000;
+        if (!options_.cameras.waits && milliseconds_since(begin) > patience)
+          throw Error(ErrorCategory::file, "the cameras have taken no pair of pictures for 10 s: check them");
+      }
+    } catch (const Error& error) {
+      if (error.category() != ErrorCategory::file || maps_ == 0) throw;
+      show_progress("");
+      complain(error.what());
+      status_ = failed;
+      return false;
     }
     next_ = pair.frame.number + 1;
-    match(pair);
+    return true;
   }
 
   void match(LivePair& pair) {
@@ -97,13 +100,15 @@ class Live {
     result_ = plan_.make_result();
     if (options_.temporal) filter_.emplace(plan_.format(), TemporalParameters{}, search_.threads);
     if (!options_.share.empty()) {
-      const Calibration calibration = plan_.calibration();
-      shared_.emplace(options_.share, plan_.format().size, calibration.focal > 0 ? &calibration : nullptr);
+      const Calibration calibration = plan_.calibration_of_map();
+      shared_.emplace(options_.share, plan_.map_size(), calibration.focal > 0 ? &calibration : nullptr);
     }
   }
 
   void write(const LivePair& pair) {
     if (shared_) {
+      const bool is_turned = plan_.quarter_turns() != 0;
+      const Result back = is_turned ? turned(result_, 4 - plan_.quarter_turns()) : Result();
       using namespace std::chrono;
       const std::int64_t now = now_in_nanoseconds();
       const std::int64_t age = duration_cast<nanoseconds>(Clock::now() - pair.arrival).count();
@@ -113,7 +118,7 @@ class Live {
                       .written = now,
                       .skew = pair.skew,
                       .unused = {}},
-                     result_);
+                     is_turned ? back : result_);
     }
     if (!video_.is_wanted()) return;
     const int lowest = plan_.lowest_disparity();
@@ -171,6 +176,7 @@ class Live {
   std::optional<TemporalFilter> filter_;
   std::optional<SharedMaps> shared_;
   std::size_t next_ = 0, maps_ = 0;
+  int status_ = done;
   Recent latency_, skew_;
   std::deque<Clock::time_point> times_;  // of the last maps
   Clock::time_point shown_;

@@ -67,11 +67,8 @@ void check_live(const Options& options, const MatchOptions& request) {
     options.refuse({"--share", "--maps", "--max-skew", "--wait"}, " is for cameras: give --camera");
     return check_views(input, "match");
   }
-  if (!input.left.empty())
-    throw UsageError("--camera takes both views from cameras: leave out " + input.left);
-  if (live.cameras.cameras.size() != (input.layout ? 1 : 2))
-    throw UsageError("--camera has " + std::to_string(live.cameras.cameras.size()) +
-                     " names: give two cameras, or one that has both views, with --layout");
+  check_cameras(live.cameras.cameras, input);
+  if (live.cameras.cameras.size() == 1) options.refuse({"--max-skew"}, " is for two cameras: leave it out");
   for (const OutputKind& kind : output_kinds)
     options.refuse({kind.option}, " is for pictures in files: of cameras, --video and --share take the maps");
   options.refuse(
@@ -155,6 +152,7 @@ void check_report(const ReportOptions& report, const std::string& method) {
 void check_files(const MatchOptions& request) {
   CommandFiles files;
   register_inputs(request.match.input, files);
+  for (const std::string& camera : request.live.cameras.cameras) files.reads(device_of_camera(camera));
   files.reads(request.report.truth.path);
   for (const std::string& path : request.match.outputs.all())
     if (!names_folder(path)) files.writes(path);
@@ -308,6 +306,8 @@ int match_frames(MatchOptions request, FrameSource& frames) {
 }
 
 int match_cameras(const MatchOptions& request) {
+  if (request.match.search.devices.size() > 1)
+    throw UsageError("--camera is matched on one device: give one");
   LiveOptions live = request.live;
   const Input& input = request.match.input;
   live.cameras.layout = input.layout.value_or(Layout::side_by_side);

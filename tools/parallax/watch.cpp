@@ -41,8 +41,9 @@ WatchRequest parse_watch(const Arguments& arguments) {
 // Waits for the next map after `seen`; false once there will be none.
 bool wait_for_map(const SharedMaps& maps, std::uint64_t seen) {
   while (stop_signal() == 0) {
+    const bool has_ended = maps.has_ended();
     if (maps.count() > seen) return true;
-    if (maps.has_ended()) return false;
+    if (has_ended) return false;
     std::this_thread::sleep_for(1ms);
   }
   return false;

@@ -99,7 +99,7 @@ std::string command_line(const Scene& scene, const Settings& settings, const Nea
       words.push_back(word);
   const bool is_numbered = scene.is_sequence() && !scene.is_live();
   add("-o", is_numbered ? "disparity_%04d.pfm" : "disparity.pfm");
-  if (settings.temporal && scene.is_sequence()) words.push_back("--temporal");
+  if (settings.temporal && is_numbered) words.push_back("--temporal");
   if (settings.both_maps && !settings.temporal)
     add("--right-output", is_numbered ? "right_%04d.pfm" : "right.pfm");
   for (std::string& word : words) word = tool::quoted_for_shell(word);
@@ -168,7 +168,12 @@ std::string python(const Scene& scene, const Settings& settings, const Nearest& 
   add_mask("right_mask", input.right_mask);
   for (const auto& [name, value] : nearest.changes)
     add(name, python_value(describe_parameter(method, name), value));
-  return text + ")\n";
+  text += ")\n";
+  if (settings.temporal && scene.is_sequence())
+    text +=
+        "# One filter for all frames: steady = px.TemporalFilter((width, height))\nsteady(left, right, "
+        "result)\n";
+  return text;
 }
 
 // Uses what the program has: the views left, right, disparity, status, and masks, a rig or a right map where
@@ -204,7 +209,11 @@ Json describe_commands(const Scene& scene, const Settings& settings) {
   const Nearest nearest = nearest_preset(*settings.parameters);
   return {{"command_line", command_line(scene, settings, nearest)},
           {"python", python(scene, settings, nearest)},
-          {"cpp", cpp(scene.request().input, settings, nearest)}};
+          {"cpp", cpp(scene.request().input, settings, nearest) +
+                      (settings.temporal && scene.is_sequence()
+                           ? "// One for all frames: parallax::TemporalFilter filter(left.format);\n"
+                             "filter.run({left, right}, {disparity, status});\n"
+                           : "")}};
 }
 
 }  // namespace parallax::view

@@ -139,7 +139,8 @@ void add_right_map(const ViewedMap& map, const Rectangle& region, int scale, Mes
     add_coded("right_disparity", map.result.right->disparity.view(), region, scale, message);
 }
 
-void Steadied::run(const StereoPair& pair, std::size_t frame, const DisparityMap& map, int threads) {
+void Steadied::run(const StereoPair& pair, std::size_t frame, bool skips, const DisparityMap& map,
+                   int threads) {
   if (!filter_ || format_ != pair.left.format) {
     filter_.emplace(pair.left.format, TemporalParameters{}, threads);
     format_ = pair.left.format;
@@ -147,7 +148,7 @@ void Steadied::run(const StereoPair& pair, std::size_t frame, const DisparityMap
   }
   if (last_ && frame == *last_)
     filter_->restore(before_);
-  else if (!last_ || frame != *last_ + 1)
+  else if (!last_ || (skips ? frame < *last_ : frame != *last_ + 1))
     filter_->clear();
   before_ = filter_->save();
   last_ = frame;
@@ -358,7 +359,8 @@ std::shared_ptr<const ViewedMap> Page::match(Slot& slot, const Settings& setting
   if (settings.both_maps) result.right = std::make_unique<Result>(size);
   slot.matcher->run(scene_.pair(*frame), result.map());
   if (settings.temporal && scene_.is_sequence())
-    slot.steadied.run(scene_.pair(*frame), frame->number, result.map(), settings.device.threads);
+    slot.steadied.run(scene_.pair(*frame), frame->number, scene_.is_live(), result.map(),
+                      settings.device.threads);
   else
     slot.steadied.clear();
   map->stages = slot.matcher->stage_times();

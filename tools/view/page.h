@@ -39,8 +39,8 @@ void add_right_map(const ViewedMap& map, const Rectangle& region, int scale, Mes
 class Steadied {
  public:
   // A frame that does not follow the last one is the first of a video; one that is matched again, with other
-  // settings, is not counted twice.
-  void run(const StereoPair& pair, std::size_t frame, const DisparityMap& map, int threads);
+  // settings, is not counted twice. `skips`: frames may be left out, as those of cameras are.
+  void run(const StereoPair& pair, std::size_t frame, bool skips, const DisparityMap& map, int threads);
   void clear() { last_.reset(); }
 
  private:

@@ -37,16 +37,6 @@ void add_options(tool::Options& options, ViewRequest& request) {
   options.footer(tool::footer_of("view", search.method));
 }
 
-// \throws UsageError unless the cameras are enough for two views
-void check_cameras(const SceneRequest& scene) {
-  const tool::Input& input = scene.match.input;
-  if (!input.left.empty())
-    throw tool::UsageError("--camera takes both views from cameras: leave out " + input.left);
-  if (scene.cameras.size() != (input.layout ? 1 : 2))
-    throw tool::UsageError("--camera has " + std::to_string(scene.cameras.size()) +
-                           " names: give two cameras, or one that has both views, with --layout");
-}
-
 }  // namespace
 
 ViewRequest parse_view(const tool::Arguments& given) {
@@ -68,7 +58,7 @@ ViewRequest parse_view(const tool::Arguments& given) {
   if (request.scene.cameras.empty())
     tool::check_views(input, "view");
   else
-    check_cameras(request.scene);
+    tool::check_cameras(request.scene.cameras, input);
   if (depth.unit > 0 && !input.has_geometry())
     throw tool::UsageError("--unit needs --calib or --rig: give one of them");
   tool::check_truth(request.scene.truth);

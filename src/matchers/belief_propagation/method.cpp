@@ -87,7 +87,6 @@ BeliefPropagationParameters video() {
   BeliefPropagationParameters parameters;
   parameters.refine.left_right_check = false;
   parameters.refine.occlusion_check = true;
-  parameters.refine.speckle_size = 30;
   parameters.refine.fill = Fill::directions;
   return parameters;
 }
