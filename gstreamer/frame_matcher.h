@@ -23,7 +23,8 @@ struct ValueRange {
 
 class FrameMatcher {
  public:
-  // `both_maps`: the map of the right image, too. `range`: the values of black and of white in images of 16 bits;
+  // `both_maps`: the map of the right image, too. `range`: the values of black and of white in images of
+  // 16 bits;
   // empty = those of both images. `filter_threads`: the threads of the filter that steadies maps;
   // empty = none.
   FrameMatcher(Matcher matcher, bool both_maps, std::optional<int> filter_threads,

@@ -36,18 +36,19 @@ enum class Fill {
   planes,
 };
 
-/// The refinement that follows a match, in this order: left-right check, occlusion check, speckle filter, rejection of unseen
-/// regions, refit, fill, median, weighted median, bilateral filter. The last two, the rejection,
-/// Fill::directions and Fill::planes are guided by the left image; see weighted_median(), bilateral(),
-/// reject_unseen(), fill_directions() and fill_planes(). refit() looks at both images.
+/// The refinement that follows a match, in this order: left-right check, occlusion check, speckle filter,
+/// rejection of unseen regions, refit, fill, median, weighted median, bilateral filter. The last two, the
+/// rejection, Fill::directions and Fill::planes are guided by the left image; see weighted_median(),
+/// bilateral(), reject_unseen(), fill_directions() and fill_planes(). refit() looks at both images.
 struct RefineParameters {
   bool left_right_check = true;       ///< rejects pixels that a match of the right image contradicts
   float left_right_tolerance = 1.0f;  ///< pixels by which the two maps may differ; 0 or more
-  /// Rejects pixels whose right pixel a nearer one takes; see the function occlusion_check(). It needs no
-  /// match of the right image, which takes `bp` half of its time, but finds fewer errors.
+  /// Rejects pixels whose right pixel one takes that is nearer by more than left_right_tolerance; see the
+  /// function occlusion_check(). It needs no match of the right image, which takes `bp` half of its time, but
+  /// finds fewer errors.
   bool occlusion_check = false;
-  int speckle_size = 50;              ///< regions of fewer pixels than this lose their value; 0 = no filter
-  float speckle_range = 1.0f;         ///< pixels by which neighbours of one region may differ; 0 or more
+  int speckle_size = 50;       ///< regions of fewer pixels than this lose their value; 0 = no filter
+  float speckle_range = 1.0f;  ///< pixels by which neighbours of one region may differ; 0 or more
   /// Rejects large blank regions, such as the sky, whose few values contradict each other; see the function
   /// reject_unseen(). A fill gives them the farthest of the values around them.
   bool reject_unseen = false;

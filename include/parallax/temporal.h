@@ -74,9 +74,9 @@ class TemporalFilter {
   /// cut.
   bool was_predicted() const;
 
-  /// Bytes that save() returns, and what a filter remembers of the frames before: after restore(), a filter of
-  /// the same format and parameters goes on as this one does. Their content depends on the release and on the
-  /// order of bytes in words.
+  /// The number of bytes that save() returns, and what a filter remembers of the frames before: after
+  /// restore(), a filter of the same format and parameters goes on as this one does. Their content depends on
+  /// the release and on the order of bytes in words.
   /// @{
   std::size_t state_bytes() const;
   std::vector<std::byte> save() const;

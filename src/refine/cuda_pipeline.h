@@ -131,7 +131,7 @@ class CudaPipeline {
   bool vectors_;
   std::optional<float> least_confidence_;
   Buffer<std::int32_t> links_, sizes_;
-  Buffer<std::int32_t> highest_;  // of the occlusion check
+  Buffer<std::int32_t> highest_;  // highest disparities of occlusion_check()
   PlaneBuffer<float> before_;     // the map before a step that reads neighbouring pixels
   PlaneBuffer<std::uint8_t> guide_;
   std::byte* memory_ = nullptr;

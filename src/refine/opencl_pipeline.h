@@ -110,7 +110,7 @@ class OpenclPipeline {
   int guided_window_;  // the largest guided window; 0 = there is none
   std::optional<float> least_confidence_;
   Buffer<std::int32_t> links_, sizes_;
-  Buffer<std::int32_t> highest_;  // of the occlusion check
+  Buffer<std::int32_t> highest_;  // highest disparities of occlusion_check()
   PlaneBuffer<float> bordered_;
   Buffer<float> candidates_;  // for the fill in directions
   PlaneBuffer<std::uint8_t> guide_;

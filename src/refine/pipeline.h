@@ -52,7 +52,7 @@ class Pipeline {
   std::optional<float> least_confidence_;
   GuidedWindow weighted_median_, bilateral_;
   View<float> scratch_;
-  View<float> highest_;  // of occlusion_check()
+  View<float> highest_;  // highest disparities of occlusion_check()
   Candidates candidates_;
   RightMap unfilled_;  // vectors before the reference fills them
   FillSteps steps_;

@@ -19,14 +19,14 @@ constexpr int smallest_level = 100;  // shorter side of the coarsest level, in p
 constexpr std::size_t max_levels = 6;
 constexpr int wanted_points = 100;
 constexpr int smallest_cell = 16;
-constexpr int min_contrast = 8;  // of a corner, in gray levels
-constexpr int radius = 3;        // of the squares that are compared
+constexpr int min_contrast = 8;  // least contrast of a corner, in gray levels
+constexpr int radius = 3;        // radius of the squares that are compared
 constexpr int pixels = (2 * radius + 1) * (2 * radius + 1);
 constexpr int fine_reach = 1, first_reach = 2, wide_reach = 10;
 constexpr int right_reach = 4;  // pixels by which a disparity may have changed
 constexpr float near = 1;       // distance from the motion at which a point follows it, in pixels
 constexpr int min_points = 8;
-constexpr double min_share = 0.35;  // of the corners that follow the motion
+constexpr double min_share = 0.35;  // least share of the corners that follow the motion
 
 bool is_inside(Size size, int x, int y, int reach) {
   return x >= reach && y >= reach && x < size.width - reach && y < size.height - reach;
@@ -417,8 +417,8 @@ class Fit {
   bool improve(const Weight& weight) {
     // What no point tells stays 0: all points on one plane tell nothing of others.
     constexpr double hold = 1e-4;
-    // e of 1 is r₃₃ − 1, nearly 0, if the middle of the image is on the optical axis; off it by a share of half
-    // the image, the rotation adds that share of the other coefficients.
+    // The last coefficient of e is r₃₃ − 1, nearly 0, if the middle of the image is on the optical axis. Where
+    // it is off by a share of half the image, the rotation adds that share of the other coefficients.
     constexpr double small_scale = 5e-5, off_centre = 0.1;
     rows::NormalEquations<unknowns> equations;
     for (std::size_t i = 0; i < size(); ++i) {

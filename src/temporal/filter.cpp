@@ -18,7 +18,7 @@ namespace {
 using decision::has_value, decision::no_value;
 
 constexpr int most_different = 30;  // gray levels at which left and right pixels count as different
-constexpr int tie = 1;              // gray levels that decide nothing
+constexpr int tie = 1;              // difference in gray levels that decides nothing
 constexpr std::uint32_t state_version = 1;
 // Of a state: the disparity and the word of a point, and the gray values of both images.
 constexpr std::size_t pixel_bytes = sizeof(float) + sizeof(std::uint32_t) + 2;
@@ -211,7 +211,7 @@ void Filter::restore(std::span<const std::byte> state) {
   has_frame_ = true;
 }
 
-// Makes what a state says of a row possible, whatever it says.
+// Corrects impossible values in a row of a restored state.
 void Filter::check_row(int y) const {
   for (int x = 0; x < format_.size.width; ++x) {
     float& disparity = points_.disparity.at(x, y);

@@ -4,13 +4,16 @@
 // A pixel of a frame shows a point p, of which the frames before tell the disparity d̂, the mean of a frames,
 // and where it is now (frame_state.h). The new map has the disparity d there. L is the gray value of the
 // pixel, R(d) that of the right image at its column minus d, and L̂ that of the left image before, at p; gains
-// make up for changes of the exposure. e = |L − R(d̂)| − |L − R(d)|, in whole gray levels.
+// make up for changes of the exposure. e = |L − R(d̂)| − |L − R(d)|, each in whole gray levels, 30 at most,
+// and 30 outside the image. With row offsets, R(d) is as many rows lower.
 //
-//   |d − d̂| ≤ 1 and |L − L̂| ≤ 15:  d becomes d̂ + (d − d̂) / a', and a becomes a' = min(a + 1, frames), if the
-//                                  matcher decided d; else d becomes d̂
-//   otherwise, if |L − L̂| ≤ 8 and e ≤ 1:  d becomes d̂; a becomes a/2, rounded down, if e ≥ 0 and the matcher
-//                                        decided d; not if a becomes 0
-//   otherwise:  d stays; a becomes 1 if the matcher decided d, else 0, no point
+// - If |d − d̂| ≤ 1 and |L − L̂| ≤ 15: if the matcher decided d, it becomes d̂ + (d − d̂) / a', and a becomes
+//   a' = min(a + 1, frames); else d becomes d̂.
+// - Otherwise, if |L − L̂| ≤ 8 and e ≤ 1: d becomes d̂. If e ≥ 0 and the matcher decided d, a becomes a/2,
+//   rounded down, before; a point of age 0 does not stay.
+// - Otherwise, d stays; a becomes 1 if the matcher decided d, else 0, no point.
+// - Without a d, there is none afterwards; the point stays if |L − L̂| ≤ 8, |L − R(d̂)| < 8, and the pixel is
+//   not masked.
 //
 // d̂ has the variance of d over a, so the weight of d is that of a Kalman filter of a constant.
 #pragma once

@@ -703,7 +703,7 @@ TEST(RefineTest, GuideOfNoDepthIsRefused) {
 }
 
 TEST(OcclusionCheckTest, TheNearerPixelKeepsARightPixel) {
-  // Columns 1 and 3 lead to the right pixel 0, columns 2 and 5 to 1; column 0 leads out of the image, as does 7.
+  // Columns 1 and 3 lead to the right pixel 0, columns 2 and 5 to 1; columns 0 and 7 lead out of the image.
   Map map({{1, 1, 1, 3.25f, none, 4, 2.5f, -1}});
   occlusion_check(map.view(), 1);
   EXPECT_EQ(map.values(), (Rows{{none, none, none, 3.25f, none, 4, 2.5f, none}}));

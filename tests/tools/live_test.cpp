@@ -165,8 +165,8 @@ TEST_F(LiveTest, OneCameraMayHoldBothViews) {
                  {"--max-skew is for two cameras"});
 }
 
-// With ffmpeg itself: a video stands for a camera, and a signal to the whole group, as from a terminal, completes the
-// video of the maps.
+// With ffmpeg itself: a video stands for a camera, and a signal to the whole group, as from a terminal,
+// completes the video of the maps.
 TEST_F(LiveTest, ASignalCompletesTheVideo) {
   if (std::system("ffmpeg -version >/dev/null 2>&1") != 0) GTEST_SKIP() << "ffmpeg is not installed";
   const std::string make = "cd '" + folder_.string() +

@@ -5,7 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/integers.h"
 #include "support.h"
+#include "tools/files/pictures.h"
 #include "tools/sequence_fixture.h"
 
 namespace parallax::test {
@@ -267,6 +269,59 @@ TEST_F(SequenceTest, StopsWhenItCannotWrite) {
   expect_refusal("match l r" + options + "-o %d.pfm", 1, {".pfm", "File too large"}, "ulimit -f 8;");
   expect_refusal("match l r" + options + "--video nowhere/v.avi", 1, {"nowhere/", "No such file"});
   EXPECT_EQ(files(), before);
+}
+
+// Frames of one video, of which the third one is broken.
+TEST_F(SequenceTest, TemporalSteadiesTheMapsOfAVideo) {
+  constexpr int count = 6, broken = 2;
+  const VideoSynthParameters video{{160, 120}, 24};
+  MatcherParameters parameters = preset("census", "default");
+  parameters.disparities() = 24;
+  Matcher matcher(parameters, cpu(1), {video.size});
+  TemporalFilter filter({video.size});
+  for (const char* side : {"l", "r"}) fs::create_directory(folder_ / side);
+  std::vector<Plane<float>> alone, steadied;
+  for (int i = 0; i < count; ++i) {
+    const VideoSynthFrame frame = synthesize_frame(video, i);
+    const auto picture = [&](const Plane<std::uint8_t>& image) {
+      return make_picture(video.size, 3, BitDepth::bits8,
+                          [&](int x, int y, int channel) { return image.at(3 * x + channel, y); });
+    };
+    const Picture left = picture(frame.pair.left), right = picture(frame.pair.right);
+    save(numbered("l/", i, ".ppm"), left);
+    save(numbered("r/", i, ".ppm"), right);
+    Result result(video.size), again(video.size);
+    if (i == broken) {
+      write(folder_ / numbered("l/", i, ".ppm"), "P6 160 120 255\n");
+      alone.emplace_back(), steadied.emplace_back();
+      continue;
+    }
+    matcher.run({left.view(), right.view()}, again.map());
+    alone.push_back(std::move(again.disparity));
+    matcher.run({left.view(), right.view()}, result.map());
+    filter.run({left.view(), right.view()}, result.map());
+    steadied.push_back(std::move(result.disparity));
+  }
+  for (const std::string devices : {"cpu", "cpu,reference"})
+    for (const bool temporal : {false, true}) {
+      const Outcome outcome = run("match l r --method census --disparities 24 --device " + devices + " -o " +
+                                  (temporal ? "steadied/ --temporal" : "alone/"));
+      EXPECT_EQ(outcome.status, 1) << outcome.err;
+      for (int i = 0; i < count; ++i) {
+        const fs::path file = folder_ / (temporal ? "steadied" : "alone") / numbered("", i, ".pfm");
+        if (i == broken) {
+          EXPECT_FALSE(fs::exists(file));
+          continue;
+        }
+        const Plane<float> map = tool::read_disparity(file.string());
+        EXPECT_TRUE(same_bytes(map, temporal ? steadied[to_size(i)] : alone[to_size(i)]))
+            << devices << ", " << i;
+        EXPECT_EQ(same_bytes(map, alone[to_size(i)]), !temporal || i == 0) << i;
+      }
+    }
+  expect_refusal("match l r --method census --temporal -o a/ --right-output b/", 2,
+                 {"leave out --right-output"});
+  expect_refusal("match l/0.ppm r/0.ppm --method census --temporal", 2, {"--temporal is for a sequence"});
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ std::string Cameras::take(Camera& camera, Picture&& picture, double seconds) {
     }
   }
   if (uses_arrival_) seconds = arrival;
-  constexpr double weight = 0.1;  // of the newest interval
+  constexpr double weight = 0.1;  // weight of the newest interval
   if (camera.pictures > 0) {
     const double interval = seconds - camera.last;
     camera.interval =

@@ -23,7 +23,7 @@ struct CameraOptions {
   // One camera that has both views, or two cameras: a number or a path of Video4Linux, or a video, which is
   // played again and again at its own rate.
   std::vector<std::string> cameras;
-  Layout layout = Layout::side_by_side;  // of the views of one camera
+  Layout layout = Layout::side_by_side;  // layout of the views of one camera
   double max_skew = 0;                   // seconds between the pictures of a pair; 0 = half a picture's time
   bool waits = false;                    // for a camera that is gone, instead of ending
 };
@@ -75,7 +75,7 @@ class Cameras {
     std::unique_ptr<VideoReader> reader;
     std::deque<Shot> shots;  // that have no partner yet
     std::uint64_t pictures = 0;
-    double last = 0, interval = 0;  // seconds; of the last picture, and between pictures
+    double last = 0, interval = 0;  // seconds: time of the last picture, and from one to the next
   };
 
   void read(Camera& camera);
@@ -93,7 +93,7 @@ class Cameras {
   std::vector<Camera> cameras_;
   mutable std::mutex mutex_;
   std::condition_variable arrival_, stop_;
-  std::vector<Shot> newest_;  // of each camera
+  std::vector<Shot> newest_;  // newest picture of each camera's pair
   CameraCounts counts_;
   std::uint64_t taken_ = 0;    // number after the last pair that was taken
   bool uses_arrival_ = false;  // as time stamps

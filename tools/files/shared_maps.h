@@ -28,8 +28,8 @@ struct SharedHeader {
 // The beginning of a slot. Disparities follow, then statuses, row by row without gaps.
 struct SharedSlot {
   std::uint64_t sequence;  // odd while the slot is being written
-  std::uint64_t number;    // of the pair, from 0: pairs that were dropped leave gaps
-  std::int64_t arrival;    // of the pair, in nanoseconds since 1970
+  std::uint64_t number;    // number of the pair, from 0: pairs that were dropped leave gaps
+  std::int64_t arrival;    // time of the pair, in nanoseconds since 1970
   std::int64_t written;    // when the map was complete
   double skew;             // seconds by which the right picture is later than the left one
   std::uint64_t unused[3];

@@ -32,10 +32,9 @@ class VideoReader {
  public:
   // \throws Error (file) if the file is not a video, or ffmpeg is not installed
   explicit VideoReader(const std::string& path);
-  // Pictures as a camera takes them: a device of Video4Linux, such as /dev/video0. A video stands for a camera,
-  // too: it is played again and again, at its own rate.
+  // Pictures as a camera takes them: a device of Video4Linux, such as /dev/video0. A video stands for a
+  // camera, too: it is played again and again, at its own rate. Once `stop` is true, no more pictures are read.
   // \throws Error (file) if there is no such camera, it is in use, or ffmpeg is not installed
-  // Once `stop` is true, no more pictures are read.
   static std::unique_ptr<VideoReader> open_camera(const std::string& device, const std::atomic<bool>& stop);
 
   // What a video says about both views in its frames.
