@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how maps of stereo videos flicker, alone and filtered over time: docs/measurements/video.md.
 
-    benchmarks/temporal.py build/developer/parallax [--frames 100] [--seeds 1 2] [--methods bp sgm census]
+    benchmarks/temporal.py build/developer/parallax [--frames 100] [--seeds 1 2] [--methods bp bp:video sgm census]
         [--textures ../shared/data/middlebury2014]
 
 The videos have 640×480 pixels, 64 disparities and exact truth: those of `parallax synth --video`, with a cut in the
