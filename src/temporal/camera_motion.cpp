@@ -417,7 +417,7 @@ class Fit {
   bool improve(const Weight& weight) {
     // What no point tells stays 0: all points on one plane tell nothing of others.
     constexpr double hold = 1e-4;
-    // The last coefficient of e is r₃₃ − 1, nearly 0, if the middle of the image is on the optical axis. Where
+    // The last coefficient of e is r₃₃ − 1, nearly 0, if the middle of the image is on the optical axis. If
     // it is off by a share of half the image, the rotation adds that share of the other coefficients.
     constexpr double small_scale = 5e-5, off_centre = 0.1;
     rows::NormalEquations<unknowns> equations;

@@ -20,7 +20,7 @@ using decision::has_value, decision::no_value;
 constexpr int most_different = 30;  // gray levels at which left and right pixels count as different
 constexpr int tie = 1;              // difference in gray levels that decides nothing
 constexpr std::uint32_t state_version = 1;
-// Of a state: the disparity and the word of a point, and the gray values of both images.
+// Bytes of a saved state for each pixel: the disparity and the word of its point, and both gray values.
 constexpr std::size_t pixel_bytes = sizeof(float) + sizeof(std::uint32_t) + 2;
 
 constexpr float widest = 1 << 21;  // pixels; higher disparities lead out of any image

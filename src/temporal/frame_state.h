@@ -70,8 +70,8 @@ class Carrier {
     int first, last;  // rows of the new frame to which the points of a row move; last excluded
   };
   void send(int first, int last) const;
-  // The arrivals of a row, from column 0. The rows above the first one and below the last one, and the columns
-  // on both sides, have no points.
+  // The arrivals of a row, from column 0. The rows above the first one and below the last one, and the
+  // columns on both sides, have no points.
   Arrival* arrived(int y) const { return arrived_.row(y + 1) + border; }
 
   static constexpr int border = 16;  // columns on both sides

@@ -33,7 +33,8 @@ class VideoReader {
   // \throws Error (file) if the file is not a video, or ffmpeg is not installed
   explicit VideoReader(const std::string& path);
   // Pictures as a camera takes them: a device of Video4Linux, such as /dev/video0. A video stands for a
-  // camera, too: it is played again and again, at its own rate. Once `stop` is true, no more pictures are read.
+  // camera, too: it is played again and again, at its own rate. No more pictures are read once `stop` is
+  // true.
   // \throws Error (file) if there is no such camera, it is in use, or ffmpeg is not installed
   static std::unique_ptr<VideoReader> open_camera(const std::string& device, const std::atomic<bool>& stop);
 
@@ -62,7 +63,7 @@ class VideoReader {
   bool end();
 
   std::string path_;
-  const std::atomic<bool>* stop_ = nullptr;  // of a camera
+  const std::atomic<bool>* stop_ = nullptr;  // ends the pictures of a camera; null for a file
   std::unique_ptr<ChildProcess> decoder_;
   Size size_;
   VideoDescription description_;

@@ -178,7 +178,7 @@ class Live {
   std::size_t next_ = 0, maps_ = 0;
   int status_ = done;
   Recent latency_, skew_;
-  std::deque<Clock::time_point> times_;  // of the last maps
+  std::deque<Clock::time_point> times_;  // when the last maps were ready
   Clock::time_point shown_;
 };
 
