@@ -180,7 +180,10 @@ TEST(TemporalTest, ARestoredStateGoesOnAsIfNothingHadHappened) {
     one.match(matcher).steady(whole);
     two.match(matcher).steady(number < 3 ? first : second);
     EXPECT_TRUE(same_bytes(one.result, two.result)) << number;
-    if (number == 2) second.restore(first.save());
+    if (number == 2) {
+      second.restore(first.save());
+      EXPECT_EQ(second.save(), first.save());
+    }
   }
   EXPECT_EQ(whole.save(), second.save());
   EXPECT_EQ(whole.save().size(), whole.state_bytes());
@@ -209,6 +212,12 @@ TEST(TemporalTest, AWrongStateCostsLittle) {
     std::vector<std::byte> state = right;
     change(state);
     filter.restore(state);
+    const std::vector<std::byte> restored = filter.save();
+    for (std::size_t i = 0; i < pixels; ++i) {
+      float disparity;
+      std::memcpy(&disparity, restored.data() + header + i * sizeof disparity, sizeof disparity);
+      ASSERT_TRUE(disparity == std::numeric_limits<float>::infinity() || std::abs(disparity) < 1e7f) << what;
+    }
     for (int y = 0; y < size.height; ++y)
       std::copy_n(alone.disparity.row(y), size.width, next.result.disparity.row(y));
     next.steady(filter);
@@ -244,6 +253,93 @@ TEST(TemporalTest, AWrongStateCostsLittle) {
     for (std::size_t i = 1; i <= 14; ++i)
       std::memcpy(state.data() + header - i * sizeof nan, &nan, sizeof nan);
   });
+}
+
+// A camera at rest before a textured wall of disparity 8, with a patch of one gray value in the middle.
+struct Wall {
+  static constexpr float disparity = 8, wrong = 13;
+  Plane<std::uint8_t> left{size}, right{size};
+  Result result{size};
+  TemporalFilter filter{{size}, {}, 1};
+
+  // The right picture is `lower` rows lower, and has `share` / 8 of the brightness.
+  explicit Wall(int lower = 0) { paint(lower, 8); }
+  void paint(int lower, int share) {
+    const auto gray = [](int x, int y) {
+      if (x >= 90 && x < 150 && y >= 60 && y < 100) return 120;
+      const auto at = static_cast<unsigned>(x / 3 * 7919 + y / 3 * 104729);
+      return static_cast<int>(40 + (at * 2654435761u >> 24) % 160);
+    };
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        left.at(x, y) = static_cast<std::uint8_t>(gray(x, y));
+        right.at(x, y) = static_cast<std::uint8_t>(gray(x + 8, y - lower) * share / 8);
+      }
+  }
+  void see(float value, Status status, float row_offset = 0) {
+    Plane<float> offsets(size);
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x) {
+        result.disparity.at(x, y) = value;
+        result.status.at(x, y) = static_cast<std::uint8_t>(status);
+        offsets.at(x, y) = row_offset;
+      }
+    DisparityMap map = result.map();
+    if (row_offset != 0) map.row_offset = offsets.view();
+    filter.run({ImageView(left.view()), ImageView(right.view())}, map);
+  }
+  // The share of pixels, in the patch or between it and the borders, that have the disparity of the wall.
+  double right_share(bool in_patch) const {
+    int count = 0, kept = 0;
+    for (int y = 5; y < size.height - 5; ++y)
+      for (int x = 20; x < size.width - 20; ++x) {
+        const bool is_patch = x >= 110 && x < 140 && y >= 65 && y < 95;
+        const bool is_around = x < 85 || x >= 170 || y < 55 || y >= 105;
+        if (in_patch ? !is_patch : !is_around) continue;
+        ++count;
+        kept += std::abs(result.disparity.at(x, y) - disparity) < 0.25f;
+      }
+    return static_cast<double>(kept) / count;
+  }
+};
+
+constexpr float none = std::numeric_limits<float>::infinity();
+
+TEST(TemporalTest, ThePicturesDecideAndWhereTheyDoNotPointsThatWereSeenOftenStay) {
+  for (const int seen : {1, 4}) {
+    Wall wall;
+    for (int i = 0; i < seen; ++i) wall.see(Wall::disparity, Status::matched);
+    wall.see(Wall::wrong, Status::matched);
+    EXPECT_GT(wall.right_share(false), seen > 1 ? 0.99 : 0.8);
+    EXPECT_EQ(wall.right_share(true), seen > 1 ? 1 : 0);
+  }
+}
+
+TEST(TemporalTest, PointsStayBehindPixelsWithoutAValueThatAreNotMasked) {
+  for (const auto& [status, stays] :
+       {std::pair(Status::inconsistent, true), std::pair(Status::input_masked, false)}) {
+    Wall wall;
+    for (int i = 0; i < 4; ++i) wall.see(Wall::disparity, Status::matched);
+    wall.see(none, status);
+    wall.see(Wall::wrong, Status::matched);
+    EXPECT_EQ(wall.right_share(true), stays ? 1 : 0);
+  }
+}
+
+TEST(TemporalTest, OneCameraMayBecomeDarker) {
+  Wall wall;
+  for (int i = 0; i < 4; ++i) wall.see(Wall::disparity, Status::matched);
+  wall.paint(0, 6);
+  wall.see(none, Status::inconsistent);
+  wall.see(Wall::wrong, Status::matched);
+  EXPECT_GT(wall.right_share(false), 0.95);
+}
+
+TEST(TemporalTest, RowOffsetsLeadToTheRightRow) {
+  Wall wall(2);
+  for (int i = 0; i < 4; ++i) wall.see(Wall::disparity, Status::matched, 2);
+  wall.see(Wall::wrong, Status::matched, 2);
+  EXPECT_GT(wall.right_share(false), 0.99);
 }
 
 TEST(TemporalTest, EveryInstructionSetAndNumberOfThreadsGivesTheSameBytes) {
