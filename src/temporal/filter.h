@@ -4,8 +4,8 @@
 // A pixel of a frame shows a point p, of which the frames before tell the disparity d̂, the mean of a frames,
 // and where it is now (frame_state.h). The new map has the disparity d there. L is the gray value of the
 // pixel, R(d) that of the right image at its column minus d, and L̂ that of the left image before, at p;
-// gains make up for changes of the exposure. e = |L − R(d̂)| − |L − R(d)|, each in whole gray levels, 30 at most,
-// and 30 outside the image. With row offsets, R(d) is as many rows lower.
+// gains make up for changes of the exposure. e = |L − R(d̂)| − |L − R(d)|, each in whole gray levels, 30 at
+// most, and 30 outside the image. With row offsets, R(d) is as many rows lower.
 //
 // - If |d − d̂| ≤ 1 and |L − L̂| ≤ 15: if the matcher decided d, it becomes d̂ + (d − d̂) / a', and a becomes
 //   a' = min(a + 1, frames); else d becomes d̂.
