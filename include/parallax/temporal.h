@@ -17,14 +17,6 @@
 namespace parallax::temporal {
 class Filter;
 }
-#pragma GCC visibility push(default)
-namespace parallax {
-class TemporalFilter;
-}
-#pragma GCC visibility pop
-namespace parallax::detail {
-temporal::Filter& filter_of(TemporalFilter& filter);
-}
 
 #pragma GCC visibility push(default)
 namespace parallax {
@@ -56,8 +48,9 @@ class TemporalFilter {
   /// \throws Error (argument) for a parameter or size out of range.
   explicit TemporalFilter(const ImageFormat& format, const TemporalParameters& parameters = {},
                           int threads = 0);
-  /// @{
   ~TemporalFilter();
+  /// Passes what the filter remembers on.
+  /// @{
   TemporalFilter(TemporalFilter&& other) noexcept;
   TemporalFilter& operator=(TemporalFilter&& other) noexcept;
   /// @}
@@ -89,7 +82,6 @@ class TemporalFilter {
   std::size_t memory_bytes() const;
 
  private:
-  friend temporal::Filter& detail::filter_of(TemporalFilter& filter);
   temporal::Filter& filter() const;
   std::unique_ptr<temporal::Filter> filter_;
 };

@@ -24,6 +24,8 @@ TITLES = {
     "_tiles": "Margins of tiles",
     "_maps": "Disparity maps",
     "_flow": "Motion between frames",
+    "_temporal": "Maps of a video",
+    "_shared": "Maps in shared memory",
     "_view": "Results in the browser",
     "_rig": "Calibrated cameras",
     "_lists": "Methods and devices",
@@ -33,7 +35,16 @@ TITLES = {
     "dask": "On a Dask cluster",
 }
 # Functions make the objects of other classes.
-CONSTRUCTED_BY_USERS = {"Camera", "Matcher", "MatcherPool", "RectifiedMatcher", "Rectifier", "Rig"}
+CONSTRUCTED_BY_USERS = {
+    "Camera",
+    "Matcher",
+    "MatcherPool",
+    "RectifiedMatcher",
+    "Rectifier",
+    "Rig",
+    "SharedMaps",
+    "TemporalFilter",
+}
 Documented = Union[ast.FunctionDef, ast.ClassDef]
 
 

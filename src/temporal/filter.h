@@ -80,8 +80,6 @@ class Filter {
 
 namespace parallax::detail {
 
-temporal::Filter& filter_of(TemporalFilter& filter);
-
 // \throws Error (argument) when the images or the map are not of the format of the filter
 void check_frame(const temporal::Filter& filter, const StereoPair& pair, const DisparityMap& map);
 

@@ -63,10 +63,6 @@ std::size_t TemporalFilter::memory_bytes() const {
   return filter().memory_bytes();
 }
 
-temporal::Filter& detail::filter_of(TemporalFilter& filter) {
-  return filter.filter();
-}
-
 void detail::check_frame(const temporal::Filter& filter, const StereoPair& pair, const DisparityMap& map) {
   const ImageFormat& format = filter.format();
   check_image("left image", pair.left);
