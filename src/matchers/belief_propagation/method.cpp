@@ -85,9 +85,11 @@ BeliefPropagationParameters accurate() {
 
 BeliefPropagationParameters video() {
   BeliefPropagationParameters parameters;
+  parameters.iterations = 5;
   parameters.refine.left_right_check = false;
   parameters.refine.occlusion_check = true;
   parameters.refine.fill = Fill::directions;
+  parameters.refine.median = 3;
   return parameters;
 }
 
