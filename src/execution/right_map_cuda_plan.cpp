@@ -35,6 +35,7 @@ class RightMapCudaPlan final : public RightMapPlan {
     program_ = cuda::Program(context_, cuda::execution_mirror_cu, {});
     mirror_rows_ = program_.kernel("mirror_rows");
     mirror_in_place_ = program_.kernel("mirror_in_place");
+    cuda::load_programs(context_);
   }
 
   // The mirrored images are overwritten only after the last match, on whatever stream, has read them.

@@ -191,6 +191,7 @@ void CudaStage::prepare(const Problem& problem, const cuda::SharedContext& conte
   arguments_.taps = taps_.in(memory);
   arguments_.width = size_.width;
   arguments_.height = size_.height;
+  cuda::load_programs(context);
 }
 
 CudaRemap CudaStage::arguments(const Images& images) const {

@@ -282,7 +282,7 @@ class CachedProgramTest : public ProgramCacheTest {
   int compilations(const char* text = source, const std::vector<std::string>& options = {}) const {
     const int before = emulated()->compilations();
     const cuda::Program program(context_, {"small.cu", text}, options);
-    program.kernel("small");
+    cuda::load_programs(context_);
     return emulated()->compilations() - before;
   }
 

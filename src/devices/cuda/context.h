@@ -15,6 +15,8 @@
 
 namespace parallax::cuda {
 
+class Module;
+
 // One GPU and its primary context, which all users of CUDA in this process share.
 class Context {
  public:
@@ -33,6 +35,8 @@ class Context {
   int shared_bytes_per_block() const { return shared_bytes_per_block_; }
   // Whether blocks of one launch may wait for each other.
   bool launches_cooperatively() const { return launches_cooperatively_; }
+  // Programs that are not loaded yet, see program.h.
+  std::vector<std::weak_ptr<Module>>& unloaded() const { return unloaded_; }
 
  private:
   int index_;
@@ -40,6 +44,7 @@ class Context {
   ContextHandle handle_ = nullptr;
   int architecture_ = 0, multiprocessors_ = 0, shared_bytes_per_block_ = 0;
   bool launches_cooperatively_ = false;
+  mutable std::vector<std::weak_ptr<Module>> unloaded_;
 };
 
 // During its lifetime, this thread's CUDA calls go to the context's GPU.

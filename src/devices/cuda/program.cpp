@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "devices/cuda/program.h"
 
+#include <future>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "devices/cuda/kernel_sources.h"
 
@@ -74,15 +77,22 @@ std::string cache_key(const Compiler& compiler, int driver_version, const Source
   return key + source.text;
 }
 
-std::string code_for(const Context& context, const Source& source, const Options& options) {
+// The code, from the cache or, later, from the compiler.
+std::future<std::string> code_for(const Context& context, const Source& source, const Options& options) {
   const Compiler& with = compiler(driver().version);
-  const std::string key =
-      cache_key(with, driver().version, source, all_options(options, context.architecture()));
-  if (std::optional<std::string> code = read_cached(key)) return *std::move(code);
+  const int architecture = context.architecture();
+  std::string key = cache_key(with, driver().version, source, all_options(options, architecture));
+  if (std::optional<std::string> code = read_cached(key)) {
+    std::promise<std::string> known;
+    known.set_value(*std::move(code));
+    return known.get_future();
+  }
   tell_compilation("cuda:" + std::to_string(context.index()));
-  std::string code = compile(with, source, options, context.architecture()).code;
-  write_cached(key, code);
-  return code;
+  return std::async(std::launch::async, [&with, source, options, architecture, key = std::move(key)] {
+    std::string code = compile(with, source, options, architecture).code;
+    write_cached(key, code);
+    return code;
+  });
 }
 
 // The first line of the log that reports an error.
@@ -112,40 +122,73 @@ Compiled compile(const Compiler& compiler, const Source& source, const Options& 
   return {compilation.code(), std::move(log)};
 }
 
+// A program on its way to the GPU.
+class Module {
+ public:
+  Module(const SharedContext& context, const Source& source, const Options& options)
+      : context_(context), name_(source.name), code_(code_for(*context, source, options)) {}
+
+  void load() {
+    if (!code_.valid()) return;
+    const std::string code = code_.get();
+    const Current current(*context_);
+    ModuleHandle handle = nullptr;
+    check(driver().cuModuleLoadData(&handle, code.data()), std::string("cuModuleLoadData of ") + name_);
+    loaded_ = {context_, handle, driver().cuModuleUnload};
+  }
+  FunctionHandle function(const char* name) {
+    load();
+    const Current current(*context_);
+    FunctionHandle function = nullptr;
+    check(driver().cuModuleGetFunction(&function, loaded_.get(), name),
+          std::string("cuModuleGetFunction of ") + name);
+    return function;
+  }
+
+  // Graphs preserve launches that overlap with the previous one from CUDA 12.3 on.
+  bool overlaps() const { return context_->architecture() >= 90 && driver().version >= 12030; }
+
+ private:
+  SharedContext context_;
+  const char* name_;
+  std::future<std::string> code_;  // until it is loaded
+  Owned<ModuleHandle> loaded_;
+};
+
 Program::Program(const SharedContext& context, const Source& source, const Options& options)
-    : context_(context) {
-  const std::string code = code_for(*context, source, options);
-  const Current current(*context);
-  ModuleHandle module = nullptr;
-  check(driver().cuModuleLoadData(&module, code.data()), std::string("cuModuleLoadData of ") + source.name);
-  module_ = {context, module, driver().cuModuleUnload};
+    : module_(std::make_shared<Module>(context, source, options)) {
+  context->unloaded().push_back(module_);
 }
 
 Kernel Program::kernel(const char* name) const {
-  const Current current(*context_);
-  FunctionHandle function = nullptr;
-  check(driver().cuModuleGetFunction(&function, module_.get(), name),
-        std::string("cuModuleGetFunction of ") + name);
-  // Graphs preserve such launches from CUDA 12.3 on.
-  const bool overlaps = context_->architecture() >= 90 && driver().version >= 12030;
-  return {name, function, overlaps};
+  return {name, module_, module_->overlaps()};
+}
+
+void load_programs(const SharedContext& context) {
+  for (const std::weak_ptr<Module>& unloaded : std::exchange(context->unloaded(), {}))
+    if (const std::shared_ptr<Module> module = unloaded.lock()) module->load();
+}
+
+FunctionHandle Kernel::function() const {
+  if (function_ == nullptr) function_ = module_->function(name_);
+  return function_;
 }
 
 int Kernel::attribute(FunctionAttribute which) const {
   int value = 0;
-  check(driver().cuFuncGetAttribute(&value, which, function_),
+  check(driver().cuFuncGetAttribute(&value, which, function()),
         std::string("cuFuncGetAttribute of kernel ") + name_);
   return value;
 }
 
 void Kernel::allow_shared(std::size_t bytes) const {
-  check(driver().cuFuncSetAttribute(function_, dynamic_shared_limit, static_cast<int>(bytes)),
+  check(driver().cuFuncSetAttribute(function(), dynamic_shared_limit, static_cast<int>(bytes)),
         "cuFuncSetAttribute to " + std::to_string(bytes) + " bytes of shared memory for kernel " + name_);
 }
 
 int Kernel::resident_blocks(const Context& context, unsigned threads, std::size_t shared_bytes) const {
   int blocks = 0;
-  check(driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function_, static_cast<int>(threads),
+  check(driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function(), static_cast<int>(threads),
                                                              shared_bytes),
         std::string("cuOccupancyMaxActiveBlocksPerMultiprocessor of kernel ") + name_);
   return blocks * context.multiprocessors();
@@ -171,7 +214,7 @@ void Kernel::launch_with(StreamHandle stream, Shape grid, Shape block, std::size
                                           stream,
                                           &attribute,
                                           is_cooperative || overlaps_ ? 1u : 0u};
-  const Result result = driver().cuLaunchKernelEx(&configuration, function_, arguments, nullptr);
+  const Result result = driver().cuLaunchKernelEx(&configuration, function(), arguments, nullptr);
   if (result == 0) return;
   check(result, std::string("launching kernel ") + name_ + ", " + gpu::text_of(grid) + " blocks of " +
                     gpu::text_of(block) + " threads with " + std::to_string(shared_bytes) +
@@ -181,9 +224,9 @@ void Kernel::launch_with(StreamHandle stream, Shape grid, Shape block, std::size
 void Kernel::launch_with(ChangingLaunches& launches, Shape grid, Shape block, std::size_t shared_bytes,
                          void** arguments) const {
   if (launches.stream_ == nullptr) {
-    const KernelNodeParameters parameters{function_, grid.x,  grid.y,  grid.z,
-                                          block.x,   block.y, block.z, static_cast<unsigned>(shared_bytes),
-                                          arguments, nullptr, nullptr, nullptr};
+    const KernelNodeParameters parameters{function(), grid.x,  grid.y,  grid.z,
+                                          block.x,    block.y, block.z, static_cast<unsigned>(shared_bytes),
+                                          arguments,  nullptr, nullptr, nullptr};
     const Result result = driver().cuGraphExecKernelNodeSetParams_v2(
         launches.graph_, launches.nodes_[launches.next_++], &parameters);
     if (result != 0) check(result, std::string("cuGraphExecKernelNodeSetParams of kernel ") + name_);

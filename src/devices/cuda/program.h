@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels, compiled for one GPU and one set of options when a plan is made, and cached on disk.
+//
+// A program is compiled on a thread of its own, so all programs of a plan are compiled at once. It is loaded when
+// one of its kernels is used; at the latest, load_programs() does.
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <utility>
 
 #include "parallax/image.h"
 
@@ -88,7 +93,7 @@ class Kernel {
 
   // The same kernel, which starts when the previous one has ended: so its blocks are spread evenly over the
   // GPU.
-  Kernel after_previous() const { return {name_, function_, false}; }
+  Kernel after_previous() const { return {name_, module_, false}; }
 
   // All blocks run at once, at most resident_blocks() of them, and may wait for each other.
   template <class... Arguments>
@@ -107,10 +112,11 @@ class Kernel {
 
  private:
   friend Program;
-  Kernel(const char* name, FunctionHandle function, bool overlaps)
-      : name_(name), function_(function), overlaps_(overlaps) {}
+  Kernel(const char* name, std::shared_ptr<Module> module, bool overlaps)
+      : name_(name), module_(std::move(module)), overlaps_(overlaps) {}
   enum class LaunchKind { ordinary, cooperative };
 
+  FunctionHandle function() const;
   int attribute(FunctionAttribute which) const;
   void launch_with(StreamHandle stream, Shape grid, Shape block, std::size_t shared_bytes, void** arguments,
                    LaunchKind kind = LaunchKind::ordinary) const;
@@ -118,23 +124,28 @@ class Kernel {
                    void** arguments) const;
 
   const char* name_ = "";
-  FunctionHandle function_ = nullptr;
+  std::shared_ptr<Module> module_;
+  mutable FunctionHandle function_ = nullptr;  // once it is known
   bool overlaps_ = false;
 };
 
-// A compiled program, or one read from the cache, loaded on the GPU.
+// A compiled program, or one read from the cache.
 class Program {
  public:
   Program() = default;
+  // Begins to compile the program. The texts of `source` must outlive this.
   Program(const SharedContext& context, const Source& source, const Options& options);
 
-  // `name` must outlive the kernel and the program.
+  // `name` must outlive the kernel.
   Kernel kernel(const char* name) const;
 
  private:
-  SharedContext context_;
-  Owned<ModuleHandle> module_;
+  std::shared_ptr<Module> module_;
 };
+
+// Loads all programs for this context on the GPU, which cannot be done while a graph is captured.
+// \throws Error (device) or (internal) when a program cannot be compiled or loaded
+void load_programs(const SharedContext& context);
 
 // The stride in elements, as kernels take it.
 template <class T>
