@@ -88,7 +88,10 @@ std::future<std::string> code_for(const Context& context, const Source& source, 
     return known.get_future();
   }
   tell_compilation("cuda:" + std::to_string(context.index()));
-  return std::async(std::launch::async, [&with, source, options, architecture, key = std::move(key)] {
+  // The kernels of the program are compiled at once, too.
+  const Options split = with.major >= 13 ? Options{"--split-compile=0"} : Options{};
+  return std::async(std::launch::async, [&with, source, options = gpu::joined(options, split), architecture,
+                                         key = std::move(key)] {
     std::string code = compile(with, source, options, architecture).code;
     write_cached(key, code);
     return code;

@@ -350,15 +350,20 @@ class Integer final : public Cuda {
                      {define("BITS", bits_), define("BOUND", model().bound), define("LANES", dealing_.lanes),
                       define("PER_LANE", dealing_.per_lane), define("LEAST_BLOCKS", min_blocks_),
                       define("VECTOR", dealing_.per_lane % 4 == 0 ? 4 : 2), define("REACH", reach())});
-    program_ = cuda::Program(context(), cuda::belief_propagation_integer_cu, options);
-    find_costs_ = program_.kernel("find_costs");
+    const bool has_candidates = candidates_.levels() > 0;
+    program_ = cuda::Program(context(), cuda::belief_propagation_integer_cu,
+                             cuda::joined(options, {define("CANDIDATES", has_candidates)}));
     add_up_ = program_.kernel("add_up");
     find_edges_ = program_.kernel("find_edges");
     start_ = program_.kernel("start");
     first_update_ = program_.kernel("first_update");
     update_ = program_.kernel("update");
-    decide_ = program_.kernel("decide");
-    if (candidates_.levels() > 0) find_labels_ = program_.kernel("find_labels");
+    if (has_candidates) {
+      find_labels_ = program_.kernel("find_labels");
+    } else {
+      find_costs_ = program_.kernel("find_costs");
+      decide_ = program_.kernel("decide");
+    }
     candidates_.prepare(context(), device_memory(), options);
     std::vector<std::uint16_t> tables;
     for (const auto* values : {&model().slopes, &model().truncations})

@@ -64,18 +64,22 @@ class CudaCandidates {
   void prepare(const cuda::SharedContext& context, std::byte* memory, const cuda::Options& integer_options) {
     if (levels() == 0) return;
     memory_ = memory;
-    const cuda::Options options = cuda::joined(
-        integer_options,
-        {cuda::define("CANDIDATE_BLOCK", threads_), cuda::define("CANDIDATE_LEAST_BLOCKS", min_blocks_),
-         cuda::define("SHARED_SLOTS", shared_slots_),
-         cuda::define("RANGES", model_.parameters.candidate_ranges),
-         cuda::define("SLACK", model_.parameters.candidate_slack), cuda::define("SIDE", 1 << finest_data()),
-         cuda::define("EXISTENCE_BLOCK", existence_threads), cuda::define("SUM_BLOCK", sum_threads),
-         cuda::define("OPEN_BLOCK", open_threads)});
-    program_ = cuda::Program(context, cuda::belief_propagation_candidates_cu, options);
-    find_existence_ = program_.kernel("find_existence");
-    sum_costs_ = program_.kernel("sum_costs");
-    open_ = program_.kernel("open_tiles");
+    const auto options = [&](const cuda::Options& own) {
+      return cuda::joined(
+          cuda::joined(integer_options, {cuda::define("RANGES", model_.parameters.candidate_ranges)}), own);
+    };
+    costs_program_ = cuda::Program(
+        context, cuda::belief_propagation_candidate_costs_cu,
+        options({cuda::define("SLACK", model_.parameters.candidate_slack),
+                 cuda::define("SIDE", 1 << finest_data()), cuda::define("EXISTENCE_BLOCK", existence_threads),
+                 cuda::define("SUM_BLOCK", sum_threads), cuda::define("OPEN_BLOCK", open_threads)}));
+    find_existence_ = costs_program_.kernel("find_existence");
+    sum_costs_ = costs_program_.kernel("sum_costs");
+    open_ = costs_program_.kernel("open_tiles");
+    program_ = cuda::Program(context, cuda::belief_propagation_candidates_cu,
+                             options({cuda::define("CANDIDATE_BLOCK", threads_),
+                                      cuda::define("CANDIDATE_LEAST_BLOCKS", min_blocks_),
+                                      cuda::define("SHARED_SLOTS", shared_slots_)}));
     update_ = program_.kernel("update_tiles");
     find_labels_ = program_.kernel("find_tile_labels");
     decide_ = program_.kernel("decide_tiles");
@@ -180,7 +184,7 @@ class CudaCandidates {
   int min_blocks_;    // minimum number of update blocks resident on a multiprocessor; 0 = no minimum
   Memory memory_of_[2];
   std::byte* memory_ = nullptr;
-  cuda::Program program_;
+  cuda::Program costs_program_, program_;
   cuda::Kernel find_existence_, sum_costs_, open_, update_, find_labels_, decide_;
 };
 

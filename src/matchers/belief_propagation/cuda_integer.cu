@@ -14,7 +14,8 @@
 // Specialised by BITS of a value (8, 16), LABELS, LANES, PER_LANE, VECTOR, BOUND of a message, REACH (lanes
 // that a message travels until it reaches its bound), EDGES (0 = the same everywhere), HAS_OUTSIDE (a cost),
 // SUB_PIXEL, BLOCK (threads), LEAST_BLOCKS (of updates, minimum number resident on a
-// multiprocessor; 0 = no minimum); and by the macros of cuda_common.h.
+// multiprocessor; 0 = no minimum), CANDIDATES (whether finer levels have candidate labels, see cuda_tiles.h);
+// and by the macros of cuda_common.h.
 #include "data_cost/cuda_spans.h"
 #include "matchers/belief_propagation/cuda_groups.h"
 
@@ -387,6 +388,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
 using GroupSpan = Span<group_pixels, 2>;
 
 // Data costs of the image, and the initial status of its pixels. Both colours: grid.y = 2.
+#if !CANDIDATES
 PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaIntegerLevel level, CudaCosts costs) {
   __shared__ float table[TABLE_SIZE];
   wait_for_previous();
@@ -444,6 +446,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaIntegerLevel level, Cuda
     if (place.lane == p % LANES && at.x + 2 * p < level.width)
       costs.status[static_cast<int64>(place.y) * costs.samples.stride + at.x + 2 * p] = status[p];
 }
+#endif
 
 namespace {
 
@@ -479,6 +482,7 @@ __device__ __forceinline__ Beliefs find_best(const Words& belief, int first_labe
 }  // namespace
 
 // Both colours: grid.y = 2.
+#if !CANDIDATES
 PARALLAX_KERNEL __launch_bounds__(BLOCK) decide(CudaIntegerLevel level, CudaDecision to) {
   const int colour = blockIdx.y;
   const Place place = find_place(level);
@@ -494,8 +498,10 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) decide(CudaIntegerLevel level, CudaDeci
     write_decision<SUB_PIXEL>(to, x, place.y, level.width, LABELS, status, found);
   }
 }
+#endif
 
 // Finds the label of each pixel's lowest belief. Both colours: grid.y = 2.
+#if CANDIDATES
 PARALLAX_KERNEL __launch_bounds__(BLOCK) find_labels(CudaIntegerLevel level, CudaLabels labels) {
   const int colour = blockIdx.y;
   const Place place = find_place(level);
@@ -509,3 +515,4 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_labels(CudaIntegerLevel level, Cud
       labels.of[static_cast<int64>(place.y) * labels.width + x] = label;
   }
 }
+#endif
