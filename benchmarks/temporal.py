@@ -3,7 +3,7 @@
 """Measures how maps of stereo videos flicker, alone and filtered over time: docs/measurements/video.md.
 
     benchmarks/temporal.py build/developer/parallax [--frames 100] [--seeds 1 2] [--methods bp bp:video sgm census]
-        [--textures ../shared/data/middlebury2014]
+        [--device cpu] [--textures ../shared/data/middlebury2014]
 
 The videos have 640×480 pixels, 64 disparities and exact truth: those of `parallax synth --video`, with a cut in the
 middle and every tenth frame dropped; with --textures, also planes in depth that show real pictures, some of them
@@ -223,20 +223,21 @@ def frames_after_cut(video, alone, filtered):
     return int(np.argmin(behind))
 
 
-def measure(video, method):
+def measure(video, method, device):
     name, _, preset = method.partition(":")
-    matcher = px.Matcher(name, (WIDTH, HEIGHT), device="cpu", preset=preset or "default", disparities=DISPARITIES)
+    matcher = px.Matcher(name, (WIDTH, HEIGHT), device=device, preset=preset or "default", disparities=DISPARITIES)
+    out = np.zeros((HEIGHT, WIDTH), np.float32), np.zeros((HEIGHT, WIDTH), np.uint8)
     steady, results, filtered = px.TemporalFilter((WIDTH, HEIGHT)), [], []
     times, predicted = [], 0
     for left, right in zip(video.left, video.right):
         begin = time.perf_counter()
-        result = matcher(left, right)
+        result = matcher(left, right, out=out)
         middle = time.perf_counter()
         results.append(result.disparity.copy())
         again = time.perf_counter()
         steady(left, right, result)
         times.append((middle - begin, middle - begin + time.perf_counter() - again))
-        filtered.append(result.disparity)
+        filtered.append(result.disparity.copy())
         predicted += steady.was_predicted
     ways = {
         "frame by frame": results,
@@ -260,6 +261,7 @@ def main():
     parser.add_argument(
         "--methods", nargs="+", default=["bp", "bp:video", "sgm", "census"], help="methods, or method:preset"
     )
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--textures", type=pathlib.Path, help="a folder of scenes with a left picture")
     arguments = parser.parse_args()
     kinds = {"synthetic": [synthetic(arguments.program, arguments.frames, seed) for seed in arguments.seeds]}
@@ -276,7 +278,7 @@ def main():
     notes = []
     for kind, videos in kinds.items():
         for method in arguments.methods:
-            measured = [measure(video, method) for video in videos]
+            measured = [measure(video, method, arguments.device) for video in videos]
             for way in measured[0][0]:
                 row = np.mean([found[way] for found, *_ in measured], axis=0)
                 print(

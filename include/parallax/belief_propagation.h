@@ -29,7 +29,7 @@ namespace parallax {
 /// - `default`: the fewest errors on scenes of all kinds, of those in docs/measurements/scenes.md;
 /// - `accurate`: the same with ComparedRows::automatic and a weighted median of 7: slightly fewer errors;
 ///   not in tiles;
-/// - `video`: without a match of the right image, in about half the time; with a TemporalFilter, maps of a
+/// - `video`: without a match of the right image, in half the time; with a TemporalFilter, maps of a
 ///   video are then at least as good as those of `default` without one;
 /// - `grauer-gray-2010`: Grauer-Gray & Cavazos 2010: 15 labels for tsukuba, 10 iterations, σ 1;
 /// - `grauer-gray-2019`: Grauer-Gray 2019: 7 iterations, no smoothing.

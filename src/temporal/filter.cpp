@@ -45,7 +45,7 @@ Filter::Filter(const ImageFormat& format, const TemporalParameters& parameters, 
       workers_(threads),
       finder_(format.size),
       grays_{{GrayPyramid(format.size), {}}, {GrayPyramid(format.size), {}}},
-      carrier_(format.size) {
+      carrier_(format.size, workers_.slots()) {
   reserve();
   arena_.allocate();
   reserve();
@@ -53,7 +53,7 @@ Filter::Filter(const ImageFormat& format, const TemporalParameters& parameters, 
 
 void Filter::reserve() {
   points_.reserve(format_.size, arena_);
-  carried_.reserve(format_.size, arena_);
+  carried_.reserve({format_.size.width, workers_.slots()}, arena_);
   open_ = arena_.reserve_plane<std::uint8_t>({format_.size.width, workers_.slots()});
   for (GrayFrame& gray : grays_) {
     gray.left.reserve(arena_);
@@ -71,9 +71,7 @@ bool Filter::predict(const StereoPair& pair) {
   now.left.halve(workers_);
   change_.reset();
   if (has_frame_) change_ = finder_.find(before, points_.disparity, now, workers_);
-  if (change_)
-    carrier_.carry(points_, change_->motion, before.left.level(0), now.left.level(0), change_->left_gain,
-                   carried_, workers_);
+  if (change_) carrier_.send(points_, change_->motion, before.left.level(0), workers_);
   newest_ = 1 - newest_;
   has_frame_ = false;  // until its map is known
   return was_predicted();
@@ -82,7 +80,7 @@ bool Filter::predict(const StereoPair& pair) {
 void Filter::settle(const DisparityMap& map) {
   for_rows(workers_, format_.size.height, [&](int y, int slot) {
     if (change_)
-      settle_row(map, y, open_.row(slot));
+      settle_row(map, y, slot);
     else
       begin_row(map, y);
   });
@@ -106,20 +104,23 @@ void Filter::begin_row(const DisparityMap& map, int y) const {
     remember(x, y, map.disparity.at(x, y), {.age = is_matched(map, x, y)});
 }
 
-void Filter::settle_row(const DisparityMap& map, int y, std::uint8_t* open) const {
-  average_row({map.disparity.row(y), map.status.row(y), carried_.disparity.row(y), carried_.words.row(y),
-               points_.disparity.row(y), points_.words.row(y), format_.size.width, frames_},
+void Filter::settle_row(const DisparityMap& map, int y, int slot) const {
+  const float* expected = carried_.disparity.row(slot);
+  const std::uint32_t* words = carried_.words.row(slot);
+  std::uint8_t* open = open_.row(slot);
+  carrier_.receive(y, left().row(y), change_->left_gain, carried_.disparity.row(slot),
+                   carried_.words.row(slot));
+  average_row({map.disparity.row(y), map.status.row(y), expected, words, points_.disparity.row(y),
+               points_.words.row(y), format_.size.width, frames_},
               open);
   for (int x = 0; x < format_.size.width; ++x)
-    if (open[x] != 0) settle(map, x, y);
+    if (open[x] != 0) settle(map, x, y, expected[x], PointWord::of(words[x]));
 }
 
 // A pixel whose new disparity was not matched, or contradicts the point that is carried there.
-void Filter::settle(const DisparityMap& map, int x, int y) const {
+void Filter::settle(const DisparityMap& map, int x, int y, float expected, PointWord point) const {
   float& disparity = map.disparity.at(x, y);
   const bool has_new = has_value(disparity);
-  const float expected = carried_.disparity.at(x, y);
-  PointWord point = PointWord::of(carried_.words.at(x, y));
   const int difference = std::exchange(point.gray, 0);
   const auto keeps = [&] {
     if (point.age == 0) return false;

@@ -58,8 +58,8 @@ class Filter {
   void check_row(int y) const;
   void remember(int x, int y, float disparity, const PointWord& point) const;
   void begin_row(const DisparityMap& map, int y) const;
-  void settle_row(const DisparityMap& map, int y, std::uint8_t* open) const;
-  void settle(const DisparityMap& map, int x, int y) const;
+  void settle_row(const DisparityMap& map, int y, int slot) const;
+  void settle(const DisparityMap& map, int x, int y, float expected, PointWord point) const;
   int difference_at(int x, int y, float disparity, float row_offset) const;
 
   ImageFormat format_;
@@ -68,7 +68,8 @@ class Filter {
   MotionFinder finder_;
   GrayFrame grays_[2];  // the newest, and the one before
   Carrier carrier_;
-  Points points_, carried_;
+  Points points_;
+  Points carried_;           // to a row of this frame, by slot
   View<std::uint8_t> open_;  // pixels that average_row() leaves, a row for each slot
   int newest_ = 0;
   bool has_frame_ = false;

@@ -16,14 +16,19 @@ HWY_BEFORE_NAMESPACE();
 namespace parallax::temporal::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class D>
-using Lines = hn::Vec<hn::RebindToSigned<D>>;
+// Calls run(d, x) for all pixels of a row: some more than once, which must change nothing.
+template <class Run>
+HWY_INLINE void for_lanes(int width, const Run& run) {
+  const hn::ScalableTag<float> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  if (width >= lanes)
+    for (int x = 0; x < width; x += lanes) run(d, std::min(x, width - lanes));
+  else
+    for (int x = 0; x < width; ++x) run(hn::CappedTag<float, 1>(), x);
+}
 
-// Moves the points of some pixels whose neighbours on both sides are in the image, or are repeated there by
-// `to_left` and `to_right`, which are 0 or 1.
 template <class D>
-HWY_INLINE void move_lanes(D d, const MovedRow& row, const CameraMotion& motion, int x, int to_left,
-                           int to_right, Lines<D>& lowest, Lines<D>& highest) {
+HWY_INLINE void move_lanes(D d, const MovedRow& row, const CameraMotion& motion, int x) {
   const hn::RebindToSigned<D> d_int;
   const hn::RebindToUnsigned<D> d_bits;
   const hn::Rebind<std::uint8_t, D> d_byte;
@@ -37,10 +42,9 @@ HWY_INLINE void move_lanes(D d, const MovedRow& row, const CameraMotion& motion,
   const auto from_y =
       hn::Sub(hn::BitCast(d_int, hn::And(hn::ShiftRight<8>(word), byte)), integer(half_pixel));
 
-  constexpr float per_unit = 1.0f / place_unit;
-  const auto px =
-      hn::Add(hn::ConvertTo(d, hn::Iota(d_int, x)), hn::Mul(set(per_unit), hn::ConvertTo(d, from_x)));
-  const auto py = hn::Add(set(static_cast<float>(row.y)), hn::Mul(set(per_unit), hn::ConvertTo(d, from_y)));
+  const auto in_pixels = [&](auto units) { return hn::Mul(set(1.0f / place_unit), hn::ConvertTo(d, units)); };
+  const auto px = in_pixels(hn::Add(hn::ShiftLeft<place_bits>(hn::Iota(d_int, x)), from_x)),
+             py = in_pixels(hn::Add(integer(row.y * place_unit), from_y));
   const auto disparity = hn::LoadU(d, row.disparity + x);
   const auto u = hn::Sub(px, set(motion.middle_x)), v = hn::Sub(py, set(motion.middle_y));
   const auto at = [&](const std::array<float, 4>& terms) {
@@ -52,28 +56,28 @@ HWY_INLINE void move_lanes(D d, const MovedRow& row, const CameraMotion& motion,
   const auto to_y = hn::Add(py, hn::Mul(hn::Sub(at(motion.b), hn::Mul(v, change)), scale));
   const auto moved = hn::Mul(disparity, scale);
 
-  const auto half = set(0.5f);
-  const auto column = hn::Floor(hn::Add(to_x, half)), line = hn::Floor(hn::Add(to_y, half));
+  const auto in_units = [&](auto pixels) { return hn::Mul(set(place_unit), pixels); };
+  const auto unit_x = in_units(to_x), unit_y = in_units(to_y);
+  // Whether the nearest unit is in a pixel of the image.
   const auto inside = [&](auto value, int end) {
-    return hn::And(hn::Ge(value, hn::Zero(d)), hn::Lt(value, set(static_cast<float>(end))));
+    const auto last = static_cast<float>(end * place_unit - half_pixel - 1);
+    return hn::And(hn::Ge(value, set(-half_pixel)), hn::Le(value, set(last)));
   };
   const auto arrives = hn::And(
-      hn::And(inside(column, row.size.width), inside(line, row.size.height)),
+      hn::And(inside(unit_x, row.size.width), inside(unit_y, row.size.height)),
       hn::And(hn::Lt(moved, set(decision::no_value)), hn::RebindMask(d, hn::Gt(age, hn::Zero(d_int)))));
   const auto arrives_int = hn::RebindMask(d_int, arrives);
-  const auto in_column = hn::ConvertTo(d_int, hn::IfThenElseZero(arrives, column)),
-             in_line = hn::ConvertTo(d_int, hn::IfThenElseZero(arrives, line));
+  const auto place_x = hn::NearestInt(hn::IfThenElseZero(arrives, unit_x)),
+             place_y = hn::NearestInt(hn::IfThenElseZero(arrives, unit_y));
+  const auto pixel_of = [&](auto place) {
+    return hn::ShiftRight<place_bits>(hn::Add(place, integer(half_pixel)));
+  };
+  const auto in_column = pixel_of(place_x), in_line = pixel_of(place_y);
   const auto index = hn::Add(hn::Mul(in_line, integer(static_cast<int>(row.pitch))), in_column);
   hn::StoreU(hn::IfThenElse(arrives_int, index, integer(-1)), d_int, row.targets + x);
-  lowest = hn::Min(lowest, hn::IfThenElse(arrives_int, in_line, integer(row.size.height)));
-  highest = hn::Max(highest, hn::IfThenElse(arrives_int, in_line, integer(-1)));
 
-  const auto offset = [&](auto to, auto pixel) {
-    const auto part = hn::Floor(hn::Add(hn::Mul(set(place_unit), hn::Sub(to, pixel)), half));
-    const auto in_range = hn::ConvertTo(d_int, hn::IfThenElseZero(arrives, part));
-    return hn::Max(hn::Min(in_range, integer(half_pixel - 1)), integer(-half_pixel));
-  };
-  const auto at_x = offset(to_x, column), at_y = offset(to_y, line);
+  const auto at_x = hn::Sub(place_x, hn::ShiftLeft<place_bits>(in_column)),
+             at_y = hn::Sub(place_y, hn::ShiftLeft<place_bits>(in_line));
   // The middle of the new pixel is as far from the point as the place in the image before.
   const auto gray_at = [&](const std::uint8_t* from) {
     return hn::PromoteTo(d_int, hn::LoadU(d_byte, from + x));
@@ -83,8 +87,7 @@ HWY_INLINE void move_lanes(D d, const MovedRow& row, const CameraMotion& motion,
     const auto back = hn::Lt(distance, hn::Zero(d_int));
     return hn::Mul(distance, hn::IfThenElse(back, hn::Sub(gray, before), hn::Sub(behind, gray)));
   };
-  const auto change_x =
-                 along(hn::Sub(from_x, at_x), gray_at(row.gray - to_left), gray_at(row.gray + to_right)),
+  const auto change_x = along(hn::Sub(from_x, at_x), gray_at(row.gray - 1), gray_at(row.gray + 1)),
              change_y = along(hn::Sub(from_y, at_y), gray_at(row.above), gray_at(row.below));
   const auto sum = hn::Add(hn::Add(hn::ShiftLeft<8>(gray), integer(128)), hn::Add(change_x, change_y));
   const auto expected = hn::Min(hn::Max(hn::ShiftRight<8>(sum), hn::Zero(d_int)), integer(255));
@@ -96,29 +99,11 @@ HWY_INLINE void move_lanes(D d, const MovedRow& row, const CameraMotion& motion,
   const auto bits = hn::BitCast(d_int, moved);
   const auto order = hn::Xor(hn::BitCast(d_bits, bits), hn::Or(hn::BitCast(d_bits, hn::ShiftRight<31>(bits)),
                                                                hn::Set(d_bits, 1u << 31)));
-  hn::StoreInterleaved2(sent, order, d_bits, reinterpret_cast<std::uint32_t*>(row.sent + x));
+  hn::StoreInterleaved2(sent, order, d_bits, reinterpret_cast<std::uint32_t*>(row.points + x));
 }
 
-void move_row(const MovedRow& row, const CameraMotion& motion, int& first, int& last) {
-  const auto move = [&](auto d, int begin, int end, int to_left, int to_right) {
-    const hn::RebindToSigned<decltype(d)> d_int;
-    const int lanes = static_cast<int>(hn::Lanes(d));
-    auto lowest = hn::Set(d_int, row.size.height), highest = hn::Set(d_int, -1);
-    // Moving some pixels again changes nothing.
-    for (int x = begin; x < end; x += lanes)
-      move_lanes(d, row, motion, std::min(x, end - lanes), to_left, to_right, lowest, highest);
-    first = std::min(first, hn::GetLane(hn::MinOfLanes(d_int, lowest)));
-    last = std::max(last, hn::GetLane(hn::MaxOfLanes(d_int, highest)));
-  };
-  const hn::ScalableTag<float> d;
-  const hn::CappedTag<float, 1> d_one;
-  const int width = row.size.width;
-  move(d_one, 0, 1, 0, width > 1 ? 1 : 0);
-  if (width > 1) move(d_one, width - 1, width, 1, 0);
-  if (width - 2 >= static_cast<int>(hn::Lanes(d)))
-    move(d, 1, width - 1, 1, 1);
-  else
-    move(d_one, 1, width - 1, 1, 1);
+void move_row(const MovedRow& row, const CameraMotion& motion) {
+  for_lanes(row.size.width, [&](auto d, int x) { move_lanes(d, row, motion, x); });
 }
 
 // Points that have arrived: the two halves of some pixels.
@@ -188,19 +173,8 @@ HWY_INLINE void receive_lanes(D d, const ReceivedRow& row, int x) {
              d, row.disparity + x);
 }
 
-// Calls run(d, x) for all pixels from `begin` on: some more than once, which must change nothing.
-template <class Run>
-HWY_INLINE void for_lanes(int begin, int end, const Run& run) {
-  const hn::ScalableTag<float> d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  if (end - begin >= lanes)
-    for (int x = begin; x < end; x += lanes) run(d, std::min(x, end - lanes));
-  else
-    for (int x = begin; x < end; ++x) run(hn::CappedTag<float, 1>(), x);
-}
-
 void receive_row(const ReceivedRow& row) {
-  for_lanes(0, row.width, [&](auto d, int x) { receive_lanes(d, row, x); });
+  for_lanes(row.width, [&](auto d, int x) { receive_lanes(d, row, x); });
 }
 
 template <class D>
@@ -251,8 +225,8 @@ HWY_EXPORT(move_row);
 HWY_EXPORT(receive_row);
 HWY_EXPORT(average_row);
 
-void move_row(const MovedRow& row, const CameraMotion& motion, int& first, int& last) {
-  HWY_DYNAMIC_DISPATCH(move_row)(row, motion, first, last);
+void move_row(const MovedRow& row, const CameraMotion& motion) {
+  HWY_DYNAMIC_DISPATCH(move_row)(row, motion);
 }
 
 void receive_row(const ReceivedRow& row) {

@@ -15,7 +15,7 @@
 namespace parallax::temporal {
 
 // Parts of a pixel in which places within a pixel are counted.
-inline constexpr int place_unit = 256;
+inline constexpr int place_bits = 8, place_unit = 1 << place_bits;
 inline constexpr int half_pixel = place_unit / 2;
 
 // What is known of the point that a pixel shows, beside its disparity, in one word. The place of the point is
@@ -52,24 +52,38 @@ using Arrival = std::uint64_t;
 static_assert(std::endian::native == std::endian::little,
               "vectors write the two halves as they are in memory");
 
-// Points carried to the next frame.
+// Carries points to the next frame.
 class Carrier {
  public:
-  explicit Carrier(Size size) : size_(size) {}
+  Carrier(Size size, int slots) : size_(size), slots_(slots) {}
   void reserve(Arena& arena);
 
-  // Writes the points of the frame before at the pixels of this one. Where several points meet, the nearest
-  // stays; where points on both sides of a pixel without one are on one surface, it gets their mean. The gray
-  // values that are written are by how many gray levels `now` differs there from what `before` shows, times a
-  // gain in 1/256; 255 = no point.
-  void carry(const Points& from, const CameraMotion& motion, View<const std::uint8_t> before,
-             View<const std::uint8_t> now, int gain, const Points& to, const Workers& workers) const;
+  // Sends the points of the frame before, which shows `before`, to where they are now. Where several points
+  // meet, the nearest stays.
+  void send(const Points& from, const CameraMotion& motion, View<const std::uint8_t> before,
+            const Workers& workers) const;
+  // Writes the points that arrived in a row of the frame, which shows `now`. Where points on both sides of a
+  // pixel without one are on one surface, it gets their mean. The gray values that are written are by how many
+  // gray levels `now` differs there from what the frame before shows, times a gain in 1/256; 255 = no point.
+  void receive(int y, const std::uint8_t* now, int gain, float* disparity, std::uint32_t* words) const;
 
  private:
-  struct Reach {
-    int first, last;  // rows of the new frame to which the points of a row move; last excluded
+  // Rows of a thread's own.
+  struct Scratch {
+    std::uint8_t* gray;     // of the image, with a pixel more on both sides
+    std::int32_t* targets;  // where the point of a pixel arrives: an element of `arrived_`; −1 = nowhere
+    Arrival* points;
   };
-  void send(int first, int last) const;
+  // The points of a row that arrive in rows that another thread works on.
+  struct Late {
+    std::int32_t* targets;
+    Arrival* points;
+    int count;
+  };
+  void send_rows(const Points& from, const CameraMotion& motion, View<const std::uint8_t> before, int first,
+                 int last, const Scratch& scratch) const;
+  void receive_late(int first, int last) const;
+  void arrive(std::int32_t target, Arrival point) const;
   // The arrivals of a row, from column 0. The rows above the first one and below the last one, and the
   // columns on both sides, have no points.
   Arrival* arrived(int y) const { return arrived_.row(y + 1) + border; }
@@ -77,10 +91,10 @@ class Carrier {
   static constexpr int border = 16;  // columns on both sides
 
   Size size_;
-  View<std::int32_t> targets_;  // where the point of a pixel arrives: an element of `arrived_`; −1 = nowhere
-  View<Arrival> sent_;          // the points, at the pixels that they leave
-  View<Arrival> arrived_;       // and at those where they arrive, with a border
-  Reach* reaches_ = nullptr;    // by row
+  int slots_;
+  Scratch* scratch_ = nullptr;  // by slot
+  Late* late_ = nullptr;        // by row
+  View<Arrival> arrived_;       // points at the pixels where they arrive, with a border
 };
 
 // The inner loops, compiled once for each vector instruction set.
@@ -89,16 +103,16 @@ class Carrier {
 struct MovedRow {
   const float* disparity;
   const std::uint32_t* words;
-  const std::uint8_t *above, *gray, *below;  // rows of the image before
+  // Rows of the image before; `gray` has a pixel more on both sides.
+  const std::uint8_t *above, *gray, *below;
   Size size;
   int y;
   std::ptrdiff_t pitch;  // elements from one row of the targets to the next
 
   std::int32_t* targets;
-  Arrival* sent;
+  Arrival* points;
 };
-// Returns the rows to which they move, the last one included; none: the first is higher than the last.
-void move_row(const MovedRow& row, const CameraMotion& motion, int& first, int& last);
+void move_row(const MovedRow& row, const CameraMotion& motion);
 
 // Gray levels by which a pixel may differ from the image before, for its point to be the same: where the map
 // says so, and where it contradicts.

@@ -351,13 +351,18 @@ class Integer final : public Cuda {
                       define("PER_LANE", dealing_.per_lane), define("LEAST_BLOCKS", min_blocks_),
                       define("VECTOR", dealing_.per_lane % 4 == 0 ? 4 : 2), define("REACH", reach())});
     const bool has_candidates = candidates_.levels() > 0;
-    program_ = cuda::Program(context(), cuda::belief_propagation_integer_cu,
-                             cuda::joined(options, {define("CANDIDATES", has_candidates)}));
+    const auto program = [&](bool updates) {
+      return cuda::Program(
+          context(), cuda::belief_propagation_integer_cu,
+          cuda::joined(options, {define("CANDIDATES", has_candidates), define("UPDATES", updates)}));
+    };
+    update_program_ = program(true);
+    first_update_ = update_program_.kernel("first_update");
+    update_ = update_program_.kernel("update");
+    program_ = program(false);
     add_up_ = program_.kernel("add_up");
     find_edges_ = program_.kernel("find_edges");
     start_ = program_.kernel("start");
-    first_update_ = program_.kernel("first_update");
-    update_ = program_.kernel("update");
     if (has_candidates) {
       find_labels_ = program_.kernel("find_labels");
     } else {
@@ -466,7 +471,7 @@ class Integer final : public Cuda {
   CudaCandidates candidates_;
   std::vector<Level> levels_[2];  // [pair]
   Buffer<std::uint16_t> edge_tables_;
-  cuda::Program program_;
+  cuda::Program update_program_, program_;
   Kernel find_costs_, add_up_, find_edges_, start_, first_update_, update_, find_labels_, decide_;
 };
 

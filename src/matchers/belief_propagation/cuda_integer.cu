@@ -14,8 +14,9 @@
 // Specialised by BITS of a value (8, 16), LABELS, LANES, PER_LANE, VECTOR, BOUND of a message, REACH (lanes
 // that a message travels until it reaches its bound), EDGES (0 = the same everywhere), HAS_OUTSIDE (a cost),
 // SUB_PIXEL, BLOCK (threads), LEAST_BLOCKS (of updates, minimum number resident on a
-// multiprocessor; 0 = no minimum), CANDIDATES (whether finer levels have candidate labels, see cuda_tiles.h);
-// and by the macros of cuda_common.h.
+// multiprocessor; 0 = no minimum), CANDIDATES (whether finer levels have candidate labels, see cuda_tiles.h),
+// UPDATES (whether this is the program of the iterations, or that of all other kernels: both are compiled at
+// once); and by the macros of cuda_common.h.
 #include "data_cost/cuda_spans.h"
 #include "matchers/belief_propagation/cuda_groups.h"
 
@@ -239,6 +240,8 @@ __device__ __forceinline__ Words data_of(const CudaIntegerLevel& level, int colo
 #define PARALLAX_UPDATE_BOUNDS __launch_bounds__(BLOCK)
 #endif
 
+#if UPDATES
+
 // One iteration: the messages of one colour. Data read before the wait was written before the previous kernel
 // began; kernels before that one have ended by then.
 PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS update(CudaIntegerLevel level, CudaSmoothness alike, int colour) {
@@ -261,6 +264,8 @@ PARALLAX_KERNEL PARALLAX_UPDATE_BOUNDS first_update(CudaIntegerLevel level, Cuda
   });
   send(level, colour, place, data, weight, words);
 }
+
+#else
 
 // The initial messages of a colour, for a level without updates.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) start(CudaIntegerLevel level, CudaIntegerLevel coarser, int colour) {
@@ -515,4 +520,6 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_labels(CudaIntegerLevel level, Cud
       labels.of[static_cast<int64>(place.y) * labels.width + x] = label;
   }
 }
+#endif
+
 #endif
