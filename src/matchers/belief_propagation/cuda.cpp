@@ -186,7 +186,7 @@ class Cuda : public cuda::Plan {
   Kernel average_;
 };
 
-// The distribution of a group's labels over lanes: see cuda_integer.cu.
+// The distribution of a group's labels over lanes: see cuda_integer.h.
 struct Dealing {
   int lanes, per_lane;
   int labels() const { return lanes * per_lane; }
@@ -350,25 +350,16 @@ class Integer final : public Cuda {
                      {define("BITS", bits_), define("BOUND", model().bound), define("LANES", dealing_.lanes),
                       define("PER_LANE", dealing_.per_lane), define("LEAST_BLOCKS", min_blocks_),
                       define("VECTOR", dealing_.per_lane % 4 == 0 ? 4 : 2), define("REACH", reach())});
-    const bool has_candidates = candidates_.levels() > 0;
-    const auto program = [&](bool updates) {
-      return cuda::Program(
-          context(), cuda::belief_propagation_integer_cu,
-          cuda::joined(options, {define("CANDIDATES", has_candidates), define("UPDATES", updates)}));
-    };
-    update_program_ = program(true);
+    update_program_ = cuda::Program(context(), cuda::belief_propagation_updates_cu, options);
     first_update_ = update_program_.kernel("first_update");
     update_ = update_program_.kernel("update");
-    program_ = program(false);
+    program_ = cuda::Program(context(), cuda::belief_propagation_integer_cu, options);
+    find_costs_ = program_.kernel("find_costs");
     add_up_ = program_.kernel("add_up");
     find_edges_ = program_.kernel("find_edges");
     start_ = program_.kernel("start");
-    if (has_candidates) {
-      find_labels_ = program_.kernel("find_labels");
-    } else {
-      find_costs_ = program_.kernel("find_costs");
-      decide_ = program_.kernel("decide");
-    }
+    decide_ = program_.kernel("decide");
+    find_labels_ = program_.kernel("find_labels");
     candidates_.prepare(context(), device_memory(), options);
     std::vector<std::uint16_t> tables;
     for (const auto* values : {&model().slopes, &model().truncations})

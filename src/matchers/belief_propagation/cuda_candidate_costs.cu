@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Belief propagation on CUDA for levels whose tiles consider only candidate labels: data costs, and how a level
-// begins.
+// Belief propagation on CUDA for levels whose tiles consider only candidate labels: data costs, and how a
+// level begins.
 //
-// Specialised by LABELS, BOUND, EDGES, HAS_OUTSIDE, as in cuda_integer.cu; by SLACK (candidate_slack); by SIDE
-// (pixels of the image along a side of a pixel of the level for which sum_costs() is called); by
-// EXISTENCE_BLOCK, SUM_BLOCK and OPEN_BLOCK (threads of find_existence(), sum_costs() and open_tiles()); and
-// by the macros of cuda_tiles.h.
+// Specialised by LABELS, BOUND, EDGES, HAS_OUTSIDE, as in cuda_integer.cu and cuda_updates.cu; by SLACK
+// (candidate_slack); by SIDE (pixels of the image along a side of a pixel of the level for which sum_costs()
+// is called); by EXISTENCE_BLOCK, SUM_BLOCK and OPEN_BLOCK (threads of find_existence(), sum_costs() and
+// open_tiles()); and by the macros of cuda_tiles.h.
 #include "matchers/belief_propagation/cuda_tiles.h"
 
 using namespace parallax::belief_propagation;

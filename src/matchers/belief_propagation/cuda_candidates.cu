@@ -3,9 +3,9 @@
 //
 // A warp works on a tile: a lane receives and sends the messages of one direction for a row, slot after slot.
 //
-// Specialised by LABELS, BOUND, EDGES, SUB_PIXEL, as in cuda_integer.cu; by CANDIDATE_BLOCK (threads) and
-// CANDIDATE_LEAST_BLOCKS, like BLOCK and LEAST_BLOCKS there; by SHARED_SLOTS (slots of a tile for which shared
-// memory has room); and by the macros of cuda_tiles.h.
+// Specialised by LABELS, BOUND, EDGES, SUB_PIXEL, as in cuda_integer.cu and cuda_updates.cu; by
+// CANDIDATE_BLOCK (threads) and CANDIDATE_LEAST_BLOCKS, like BLOCK and LEAST_BLOCKS there; by SHARED_SLOTS
+// (slots of a tile for which shared memory has room); and by the macros of cuda_tiles.h.
 #include "matchers/belief_propagation/cuda_tiles.h"
 
 using namespace parallax::belief_propagation;

@@ -60,7 +60,7 @@ class CudaCandidates {
   // The finest level whose data costs add_up() and other kernels need for all labels.
   std::size_t finest_data() const { return std::min<std::size_t>(levels(), 2); }
 
-  // Loads the kernels. `integer_options`: options of cuda_integer.cu.
+  // Loads the kernels. `integer_options`: options of cuda_integer.h.
   void prepare(const cuda::SharedContext& context, std::byte* memory, const cuda::Options& integer_options) {
     if (levels() == 0) return;
     memory_ = memory;

@@ -2,7 +2,7 @@
 // Groups: four or two neighbours of one colour in a row, whose values for a label are one word. Shared by the
 // kernels of all labels and of candidates.
 //
-// Specialised by BITS of a value (8, 16), LANES, PER_LANE, VECTOR, BOUND, EDGES: see cuda_integer.cu; and by
+// Specialised by BITS of a value (8, 16), LANES, PER_LANE, VECTOR, BOUND, EDGES: see cuda_updates.cu; and by
 // the macros of cuda_common.h.
 #pragma once
 

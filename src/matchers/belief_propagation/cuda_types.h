@@ -5,7 +5,7 @@
 namespace parallax::belief_propagation {
 
 // A level in integer arithmetic. A word holds neighbours of one colour in a row, a "group"; see
-// cuda_integer.cu.
+// cuda_integer.h.
 struct CudaIntegerLevel {
   int width, height;
   int groups;             // in a row
