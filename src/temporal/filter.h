@@ -41,6 +41,8 @@ class Filter {
 
   void clear();
   bool was_predicted() const { return change_.has_value(); }
+  // To the frame that predict() got.
+  const std::optional<FrameChange>& change() const { return change_; }
   const ImageFormat& format() const { return format_; }
   std::size_t memory_bytes() const { return arena_.bytes(); }
   std::size_t state_bytes() const;

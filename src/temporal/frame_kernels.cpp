@@ -58,10 +58,11 @@ HWY_INLINE void move_lanes(D d, const MovedRow& row, const CameraMotion& motion,
 
   const auto in_units = [&](auto pixels) { return hn::Mul(set(place_unit), pixels); };
   const auto unit_x = in_units(to_x), unit_y = in_units(to_y);
-  // Whether the nearest unit is in a pixel of the image.
+  // Whether the nearest unit, or of two the even one, is in a pixel of the image.
   const auto inside = [&](auto value, int end) {
-    const auto last = static_cast<float>(end * place_unit - half_pixel - 1);
-    return hn::And(hn::Ge(value, set(-half_pixel)), hn::Le(value, set(last)));
+    constexpr float before = half_pixel + 0.5f;
+    return hn::And(hn::Ge(value, set(-before)),
+                   hn::Lt(value, set(static_cast<float>(end) * place_unit - before)));
   };
   const auto arrives = hn::And(
       hn::And(inside(unit_x, row.size.width), inside(unit_y, row.size.height)),

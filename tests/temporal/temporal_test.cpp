@@ -9,6 +9,8 @@
 #include "parallax/process.h"
 
 #include "support.h"
+#include "temporal/filter.h"
+#include "temporal/filter_reference.h"
 
 namespace parallax::test {
 namespace {
@@ -360,6 +362,38 @@ TEST(TemporalTest, EveryInstructionSetAndNumberOfThreadsGivesTheSameBytes) {
       if (!expected) expected = filter.save();
       EXPECT_TRUE(*expected == filter.save()) << target << ", " << threads << " threads";
     }
+}
+
+// With noise, a cut, and what a method does not know; in a size that no vector divides.
+TEST(TemporalTest, EveryFrameHasTheBytesOfTheReference) {
+  constexpr Size odd{131, 93};
+  for (const Fill fill : {Fill::none, Fill::directions}) {
+    VideoSynthParameters parameters{odd, disparities, 5};
+    parameters.cut = 5;
+    MatcherParameters search = preset("census", "default");
+    search.disparities() = disparities;
+    search.refine().fill = fill;
+    Matcher matcher(search, cpu(2), {odd});
+    temporal::Filter filter({odd}, {.frames = 6}, 2);
+    temporal::FilterReference reference(odd, 6);
+    int predicted = 0;
+    for (int i = 0; i < 10; ++i) {
+      const VideoSynthFrame frame = synthesize_frame(parameters, i);
+      const auto view = [&](const Plane<std::uint8_t>& image) {
+        return ImageView(image.row(0), {odd}, 3, image.view().stride_bytes);
+      };
+      const StereoPair pair{view(frame.pair.left), view(frame.pair.right)};
+      Result filtered(odd), expected(odd);
+      matcher.run(pair, filtered.map());
+      matcher.run(pair, expected.map());
+      filter.predict(pair);
+      filter.settle(filtered.map());
+      reference.run(pair, expected.map(), filter.change());
+      EXPECT_TRUE(same_bytes(filtered, expected)) << "frame " << i;
+      predicted += filter.was_predicted();
+    }
+    EXPECT_EQ(predicted, 8);
+  }
 }
 
 TEST(TemporalTest, FramesOfAnotherFormatAndForeignStatesAreRefused) {
