@@ -63,8 +63,9 @@ class Carrier {
   void send(const Points& from, const CameraMotion& motion, View<const std::uint8_t> before,
             const Workers& workers) const;
   // Writes the points that arrived in a row of the frame, which shows `now`. Where points on both sides of a
-  // pixel without one are on one surface, it gets their mean. The gray values that are written are by how many
-  // gray levels `now` differs there from what the frame before shows, times a gain in 1/256; 255 = no point.
+  // pixel without one are on one surface, it gets their mean. The gray values that are written are by how
+  // many gray levels `now` differs there from what the frame before shows, times a gain in 1/256; 255 = no
+  // point.
   void receive(int y, const std::uint8_t* now, int gain, float* disparity, std::uint32_t* words) const;
 
  private:

@@ -2,9 +2,14 @@
 #include "core/gray.h"
 
 #include <array>
+#include <random>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "parallax/device.h"
+#include "parallax/process.h"
 
 namespace parallax {
 namespace {
@@ -17,22 +22,58 @@ std::vector<std::uint16_t> gray_values(const ImageView& image, int y) {
 
 using Row = std::vector<std::uint16_t>;
 
+// The gray value of one pixel.
+template <class Sample>
+int gray(Sample red, Sample green, Sample blue) {
+  const std::array<Sample, 3> pixel{red, green, blue};
+  constexpr BitDepth depth = sizeof(Sample) == 1 ? BitDepth::bits8 : BitDepth::bits16;
+  return gray_values({pixel.data(), {{1, 1}, depth}, 3, sizeof pixel}, 0)[0];
+}
+int gray8(std::uint8_t red, std::uint8_t green, std::uint8_t blue) {
+  return gray(red, green, blue);
+}
+int gray16(std::uint16_t red, std::uint16_t green, std::uint16_t blue) {
+  return gray(red, green, blue);
+}
+
 TEST(GrayTest, WeightsAreThoseOfTheSpecificationTruncated) {
-  EXPECT_EQ(gray(0, 0, 0), 0);
-  EXPECT_EQ(gray(1, 1, 1), 1);
-  EXPECT_EQ(gray(1, 1, 0), 0);
-  EXPECT_EQ(gray(255, 0, 0), 76);
-  EXPECT_EQ(gray(0, 255, 0), 149);  // 149.68
-  EXPECT_EQ(gray(0, 0, 255), 29);
-  EXPECT_EQ(gray(255, 255, 255), 255);
+  EXPECT_EQ(gray8(0, 0, 0), 0);
+  EXPECT_EQ(gray8(1, 1, 1), 1);
+  EXPECT_EQ(gray8(1, 1, 0), 0);
+  EXPECT_EQ(gray8(255, 0, 0), 76);
+  EXPECT_EQ(gray8(0, 255, 0), 149);  // 149.68
+  EXPECT_EQ(gray8(0, 0, 255), 29);
+  EXPECT_EQ(gray8(255, 255, 255), 255);
 }
 
 TEST(GrayTest, SixteenBitChannelsDoNotOverflow) {
-  EXPECT_EQ(gray(65535, 0, 0), 19593);  // 19593.70
-  EXPECT_EQ(gray(0, 65535, 0), 38467);
-  EXPECT_EQ(gray(0, 0, 65535), 7473);           // 7473.89
-  EXPECT_EQ(gray(65535, 65535, 65534), 65534);  // 65534.89
-  EXPECT_EQ(gray(65535, 65535, 65535), 65535);
+  EXPECT_EQ(gray16(65535, 0, 0), 19593);  // 19593.70
+  EXPECT_EQ(gray16(0, 65535, 0), 38467);
+  EXPECT_EQ(gray16(0, 0, 65535), 7473);           // 7473.89
+  EXPECT_EQ(gray16(65535, 65535, 65534), 65534);  // 65534.89
+  EXPECT_EQ(gray16(65535, 65535, 65535), 65535);
+}
+
+// Rows of any width, in 8 and in 16 bits.
+TEST(GrayTest, EveryInstructionSetGivesTheSame) {
+  std::mt19937 random(1);
+  for (const std::string& target : cpu_targets()) {
+    force_cpu_target(target);
+    for (int width = 1; width < 80; ++width) {
+      std::vector<std::uint16_t> samples(static_cast<std::size_t>(3 * width));
+      for (std::uint16_t& sample : samples) sample = static_cast<std::uint16_t>(random());
+      const ImageView image(samples.data(), {{width, 1}, BitDepth::bits16}, 3, 6 * width);
+      const Row row = gray_values(image, 0);
+      std::vector<std::uint8_t> upper(row.size());
+      gray_byte_row(image, 0, upper.data());
+      for (std::size_t x = 0; x < row.size(); ++x) {
+        const std::uint16_t* pixel = samples.data() + 3 * x;
+        EXPECT_EQ(row[x], (9797u * pixel[0] + 19234u * pixel[1] + 3737u * pixel[2]) >> 15) << target;
+        EXPECT_EQ(upper[x], row[x] >> 8) << target;
+      }
+    }
+    force_cpu_target("");
+  }
 }
 
 TEST(GrayTest, OneChannelIsCopied) {

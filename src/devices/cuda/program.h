@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels, compiled for one GPU and one set of options when a plan is made, and cached on disk.
 //
-// A program is compiled on a thread of its own, so all programs of a plan are compiled at once. It is loaded when
-// one of its kernels is used; at the latest, load_programs() does.
+// A program is compiled on a thread of its own, so all programs of a plan are compiled at once. It is loaded
+// when one of its kernels is used; at the latest, load_programs() does.
 #pragma once
 
 #include <cstddef>
