@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/gray.h"
 #include "support.h"
 
 namespace parallax::test {
