@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lanes are neighbouring pixels.
-#include <algorithm>
-
 #include "core/gray.h"
+
+#include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/gray.cpp"
@@ -25,8 +25,8 @@ HWY_INLINE void convert_lanes(D d, const In* in, Out* out) {
   const auto weighted = [&](auto channel, std::uint32_t weight) {
     return hn::Mul(hn::PromoteTo(d, channel), hn::Set(d, weight));
   };
-  const auto sum = hn::Add(hn::Add(weighted(red, red_weight), weighted(green, green_weight)),
-                           weighted(blue, blue_weight));
+  const auto sum =
+      hn::Add(hn::Add(weighted(red, red_weight), weighted(green, green_weight)), weighted(blue, blue_weight));
   const auto gray = hn::BitCast(hn::RebindToSigned<D>(), hn::ShiftRight<gray_shift + shift>(sum));
   hn::StoreU(hn::DemoteTo(d_out, gray), d_out, out);
 }

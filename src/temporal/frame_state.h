@@ -71,7 +71,7 @@ class Carrier {
  private:
   // Rows of a thread's own.
   struct Scratch {
-    std::uint8_t* gray;     // of the image, with a pixel more on both sides
+    std::uint8_t* gray;     // a row of the image, with a pixel more on both sides
     std::int32_t* targets;  // where the point of a pixel arrives: an element of `arrived_`; −1 = nowhere
     Arrival* points;
   };

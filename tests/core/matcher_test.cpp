@@ -219,7 +219,8 @@ TEST_P(MatcherTest, ColourIsMatchedByItsGray) {
     for (int y = 0; y < size.height; ++y)
       for (int x = 0; x < size.width; ++x) {
         const std::uint8_t* pixel = colours[side].row(y) + 3 * x;
-        grays[side].at(x, y) = static_cast<std::uint8_t>((9797 * pixel[0] + 19234 * pixel[1] + 3737 * pixel[2]) >> 15);
+        grays[side].at(x, y) =
+            static_cast<std::uint8_t>((9797 * pixel[0] + 19234 * pixel[1] + 3737 * pixel[2]) >> 15);
       }
   const auto colour = [&](int side) {
     return ImageView(colours[side].row(0), format, 3, colours[side].view().stride_bytes);
