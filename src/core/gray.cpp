@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace parallax::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// gray() of some pixels, without their lowest `shift` bits.
+// The gray values of some pixels, without their lowest `shift` bits.
 template <int shift, class D, class In, class Out>
 HWY_INLINE void convert_lanes(D d, const In* in, Out* out) {
   const hn::Rebind<In, D> d_in;
