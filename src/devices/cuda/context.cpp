@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "devices/cuda/program.h"
 #include "devices/devices.h"
 
 namespace parallax::cuda {
@@ -158,6 +159,7 @@ PinnedMemory allocate_pinned(const SharedContext& context, std::size_t bytes) {
 
 Graph capture(const SharedContext& context, StreamHandle stream, const std::function<void()>& record) {
   constexpr int this_thread_only = 1;
+  load_programs(context);
   const Current current(*context);
   check(driver().cuStreamBeginCapture_v2(stream, this_thread_only), "cuStreamBeginCapture");
   GraphHandle graph = nullptr;

@@ -67,7 +67,6 @@ void Plan::allocate() {
   check(driver().cuMemsetD8Async(memory_.get(), 0, layout_.bytes(), stream_.get()),
         "cuMemsetD8Async of " + std::to_string(layout_.bytes()) + " bytes");
   prepare(stream_.get());
-  load_programs(context_);
   DisparityMap map = staged_map_.in(host_memory());
   if (tells_confidence_) prepare_run(map);
   map.confidence = {};

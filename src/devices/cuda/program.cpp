@@ -2,6 +2,7 @@
 #include "devices/cuda/program.h"
 
 #include <future>
+#include <list>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -138,24 +139,36 @@ class Module {
     ModuleHandle handle = nullptr;
     check(driver().cuModuleLoadData(&handle, code.data()), std::string("cuModuleLoadData of ") + name_);
     loaded_ = {context_, handle, driver().cuModuleUnload};
+    for (Function& function : functions_) find(function);
   }
-  FunctionHandle function(const char* name) {
-    load();
-    const Current current(*context_);
-    FunctionHandle function = nullptr;
-    check(driver().cuModuleGetFunction(&function, loaded_.get(), name),
-          std::string("cuModuleGetFunction of ") + name);
-    return function;
+  // The handle, which stays in its place; null until the module is loaded.
+  const FunctionHandle* function(const char* name) {
+    Function& function = functions_.emplace_back(name);
+    if (!code_.valid()) find(function);
+    return &function.handle;
   }
 
   // Graphs preserve launches that overlap with the previous one from CUDA 12.3 on.
   bool overlaps() const { return context_->architecture() >= 90 && driver().version >= 12030; }
 
  private:
+  struct Function {
+    explicit Function(const char* its_name) : name(its_name) {}
+    const char* name;
+    FunctionHandle handle = nullptr;
+  };
+
+  void find(Function& function) const {
+    const Current current(*context_);
+    check(driver().cuModuleGetFunction(&function.handle, loaded_.get(), function.name),
+          std::string("cuModuleGetFunction of ") + function.name);
+  }
+
   SharedContext context_;
   const char* name_;
   std::future<std::string> code_;  // until it is loaded
   Owned<ModuleHandle> loaded_;
+  std::list<Function> functions_;
 };
 
 Program::Program(const SharedContext& context, const Source& source, const Options& options)
@@ -164,7 +177,7 @@ Program::Program(const SharedContext& context, const Source& source, const Optio
 }
 
 Kernel Program::kernel(const char* name) const {
-  return {name, module_, module_->overlaps()};
+  return {name, module_, module_->function(name), module_->overlaps()};
 }
 
 void load_programs(const SharedContext& context) {
@@ -173,8 +186,8 @@ void load_programs(const SharedContext& context) {
 }
 
 FunctionHandle Kernel::function() const {
-  if (function_ == nullptr) function_ = module_->function(name_);
-  return function_;
+  if (*function_ == nullptr) module_->load();
+  return *function_;
 }
 
 int Kernel::attribute(FunctionAttribute which) const {

@@ -2,7 +2,7 @@
 // Kernels, compiled for one GPU and one set of options when a plan is made, and cached on disk.
 //
 // A program is compiled on a thread of its own, so all programs of a plan are compiled at once. It is loaded
-// when one of its kernels is used; at the latest, load_programs() does.
+// when one of its kernels is used, but at the latest before a graph is captured.
 #pragma once
 
 #include <cstddef>
@@ -93,7 +93,7 @@ class Kernel {
 
   // The same kernel, which starts when the previous one has ended: so its blocks are spread evenly over the
   // GPU.
-  Kernel after_previous() const { return {name_, module_, false}; }
+  Kernel after_previous() const { return {name_, module_, function_, false}; }
 
   // All blocks run at once, at most resident_blocks() of them, and may wait for each other.
   template <class... Arguments>
@@ -112,8 +112,8 @@ class Kernel {
 
  private:
   friend Program;
-  Kernel(const char* name, std::shared_ptr<Module> module, bool overlaps)
-      : name_(name), module_(std::move(module)), overlaps_(overlaps) {}
+  Kernel(const char* name, std::shared_ptr<Module> module, const FunctionHandle* function, bool overlaps)
+      : name_(name), module_(std::move(module)), function_(function), overlaps_(overlaps) {}
   enum class LaunchKind { ordinary, cooperative };
 
   FunctionHandle function() const;
@@ -125,7 +125,7 @@ class Kernel {
 
   const char* name_ = "";
   std::shared_ptr<Module> module_;
-  mutable FunctionHandle function_ = nullptr;  // once it is known
+  const FunctionHandle* function_ = nullptr;  // in the module; null until that is loaded
   bool overlaps_ = false;
 };
 
