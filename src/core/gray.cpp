@@ -15,9 +15,18 @@ HWY_BEFORE_NAMESPACE();
 namespace parallax::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+struct Weights {
+  std::uint32_t red, green, blue;
+};
+
+// Volatile, so that compilers do not know them: for Highway's AVX3_DL, Clang would merge products and sums into
+// an instruction of AVX-VNNI, which such processors may lack.
+const volatile std::uint32_t luma[] = {9797, 19234, 3737};
+constexpr int luma_bits = 15;
+
 // The gray values of some pixels, without their lowest `shift` bits.
 template <int shift, class D, class In, class Out>
-HWY_INLINE void convert_lanes(D d, const In* in, Out* out) {
+HWY_INLINE void convert_lanes(D d, const Weights& weights, const In* in, Out* out) {
   const hn::Rebind<In, D> d_in;
   const hn::Rebind<Out, D> d_out;
   hn::Vec<decltype(d_in)> red, green, blue;
@@ -25,9 +34,9 @@ HWY_INLINE void convert_lanes(D d, const In* in, Out* out) {
   const auto weighted = [&](auto channel, std::uint32_t weight) {
     return hn::Mul(hn::PromoteTo(d, channel), hn::Set(d, weight));
   };
-  const auto sum =
-      hn::Add(hn::Add(weighted(red, red_weight), weighted(green, green_weight)), weighted(blue, blue_weight));
-  const auto gray = hn::BitCast(hn::RebindToSigned<D>(), hn::ShiftRight<gray_shift + shift>(sum));
+  const auto sum = hn::Add(hn::Add(weighted(red, weights.red), weighted(green, weights.green)),
+                           weighted(blue, weights.blue));
+  const auto gray = hn::BitCast(hn::RebindToSigned<D>(), hn::ShiftRight<luma_bits + shift>(sum));
   hn::StoreU(hn::DemoteTo(d_out, gray), d_out, out);
 }
 
@@ -38,17 +47,18 @@ void convert(const In* in, int channels, int width, Out* out) {
     for (int x = 0; x < width; ++x) out[x] = static_cast<Out>(in[x] >> shift);
     return;
   }
+  const Weights weights{luma[0], luma[1], luma[2]};
   const hn::ScalableTag<std::uint32_t> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   // Converting some pixels again changes nothing.
   if (width >= lanes)
     for (int x = 0; x < width; x += lanes) {
       const int at = std::min(x, width - lanes);
-      convert_lanes<shift>(d, in + 3 * at, out + at);
+      convert_lanes<shift>(d, weights, in + 3 * at, out + at);
     }
   else
     for (int x = 0; x < width; ++x)
-      convert_lanes<shift>(hn::CappedTag<std::uint32_t, 1>(), in + 3 * x, out + x);
+      convert_lanes<shift>(hn::CappedTag<std::uint32_t, 1>(), weights, in + 3 * x, out + x);
 }
 
 template <int shift_of_16_bits, class Out>

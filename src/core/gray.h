@@ -8,10 +8,11 @@
 
 namespace parallax {
 
-// Rec. 601 luma in 15-bit fixed point, truncated. The weights add up to 32768, so sums of 16-bit channels fit
-// in 31 bits.
-inline constexpr std::uint32_t red_weight = 9797, green_weight = 19234, blue_weight = 3737;
-inline constexpr int gray_shift = 15;
+// Gray values are Rec. 601 luma in 15-bit fixed point, truncated:
+//
+//   (9797 red + 19234 green + 3737 blue) >> 15
+//
+// The weights add up to 32768, so sums of 16-bit channels fit in 31 bits.
 
 // Writes the `image.format.size.width` gray values of row `y`, in the depth of the image.
 void gray_row(const ImageView& image, int y, std::uint16_t* out);
