@@ -19,8 +19,8 @@ struct Weights {
   std::uint32_t red, green, blue;
 };
 
-// Volatile, so that compilers do not know them: for Highway's AVX3_DL, Clang would merge products and sums into
-// an instruction of AVX-VNNI, which such processors may lack.
+// Volatile, so that compilers do not know them: for Highway's AVX3_DL, Clang would merge products and sums
+// into an instruction of AVX-VNNI, which such processors may lack.
 const volatile std::uint32_t luma[] = {9797, 19234, 3737};
 constexpr int luma_bits = 15;
 
