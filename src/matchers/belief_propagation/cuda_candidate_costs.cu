@@ -292,8 +292,8 @@ __device__ __forceinline__ uint32 start_word(int parent_row, int group, const Fe
 
 }  // namespace
 
-// Begins a level: finds the candidates of a tile, its data costs, and the initial messages of colour 0; those
-// of colour 1 are never read. One block per tile. `side`: pixels of the image along a side of a pixel of the
+// Begins a level: finds the candidates of a tile, its data costs, and the initial messages of colour 0; colour
+// 1 needs none, because nothing reads them. One block per tile. `side`: pixels of the image along a side of a pixel of the
 // level; 0 = `all` has the data costs of all labels. `coarser`: the next level if it considers all labels,
 // else `coarser_tiles`.
 PARALLAX_KERNEL __launch_bounds__(open_threads)
