@@ -62,13 +62,9 @@ class CudaFaultsTest : public GpuTest, public testing::WithParamInterface<SmallP
 };
 
 // The calls that create objects that are released later; their number determines the number of releases.
-constexpr std::string_view makers[] = {"cuMemAlloc_v2",
-                                       "cuMemHostAlloc",
-                                       "cuStreamCreate",
-                                       "cuEventCreate",
-                                       "cuModuleLoadData",
-                                       "cuStreamEndCapture",
-                                       "cuGraphInstantiateWithFlags"};
+constexpr std::string_view makers[] = {
+    "cuMemAlloc_v2", "cuMemAllocManaged", "cuMemHostAlloc",     "cuStreamCreate",
+    "cuEventCreate", "cuModuleLoadData",  "cuStreamEndCapture", "cuGraphInstantiateWithFlags"};
 bool releases(std::string_view name) {
   for (const std::string_view part : {"Free", "Destroy", "Unload", "Release", "Pop"})
     if (name.find(part) != std::string_view::npos) return true;

@@ -33,6 +33,7 @@ class GpuTest : public testing::Test {
   void TearDown() override {
     if (emulated() == nullptr || count_ == 0) return;
     emulated()->set_lazy(0);
+    emulated()->set_managed_memory(1);
     emulated()->set_device_count(count_);
     emulated()->set_architecture(first_.architecture);
     emulated()->set_memory(first_.memory_bytes);

@@ -140,6 +140,9 @@ std::vector<Asked> asked_while(const Make& make) {
   std::vector<Asked> asked;
   for (int i = before; i < emulated()->compilations(); ++i)
     asked.push_back(parse(emulated()->compilation(i)));
+  // Programs are compiled at the same time, in any order.
+  std::sort(asked.begin(), asked.end(),
+            [](const Asked& a, const Asked& b) { return std::string_view(a.source->name) < b.source->name; });
   return asked;
 }
 

@@ -22,6 +22,7 @@ namespace emulated {
   X("libcuda.so.1", void, set_memory, (std::size_t bytes))                    \
   X("libcuda.so.1", void, set_device_count, (int count))                      \
   X("libcuda.so.1", void, set_architecture, (int architecture))               \
+  X("libcuda.so.1", void, set_managed_memory, (int has_managed_memory))       \
   X("libcuda.so.1", void, set_lazy, (int is_lazy))                            \
   X("libcuda.so.1", void, set_last_first, (int last_first))                   \
   X("libnvrtc.so.13", int, compilations, ())                                  \

@@ -80,6 +80,8 @@ Result attribute_of_device(int attribute, int& value) {
     value = driver().architecture / 10;
   } else if (attribute == capability_minor) {
     value = driver().architecture % 10;
+  } else if (attribute == parallax::cuda::concurrent_managed_access) {
+    value = driver().has_managed_memory ? 1 : 0;
   } else if (attribute == parallax::cuda::shared_bytes_per_block_opt_in) {
     value = static_cast<int>(driver().max_shared_bytes());
   } else {
@@ -120,19 +122,28 @@ Result kind_of_memory(const void* address, unsigned& kind) {
   return success;
 }
 
-Result allocate(Context& context, std::size_t bytes, DeviceAddress& address) {
-  if (context.memory_used > driver().memory_bytes || bytes > driver().memory_bytes - context.memory_used)
-    return out_of_memory;
-  address = reinterpret_cast<DeviceAddress>(driver().device_memory.add(bytes, context));
-  context.memory_used += bytes;
+// Takes memory of the GPU for an allocation.
+Result take(Allocation& allocation, std::size_t bytes) {
+  std::size_t& used = allocation.context->memory_used;
+  if (used > driver().memory_bytes || bytes > driver().memory_bytes - used) return out_of_memory;
+  allocation.on_gpu += bytes;
+  used += bytes;
   return success;
+}
+
+Result allocate(Context& context, std::size_t bytes, DeviceAddress& address) {
+  void* memory = driver().device_memory.add(bytes, context);
+  const Result failure = take(*driver().device_memory.find(memory), bytes);
+  if (failure != success) driver().device_memory.remove(memory);
+  address = failure == success ? reinterpret_cast<DeviceAddress>(memory) : 0;
+  return failure;
 }
 
 Result free_memory(const void* address) {
   const Allocation* allocation = driver().device_memory.find(address);
   if (allocation == nullptr) return invalid_value;
   driver().finish_all_streams();
-  allocation->context->memory_used -= allocation->memory.bytes();
+  allocation->context->memory_used -= allocation->on_gpu;
   driver().device_memory.remove(address);
   return success;
 }
@@ -317,6 +328,28 @@ Result cuMemAlloc_v2(DeviceAddress* address, std::size_t bytes) {
     ++driver().allocations;
     if (const Result failure = driver().check_no_capture()) return failure;
     return address == nullptr || bytes == 0 ? Result{invalid_value} : allocate(context, bytes, *address);
+  });
+}
+
+Result cuMemAllocManaged(DeviceAddress* address, std::size_t bytes, unsigned flags) {
+  return call_in_context(__func__, [&](Context& context) -> Result {
+    ++driver().allocations;
+    if (const Result failure = driver().check_no_capture()) return failure;
+    if (address == nullptr || bytes == 0 || flags < 1 || flags > 2) return invalid_value;
+    *address = reinterpret_cast<DeviceAddress>(driver().device_memory.add(bytes, context));
+    return success;
+  });
+}
+
+// Takes memory even where a prefetch has taken it already.
+Result cuMemPrefetchAsync(DeviceAddress address, std::size_t bytes, DeviceNumber device,
+                          StreamHandle handle) {
+  return call_in_context(__func__, [&](const Context& context) -> Result {
+    if (driver().stream(handle, context) == nullptr) return invalid_handle;
+    if (!driver().has_device(device)) return invalid_device;
+    Memory& memory = driver().device_memory;
+    if (bytes == 0 || !memory.contains(pointer_to(address), bytes)) return invalid_value;
+    return take(*memory.find(memory.around(pointer_to(address))->memory.get()), bytes);
   });
 }
 
@@ -787,6 +820,11 @@ void emulated_set_device_count(int count) {
 void emulated_set_architecture(int architecture) {
   const std::lock_guard lock(driver().mutex);
   driver().architecture = architecture;
+}
+
+void emulated_set_managed_memory(int has_managed_memory) {
+  const std::lock_guard lock(driver().mutex);
+  driver().has_managed_memory = has_managed_memory != 0;
 }
 
 // Lazy streams do nothing until somebody waits for them, so that a missing synchronisation gives wrong

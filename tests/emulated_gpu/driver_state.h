@@ -36,7 +36,7 @@ class DriverState {
   int architecture = 90;
   std::size_t memory_bytes = std::size_t{2} << 30;
   // Whether streams defer work as long as a GPU may.
-  bool is_lazy = false;
+  bool is_lazy = false, has_managed_memory = true;
 
   std::vector<std::unique_ptr<Context>> contexts;
   std::vector<std::unique_ptr<Stream>> default_streams;

@@ -14,13 +14,14 @@ namespace emulated {
 struct Allocation {
   GarbageMemory memory;
   Context* context;
+  std::size_t on_gpu = 0;  // bytes that it takes of the GPU's memory
 };
 
 class Memory {
  public:
   // \throws std::bad_alloc
   void* add(std::size_t bytes, Context& context) {
-    Allocation allocation{GarbageMemory(bytes), &context};
+    Allocation allocation{GarbageMemory(bytes), &context, 0};
     unsigned char* address = allocation.memory.get();
     allocations_.emplace(address, std::move(allocation));
     return address;

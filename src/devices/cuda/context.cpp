@@ -53,6 +53,7 @@ Context::Context(int index) : index_(index), device_(find_device(index)) {
   multiprocessors_ = attribute(device_, multiprocessor_count);
   shared_bytes_per_block_ = attribute(device_, shared_bytes_per_block_opt_in);
   launches_cooperatively_ = attribute(device_, cooperative_launch) != 0;
+  has_managed_memory_ = attribute(device_, concurrent_managed_access) != 0;
   check(driver().cuDevicePrimaryCtxRetain(&handle_, device_), "cuDevicePrimaryCtxRetain");
 }
 
@@ -147,6 +148,15 @@ DeviceMemory allocate(const SharedContext& context, std::size_t bytes) {
   const Current current(*context);
   DeviceAddress address = 0;
   check(driver().cuMemAlloc_v2(&address, bytes), "cuMemAlloc of " + std::to_string(bytes) + " bytes");
+  return {context, address, driver().cuMemFree_v2};
+}
+
+DeviceMemory allocate_managed(const SharedContext& context, std::size_t bytes) {
+  constexpr unsigned on_any_stream = 1;
+  const Current current(*context);
+  DeviceAddress address = 0;
+  check(driver().cuMemAllocManaged(&address, bytes, on_any_stream),
+        "cuMemAllocManaged of " + std::to_string(bytes) + " bytes");
   return {context, address, driver().cuMemFree_v2};
 }
 

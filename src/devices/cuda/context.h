@@ -35,6 +35,8 @@ class Context {
   int shared_bytes_per_block() const { return shared_bytes_per_block_; }
   // Whether blocks of one launch may wait for each other.
   bool launches_cooperatively() const { return launches_cooperatively_; }
+  // Whether managed memory takes memory only where it is touched.
+  bool has_managed_memory() const { return has_managed_memory_; }
   // Programs that are not loaded yet, see program.h.
   std::vector<std::weak_ptr<Module>>& unloaded() const { return unloaded_; }
 
@@ -43,7 +45,7 @@ class Context {
   DeviceNumber device_ = 0;
   ContextHandle handle_ = nullptr;
   int architecture_ = 0, multiprocessors_ = 0, shared_bytes_per_block_ = 0;
-  bool launches_cooperatively_ = false;
+  bool launches_cooperatively_ = false, has_managed_memory_ = false;
   mutable std::vector<std::weak_ptr<Module>> unloaded_;
 };
 
@@ -116,6 +118,8 @@ struct Graph {
 Stream make_stream(const SharedContext& context);
 Event make_event(const SharedContext& context, unsigned flags = 0);
 DeviceMemory allocate(const SharedContext& context, std::size_t bytes);
+// Managed memory, see SparseMemory.
+DeviceMemory allocate_managed(const SharedContext& context, std::size_t bytes);
 // Page-locked host memory, which the GPU transfers directly.
 PinnedMemory allocate_pinned(const SharedContext& context, std::size_t bytes);
 // Captures what `record` enqueues on the stream as a graph, without running it.

@@ -77,6 +77,7 @@ enum DeviceAttribute {
   multiprocessor_count = 16,
   capability_major = 75,
   capability_minor = 76,
+  concurrent_managed_access = 89,
   cooperative_launch = 95,
   shared_bytes_per_block_opt_in = 97,
 };
@@ -99,6 +100,9 @@ enum FunctionAttribute { local_bytes_a_thread = 3, registers_a_thread = 4, dynam
   X(cuCtxPopCurrent_v2, (ContextHandle * context))                                                      \
   X(cuMemGetInfo_v2, (std::size_t * free, std::size_t * total))                                         \
   X(cuMemAlloc_v2, (DeviceAddress * address, std::size_t bytes))                                        \
+  X(cuMemAllocManaged, (DeviceAddress * address, std::size_t bytes, unsigned flags))                    \
+  X(cuMemPrefetchAsync,                                                                                 \
+    (DeviceAddress address, std::size_t bytes, DeviceNumber device, StreamHandle stream))               \
   X(cuMemFree_v2, (DeviceAddress address))                                                              \
   X(cuMemHostAlloc, (void** memory, std::size_t bytes, unsigned flags))                                 \
   X(cuMemFreeHost, (void* memory))                                                                      \

@@ -66,6 +66,7 @@ void Plan::allocate() {
   // Kernels read the zeros around images and levels, and never write them.
   check(driver().cuMemsetD8Async(memory_.get(), 0, layout_.bytes(), stream_.get()),
         "cuMemsetD8Async of " + std::to_string(layout_.bytes()) + " bytes");
+  sparse_.allocate(context_, stream_.get());
   prepare(stream_.get());
   DisparityMap map = staged_map_.in(host_memory());
   if (tells_confidence_) prepare_run(map);

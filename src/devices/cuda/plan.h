@@ -12,6 +12,7 @@
 #include "devices/cuda/map_buffers.h"
 #include "devices/cuda/pair.h"
 #include "devices/cuda/program.h"
+#include "devices/cuda/sparse_memory.h"
 
 namespace parallax::cuda {
 
@@ -32,9 +33,9 @@ class Plan : public detail::Plan {
   Plan(const Device& device, const ImageFormat& format, int volume_labels, bool tells_confidence,
        bool tells_row_offsets = false);
 
-  std::size_t memory_bytes() const override { return layout_.bytes() + host_layout_.bytes(); }
+  std::size_t memory_bytes() const override { return gpu_bytes() + host_layout_.bytes(); }
   std::optional<GpuMemory> gpu_memory() const override {
-    return GpuMemory{layout_.bytes(), free_memory(*context_),
+    return GpuMemory{gpu_bytes(), free_memory(*context_),
                      " are free on the GPU: nvidia-smi shows what uses the rest"};
   }
   int cost_labels() const final { return volume_labels_; }
@@ -83,8 +84,10 @@ class Plan : public detail::Plan {
   const ImageFormat& format() const { return format_; }
 
   ArenaLayout layout_;
+  SparseMemory sparse_;
 
  private:
+  std::size_t gpu_bytes() const { return layout_.bytes() + sparse_.bytes(*context_); }
   std::byte* host_memory() const { return static_cast<std::byte*>(pinned_.get()); }
   StereoPair within_reach(const StereoPair& pair) const;
   void copy_volume(const CostVolume& costs, MemoryType type, StreamHandle stream) const;

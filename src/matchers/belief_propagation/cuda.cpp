@@ -266,7 +266,7 @@ class Integer final : public Cuda {
         threads_(static_cast<unsigned>(configuration.value(threads_a_block, block_threads))),
         min_blocks_(configuration.value(min_blocks, 0)),
         shared_below_(to_size(configuration.value(shared_below, 8000))),
-        candidates_(model(), sizes(), layout_, configuration, at_once()) {
+        candidates_(model(), sizes(), layout_, sparse_, configuration, at_once()) {
     levels_[CudaImages::as_it_is] = reserve_levels();
     levels_[CudaImages::mirrored] = at_once() ? reserve_levels() : levels_[CudaImages::as_it_is];
     check_countable();
@@ -310,7 +310,9 @@ class Integer final : public Cuda {
 
   // Refuses levels with more threads than kernels can count in 32 bits.
   void check_countable() const {
-    if (groups_of(0) * to_size(dealing_.lanes) < UINT32_MAX - threads_) return;
+    if (groups_of(0) * to_size(dealing_.lanes) < UINT32_MAX - threads_ &&
+        candidates_.most_slots() <= UINT32_MAX)
+      return;
     throw Error(ErrorCategory::device,
                 "the image has too many pixels and labels for the cuda device: match it in parts");
   }
@@ -360,7 +362,7 @@ class Integer final : public Cuda {
     start_ = program_.kernel("start");
     decide_ = program_.kernel("decide");
     find_labels_ = program_.kernel("find_labels");
-    candidates_.prepare(context(), device_memory(), options);
+    candidates_.prepare(context(), device_memory(), sparse_.get(), options);
     std::vector<std::uint16_t> tables;
     for (const auto* values : {&model().slopes, &model().truncations})
       for (const float value : *values) tables.push_back(static_cast<std::uint16_t>(value));

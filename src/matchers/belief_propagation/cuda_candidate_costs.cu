@@ -15,9 +15,11 @@ using namespace parallax::belief_propagation;
 constexpr int existence_threads = EXISTENCE_BLOCK;
 
 // Finds each pixel's status before matching, and a bit that tells whether it has data costs, 32 per word, in
-// rows of costs.validity.words words. Grid: rows, blocks of a row.
-PARALLAX_KERNEL __launch_bounds__(existence_threads) find_existence(CudaCosts costs, uint32* has_data) {
+// rows of costs.validity.words words. Begins to count slots. Grid: rows, blocks of a row.
+PARALLAX_KERNEL __launch_bounds__(existence_threads)
+    find_existence(CudaCosts costs, uint32* has_data, CudaSlots slots) {
   wait_for_previous();
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *slots.used = 0;
   const int y = blockIdx.x, x = blockIdx.y * existence_threads + threadIdx.x, words = costs.validity.words;
   bool some = false, all = true;  // whether right pixels of the labels exist
   constexpr int at_once = 64;
@@ -174,9 +176,9 @@ __device__ __forceinline__ int highest_of_warp(int value) {
   return over_warp(value, [](int a, int b) { return max(a, b); });
 }
 
-// A warp finds the candidates of a tile. The widest gaps between best labels separate ranges; of equal gaps,
+// The candidates of the tile of a warp. The widest gaps between best labels separate ranges; of equal gaps,
 // the one at higher labels.
-__device__ __forceinline__ StoredRanges find_candidates(const CudaLabels& best, int tile_x, int tile_y) {
+__device__ __forceinline__ StoredRanges candidates_of(const CudaLabels& best, int tile_x, int tile_y) {
   constexpr int none = 0xFFFF;
   const int left = max(0, tile_x * tile_side / 2 - 1), top = max(0, tile_y * tile_side / 2 - 1);
   const int columns = min(best.width, (tile_x + 1) * tile_side / 2 + 1) - left,
@@ -241,44 +243,66 @@ __device__ __forceinline__ StoredRanges find_candidates(const CudaLabels& best, 
   return ranges;
 }
 
-constexpr int open_threads = OPEN_BLOCK, open_warps = open_threads / warp_lanes,
-              open_slots = open_threads / tile_side;
+constexpr int open_threads = OPEN_BLOCK, open_warps = open_threads / warp_lanes;
+constexpr int open_blocks = 1024 / open_threads;  // least number resident on a multiprocessor
 
-// The data costs of a tile's row for a label, for both colours: sums over side × side pixels of the image.
+// The data costs of slots_at_once slots of a tile, in bytes: [slot][row][colour][pixel].
+constexpr int tile_bytes = tile_side * tile_side;
+struct SlotData {
+  uint8 of[slots_at_once * tile_bytes];
+};
+
+// Finds the data costs of a tile for the label of each lane's slot: sums over side × side pixels of the image.
+// A lane has a column, so that neighbouring lanes read neighbours. The warp must have read the last data.
 template <int side>
-__device__ __forceinline__ uint2 data_of_row(const CudaCosts& costs, const uint32* has_data,
-                                             const CostTable& table, int tile_x, int y, int label) {
+__device__ __forceinline__ void find_data(const CudaCosts& costs, const uint32* has_data,
+                                          const CostTable& table, int tile_x, int tile_y, int label,
+                                          SlotData& data) {
+  static_assert(slots_at_once * tile_side == warp_lanes);
   const CudaSamples& samples = costs.samples;
-  const int first_x = tile_x * tile_side * side, words = costs.validity.words;
-  const int first_right = first_x - costs.min_disparity - label;
-  uint32 sum[tile_side] = {};
+  const int lane = threadIdx.x % warp_lanes, column = lane % tile_side, slot = lane / tile_side;
+  const int first_x = tile_x * tile_side * side, first_y = tile_y * tile_side * side;
+  const int shift = costs.min_disparity + label, words = costs.validity.words;
+  // Which pixels of the lane's row, and right pixels of its slot, have values.
+  uint32 has[side], exists[side];
+  bool all = true;
 #pragma unroll
-  for (int row = 0; row < side; ++row) {
-    const int image_y = y * side + row;
-    if (image_y >= samples.height) break;
-    // Rows of features are padded to whole tiles; no other memory is read.
-    const uint64* left = row_of(static_cast<const uint64*>(costs.left_features), samples, image_y) + first_x;
-    const uint64* right =
-        row_of(static_cast<const uint64*>(costs.right_features), samples, image_y) + first_right;
+  for (int r = 0; r < side; ++r) {
+    const int y = min(first_y + lane % tile_side * side + r, samples.height - 1);
     constexpr uint32 every = (1u << tile_side * side) - 1;
-    const uint32 data_bits = valid_bits(has_data, words, image_y, first_x) & every,
-                 right_bits = valid_bits(costs.validity.right, words, image_y, first_right) & every;
-    if ((data_bits & right_bits) == every) {
-#pragma unroll
-      for (int i = 0; i < tile_side * side; ++i) sum[i / side] += table[__popcll(left[i] ^ right[i])];
-      continue;
-    }
-#pragma unroll
-    for (int i = 0; i < tile_side * side; ++i) {
-      const bool exists = (right_bits >> i & 1) != 0, has = (data_bits >> i & 1) != 0;
-      const uint64 there = exists ? right[i] : 0;
-      const uint32* costs_here = table + (has ? 0 : costs_of_pixel);
-      sum[i / side] += costs_here[(exists ? 0 : signature_counts) + __popcll(left[i] ^ there)];
-    }
+    has[r] = valid_bits(has_data, words, y, first_x) & every;
+    exists[r] = valid_bits(costs.validity.right, words, y, first_x - shift) & every;
+    all = all && (has[r] & exists[r]) == every;
   }
-  const uint32 even = sum[0] | sum[2] << 8 | sum[4] << 16 | sum[6] << 24,
-               odd = sum[1] | sum[3] << 8 | sum[5] << 16 | sum[7] << 24;
-  return parity(y, 0) == 0 ? make_uint2(even, odd) : make_uint2(odd, even);
+  all = __all_sync(all_lanes, all) != 0;
+#pragma unroll
+  for (int row = 0; row < tile_side; ++row) {
+    uint32 sum = 0;
+#pragma unroll
+    for (int r = 0; r < side; ++r) {
+      const int y = first_y + row * side + r, read_y = min(y, samples.height - 1);
+      // Rows of features are padded to whole tiles; no other memory is read.
+      const int x = first_x + column * side;
+      const uint64* left = row_of(static_cast<const uint64*>(costs.left_features), samples, read_y) + x;
+      const uint64* right =
+          row_of(static_cast<const uint64*>(costs.right_features), samples, read_y) + x - shift;
+      uint32 has_here = ~0u, exists_here = ~0u;
+      if (!all) {
+        has_here = __shfl_sync(all_lanes, has[r], slot * tile_side + row) >> column * side;
+        exists_here = __shfl_sync(all_lanes, exists[r], slot * tile_side + row) >> column * side;
+      }
+#pragma unroll
+      for (int i = 0; i < side; ++i) {
+        const bool is_there = (exists_here >> i & 1) != 0;
+        const int offset =
+            ((has_here >> i & 1) != 0 ? 0 : costs_of_pixel) + (is_there ? 0 : signature_counts);
+        const uint32 cost = table[offset + __popcll(left[i] ^ (is_there ? right[i] : 0))];
+        sum += y < samples.height ? cost : 0;
+      }
+    }
+    const int colour = (column + row) & 1;  // a tile begins in an even row
+    data.of[slot * tile_bytes + row * tile_side + colour * group_pixels + column / 2] = sum;
+  }
 }
 
 // The initial messages of a group's four pixels: the messages of their parents, which are two neighbours of
@@ -292,90 +316,119 @@ __device__ __forceinline__ uint32 start_word(int parent_row, int group, const Fe
 
 }  // namespace
 
-// Begins a level: finds the candidates of a tile, its data costs, and the initial messages of colour 0; colour
-// 1 needs none, because nothing reads them. One block per tile. `side`: pixels of the image along a side of a pixel of the
-// level; 0 = `all` has the data costs of all labels. `coarser`: the next level if it considers all labels,
-// else `coarser_tiles`.
-PARALLAX_KERNEL __launch_bounds__(open_threads)
-    open_tiles(CudaCandidateLevel level, CudaIntegerLevel all, CudaIntegerLevel coarser,
-               CudaCandidateLevel coarser_tiles, CudaLabels best, CudaCosts costs, const uint32* has_data,
-               int side, CudaSmoothness alike) {
-  __shared__ CostTable table;
-  __shared__ StoredRanges ranges;
-  __shared__ uint32 sums[2][open_slots][tile_side];
-  __shared__ uint16 labels[LABELS];  // [slot]
+// Finds the candidates of the tile of each warp, and takes slots for them. Grid: blocks of a row of tiles,
+// rows of tiles.
+PARALLAX_KERNEL __launch_bounds__(open_threads) find_candidates(CudaCandidateLevel level, CudaLabels best) {
+  __shared__ uint32 counts[open_warps], first_of_block;
   wait_for_previous();
-  const int tile = blockIdx.x, tile_y = tile / level.groups, tile_x = tile - tile_y * level.groups;
-  const int thread = threadIdx.x;
-  fill_table(costs, table);
-  if (thread < warp_lanes) {
-    const StoredRanges found = find_candidates(best, tile_x, tile_y);
-    if (thread == 0) {
-      ranges = found;
-      store<4>(found.of, level.ranges + static_cast<int64>(tile) * stored_ranges);
-    }
-  }
+  const int warp = threadIdx.x / warp_lanes, tile_x = blockIdx.x * open_warps + warp, tile_y = blockIdx.y;
+  const bool is_there = tile_x < level.groups, is_first_lane = threadIdx.x % warp_lanes == 0;
+  const StoredRanges found = candidates_of(best, min(tile_x, level.groups - 1), tile_y);
+  const uint32 count =
+      is_there ? (slots_of(found).count() + slots_at_once - 1) / slots_at_once * slots_at_once : 0;
+  if (is_first_lane) counts[warp] = count;
   __syncthreads();
-  const Slots slots = slots_of(ranges);
-  const int count = slots.count();
+  uint32 before = 0, all = 0;
 #pragma unroll
-  for (int i = 0; i < RANGES; ++i)
-    for (int k = thread; k < slots.labels[i]; k += open_threads)
-      labels[slots.slot[i] + k] = slots.first[i] + k;
+  for (int i = 0; i < open_warps; ++i) {
+    if (i == warp) before = all;
+    all += counts[i];
+  }
+  if (threadIdx.x == 0) first_of_block = atomicAdd(level.slots.used, all);
   __syncthreads();
-  for (int slot = thread; slot < count; slot += open_threads)
-    level.labels[tile * static_cast<int64>(LABELS) + slot] = labels[slot];
+  if (!is_first_lane || !is_there) return;
+  const int64 tile = static_cast<int64>(tile_y) * level.groups + tile_x;
+  const uint32 span[] = {first_of_block + before, count};
+  store<4>(found.of, level.ranges + tile * stored_ranges);
+  store<2>(span, level.spans + tile * 2);
+}
 
-  const Place place = find_place(level, tile_x, tile_y);
+// Begins a level: writes the labels and links of the slots of each warp's tile, their data costs, and the
+// initial messages of colour 0; colour 1 needs none, because nothing reads them. Grid: blocks of a row of
+// tiles, rows of tiles, and warps that share the slots of a tile. `side`: pixels of the image along a side of
+// a pixel of the level; 0 = `all` has the data costs of all labels. `coarser`: the next level if it considers
+// all labels, else `coarser_tiles`.
+PARALLAX_KERNEL __launch_bounds__(open_threads, open_blocks)
+    open_tiles(CudaCandidateLevel level, CudaIntegerLevel all, CudaIntegerLevel coarser,
+               CudaCandidateLevel coarser_tiles, CudaCosts costs, const uint32* has_data, int side,
+               CudaSmoothness alike) {
+  __shared__ CostTable table;
+  __shared__ __align__(8) SlotData data_of_warps[open_warps];
+  fill_table(costs, table);
+  wait_for_previous();
+  const int warp = threadIdx.x / warp_lanes, lane = threadIdx.x % warp_lanes;
+  const int tile_x = blockIdx.x * open_warps + warp, tile_y = blockIdx.y;
+  const Place place = find_place(level, min(tile_x, level.groups - 1), tile_y);
+  const Span span = span_of(level, place.tile);
+  const Slots slots = slots_of(ranges_of(level, place.tile));
+  // A lane finds the links of every eighth slot in a direction,
+  const int link_direction = lane % directions;
+  const int next_x = tile_x + (link_direction == left_side ? -1 : link_direction == right_side ? 1 : 0);
+  const int next_y = tile_y + (link_direction == above ? -1 : link_direction == below ? 1 : 0);
+  const bool has_next =
+      next_x >= 0 && next_x < level.groups && next_y >= 0 && next_y * tile_side < level.height;
+  const Slots slots_of_next =
+      slots_of(has_next ? ranges_of(level, next_y * level.groups + next_x) : StoredRanges{});
+  // the initial messages of a row in a direction,
   const uint32 mask = place.inside ? inside_mask(pixels_in(level.width, place.y, 0), tile_x) : 0;
-  const int parent_row = place.y / 2, parent_group = tile_x / 2;
-  const bool parents_are_tiles = coarser_tiles.messages != nullptr;
+  const int parent_row = min(place.y, level.height - 1) / 2, parent_group = place.tile_x / 2;
+  const bool parents_are_tiles = coarser_tiles.slots.words != nullptr;
   const int parent_tile = parents_are_tiles ? tile_y / 2 * coarser_tiles.groups + parent_group : 0;
   const Slots slots_of_parents = parents_are_tiles ? slots_of(ranges_of(coarser_tiles, parent_tile)) : slots;
-  for (int slot = thread / warp_lanes; slot < count && place.inside; slot += open_warps) {
-    const int label = labels[slot], parent_slot = slots_of_parents.of(label);
-    const uint32 word = start_word(parent_row, tile_x, [&](int colour) {
-      if (!parents_are_tiles)
-        return messages(
-            coarser, colour,
-            place.direction)[group_offset(coarser, parent_row, parent_group) + label_offset(label)];
-      if (parent_slot >= 0)
-        return messages_of(
-            coarser_tiles, colour,
-            parent_tile)[parent_slot * warp_lanes + message_at(place.direction, parent_row % tile_side)];
-      return edge_of(coarser_tiles, alike, colour, parent_row, parent_group, place.direction).truncation;
-    });
-    messages_of(level, 0, tile)[slot * warp_lanes + thread % warp_lanes] = word & mask;
-  }
-  const int64 offset = tile * tile_words;
-  if (side == 0) {
-    const int row = thread % tile_side, y = tile_y * tile_side + row;
-    for (int slot = thread / tile_side; slot < count && y < level.height; slot += open_slots) {
-#pragma unroll
-      for (int colour = 0; colour < 2; ++colour)
-        level.data[colour * level.plane_words + offset + slot * tile_side + row] =
-            all.data[colour * all.plane_words + group_offset(all, y, tile_x) + label_offset(labels[slot])];
-    }
-    return;
-  }
+  const uint32 first_of_parents = parents_are_tiles ? span_of(coarser_tiles, parent_tile).first : 0;
+  // and the data costs of every fourth slot.
+  const int own_slot = lane / tile_side;
+  __syncthreads();
+  const int count = tile_x < level.groups ? static_cast<int>(span.count) : 0;
+  const int begin = blockIdx.z * slots_at_once;
 
-  // Neighbouring threads have neighbouring labels, and therefore neighbouring right pixels.
-  const int cost_y = tile_y * tile_side + thread / open_slots, slot_lane = thread % open_slots;
-  const int row = thread % tile_side;
-  for (int first_slot = 0; first_slot < count; first_slot += open_slots) {
-    const int label = labels[min(first_slot + slot_lane, count - 1)];
-    const uint2 words = side == 1 ? data_of_row<1>(costs, has_data, table, tile_x, cost_y, label)
-                                  : data_of_row<2>(costs, has_data, table, tile_x, cost_y, label);
-    sums[0][slot_lane][thread / open_slots] = words.x;
-    sums[1][slot_lane][thread / open_slots] = words.y;
-    __syncthreads();
-    const int slot = first_slot + thread / tile_side;
-    if (slot < count) {
-#pragma unroll
-      for (int colour = 0; colour < 2; ++colour)
-        level.data[colour * level.plane_words + offset + slot * tile_side + row] =
-            sums[colour][thread / tile_side][row];
+  for (int first = begin; first < count; first += gridDim.z * slots_at_once) {
+    if (lane < slots_at_once * directions) {
+      const int slot = first + lane / directions, label = slots.label(slot);
+      level.slots.links[static_cast<int64>(span.first + slot) * directions + link_direction] =
+          slots_of_next.of(label);
+      if (link_direction == 0) level.slots.labels[span.first + slot] = label;
     }
-    __syncthreads();
+
+    const int label = slots.label(first + own_slot), parent_slot = slots_of_parents.of(label);
+    uint32 start[slots_at_once];
+#pragma unroll
+    for (int j = 0; j < slots_at_once; ++j) {
+      const int label_here = __shfl_sync(all_lanes, label, j * tile_side),
+                parent_slot_here = __shfl_sync(all_lanes, parent_slot, j * tile_side);
+      start[j] = start_word(parent_row, tile_x, [&](int colour) {
+        if (!parents_are_tiles)
+          return messages(
+              coarser, colour,
+              place.direction)[group_offset(coarser, parent_row, parent_group) + label_offset(label_here)];
+        if (parent_slot_here >= 0)
+          return words_of(coarser_tiles, first_of_parents + parent_slot_here,
+                          colour)[message_at(place.direction, parent_row % tile_side)];
+        return edge_of(coarser_tiles, alike, colour, parent_row, parent_group, place.direction).truncation;
+      });
+    }
+
+    uint2 found;
+    if (side > 0) {
+      SlotData& data = data_of_warps[warp];
+      __syncwarp();
+      if (side == 1)
+        find_data<1>(costs, has_data, table, tile_x, tile_y, label, data);
+      else
+        find_data<2>(costs, has_data, table, tile_x, tile_y, label, data);
+      __syncwarp();
+      found = *reinterpret_cast<const uint2*>(&data.of[own_slot * tile_bytes + place.row * tile_side]);
+    } else {
+      const int64 at = group_offset(all, min(place.y, level.height - 1), tile_x) + label_offset(label);
+      found = make_uint2(all.data[at], all.data[all.plane_words + at]);
+    }
+
+    uint32* words = words_of(level, span.first + first, 0);
+#pragma unroll
+    for (int j = 0; j < slots_at_once; ++j)
+      if (place.inside) words[j * slot_words + lane] = start[j] & mask;
+    uint32* data = words + own_slot * slot_words + warp_lanes + place.row;
+    data[0] = found.x;
+    data[colour_words] = found.y;
   }
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Levels whose tiles consider only candidate labels (candidates.h), on CUDA; in bytes.
 //
-// A group, the four pixels of one colour in a row, is a row of a tile. The candidates of a tile are numbered
-// from 0 on, in order: these numbers are its slots.
+// A group, the four pixels of one colour in a row, is a row of a tile. A tile has a slot for each of its
+// candidates, in order; its last candidate fills some more, so that their number is a multiple of
+// slots_at_once: messages and decisions are the same with a label twice. A slot has, for each colour,
 //
-//   data costs   [colour][tile][slot][row of the tile]
-//   messages     [colour][tile][slot][direction][row of the tile]
+//   messages     [direction][row of the tile]
+//   data costs   [row of the tile]
 //
-// with room for all labels. There are no groups outside the image: messages from beyond the border are 0.
+// and a link in each direction: the position of its label among the slots of the next tile. The slots of a
+// tile are neighbours in memory, those of the tiles in any order. There are no groups outside the image:
+// messages from beyond the border are 0.
 //
 // Specialised by LABELS and RANGES (candidate_ranges), and by the macros of cuda_groups.h.
 #pragma once
@@ -19,10 +22,9 @@ namespace parallax::belief_propagation {
 static_assert(BITS == 8);
 constexpr int tile_side = 8;
 constexpr int warp_lanes = 32;
-// Words of a tile: data costs, and messages.
-constexpr int64 tile_words = static_cast<int64>(LABELS) * tile_side,
-                tile_message_words = static_cast<int64>(LABELS) * warp_lanes;
 static_assert(directions * tile_side == warp_lanes);
+static_assert(colour_words == warp_lanes + tile_side && links_of_slot == directions);
+constexpr uint32 no_link = 0xFFFF;
 
 // Ranges as they are stored: the first label, and in the upper half the label after the last. Unused ranges
 // are empty, and begin at the end of the last one.
@@ -48,6 +50,15 @@ struct Slots {
   }
   __device__ __forceinline__ int count() const {
     return slot[RANGES - 1] + labels[RANGES - 1];
+  }
+  // The label of a slot; slots beyond the last have its label.
+  __device__ __forceinline__ int label(int index) const {
+    index = min(index, count() - 1);
+    int found = first[0] + index;
+#pragma unroll
+    for (int i = 1; i < RANGES; ++i)
+      if (index >= slot[i]) found = first[i] + index - slot[i];
+    return found;
   }
 };
 
@@ -90,8 +101,20 @@ __device__ __forceinline__ Place find_place(const CudaCandidateLevel& level, int
   return place;
 }
 
-__device__ __forceinline__ uint32* messages_of(const CudaCandidateLevel& level, int colour, int tile) {
-  return level.messages + (colour == 0 ? 0 : directions * level.plane_words) + tile * tile_message_words;
+// The slots of a tile.
+struct Span {
+  uint32 first, count;
+};
+
+__device__ __forceinline__ Span span_of(const CudaCandidateLevel& level, int tile) {
+  uint32 pair[2];
+  load<2>(level.spans + static_cast<int64>(tile) * 2, pair);
+  return {pair[0], pair[1]};
+}
+
+// The words of one colour, from a slot on.
+__device__ __forceinline__ uint32* words_of(const CudaCandidateLevel& level, uint32 slot, int colour) {
+  return level.slots.words + static_cast<int64>(slot) * slot_words + colour * colour_words;
 }
 
 // Position of the messages in a slot.

@@ -27,16 +27,26 @@ struct CudaEdges {
   Level of[max_levels];
 };
 
-// A level with candidates; see cuda_candidates.cu. A group is a row of one colour in a tile.
+// The slots of a tile are a multiple of slots_at_once. A slot has a link in each direction, and for each colour
+// the messages of four directions and the data costs of the eight rows of a tile.
+constexpr int slots_at_once = 4, links_of_slot = 4, colour_words = (4 + 1) * 8, slot_words = 2 * colour_words;
+
+// The candidates of all tiles of a pair's levels; see cuda_tiles.h.
+struct CudaSlots {
+  unsigned* words;         // [slot][colour]: messages, then data costs; null = there are none
+  unsigned short* labels;  // [slot]
+  unsigned short* links;   // [slot][direction]
+  unsigned* used;          // number of slots in use
+};
+
+// A level with candidates. A group is a row of one colour in a tile.
 struct CudaCandidateLevel {
   int width, height;
-  int groups;              // in a row; as many tiles
-  long long plane_words;   // words of one colour
-  unsigned* data;          // [colour]
-  unsigned* messages;      // [colour]; null = the level does not exist
-  const unsigned* edges;   // see CudaIntegerLevel
-  unsigned* ranges;        // [tile][range]: the first label, and in the upper half the label after the last
-  unsigned short* labels;  // [tile][slot]
+  int groups;  // in a row; as many tiles
+  CudaSlots slots;
+  const unsigned* edges;  // see CudaIntegerLevel
+  unsigned* ranges;       // [tile][range]: the first label, and in the upper half the label after the last
+  unsigned* spans;        // [tile]: its first slot, and their number
 };
 
 // The label of each pixel's lowest belief on a level, in rows without gaps.
