@@ -30,7 +30,10 @@ using data_cost::CudaImages;
 using decision::CudaDecision;
 
 constexpr unsigned block_threads = 128;
-constexpr int usual_pixels_ahead = 4;
+// More pixels ahead of more paths find no room in the caches.
+constexpr int usual_pixels_ahead(int paths) {
+  return paths <= 4 ? 8 : 4;
+}
 
 // Names of the tunables.
 constexpr const char *labels_a_thread = "labels_per_thread", *threads_a_block = "threads_per_block",
@@ -51,7 +54,7 @@ class Cuda final : public cuda::Plan {
         model_(make_model(parameters)),
         dealing_(deal(parameters.disparities, configuration.value(labels_a_thread, 0))),
         path_threads_(configuration.value(threads_a_block, block_threads)),
-        ahead_(pixels_that_fit(configuration.value(pixels_ahead, usual_pixels_ahead))),
+        ahead_(pixels_that_fit(configuration.value(pixels_ahead, usual_pixels_ahead(parameters.paths)))),
         apart_(configuration.value(paths_apart, is_busy_with_rows()) != 0),
         images_(model_, format, matches_right(), layout_),
         refinement_(parameters.refine, format, layout_, refine::Maps::disparities,
@@ -303,13 +306,14 @@ detail::TuningSpace cuda_tuning_space(const SemiGlobalParameters& parameters, co
       {labels_a_thread, "Approximate number of labels per thread", {4, 8, 16, 32}},
       {pixels_ahead, "Pixels whose data costs are loaded before they are needed", {2, 4, 8, 16}},
       {paths_apart, "Whether paths that lead downwards, upwards and sideways are launched apart", {0, 1}}};
-  space.footprint = [labels = parameters.disparities](const detail::Configuration& configuration) {
+  space.footprint = [labels = parameters.disparities, usual_ahead = usual_pixels_ahead(parameters.paths)](
+                        const detail::Configuration& configuration) {
     constexpr int beside_values = 32;
     const int threads = configuration.value(threads_a_block, block_threads);
     const int values = deal(labels, configuration.value(labels_a_thread, 0)).per_lane;
     const int registers = std::min(255, values + beside_values);
     const int blocks = std::max(1, cuda::multiprocessor::registers / (registers * threads));
-    const int bytes_a_thread = registers * 4 + configuration.value(pixels_ahead, usual_pixels_ahead) * values;
+    const int bytes_a_thread = registers * 4 + configuration.value(pixels_ahead, usual_ahead) * values;
     return cuda::footprint(blocks, threads, to_size(threads * bytes_a_thread));
   };
   return space;
