@@ -33,7 +33,7 @@ using TunedValues = std::map<std::string, std::string>;
 /// once. They never change a map. process.h has the settings of the whole process.
 struct PlanOptions {
   /// Most memory that the plan may take, host and GPU together, in bytes; 0 = whole_memory() on the host and
-  /// what is free on the GPU.
+  /// what is free on the GPU. On CUDA, `bp` takes more for pairs that need it: see Matcher::memory_bytes().
   std::size_t max_memory_bytes = 0;
   /// Overrides remembered tuning. If the method does not have a name or value on the device, or the values
   /// cannot be combined, planning fails with an Error (argument) that says what is allowed.
@@ -130,7 +130,8 @@ class Matcher {
   /// With ComparedRows::once, the next pair tells anew by how many rows the right image is lower.
   void forget_rows();
 
-  /// Bytes that this matcher holds, not counting the caller's images.
+  /// Bytes that this matcher holds, not counting the caller's images. On CUDA, `bp` reserves memory for the
+  /// labels that most pairs need; a pair of noise, say, makes it grow, where the GPU has managed memory.
   std::size_t memory_bytes() const;
 
   /// Whether run() and enqueue() can write DisparityMap::confidence.

@@ -57,11 +57,13 @@ class DeviceImages {
  public:
   explicit DeviceImages(const cuda::SharedContext& context) : context_(context) {}
 
+  // Waits for the copy, because other streams may read it.
   template <class T>
   T* copy(const T* from, std::size_t count) {
     T* to = reserve<T>(count);
     check(cuda::driver().cuMemcpyHtoDAsync_v2(reinterpret_cast<cuda::DeviceAddress>(to), from,
                                               count * sizeof(T), nullptr));
+    check(cuda::driver().cuStreamSynchronize(nullptr));
     return to;
   }
 

@@ -43,10 +43,16 @@ class MapWriter {
   }
 
   void write_tile(int tile_x, int tile_y, const TileDecision* found) const {
-    if (wanted_ == Wanted::neighbours) return write_located(tile_x, tile_y, found);
-    for_each_pixel(tile_x, tile_y, known_.size, [&](int x, int y, int colour, int lane) {
-      write_pixel(x, y, beliefs_of(found[colour], lane));
-    });
+    if (has_rows() && wanted_ == Wanted::labels)
+      return for_each_pixel(tile_x, tile_y, known_.size, [&](int x, int y, int colour, int lane) {
+        write_pixel(x, y, beliefs_of(found[colour], lane));
+      });
+    alignas(64) float disparities[2][tile_lanes];
+    for (int colour = 0; colour < 2; ++colour) find_disparities(found[colour], disparities[colour]);
+    if (has_rows())
+      write_with_row_offsets(tile_x, tile_y, found, disparities);
+    else
+      write_disparities(tile_x, tile_y, disparities);
   }
 
  private:
@@ -68,30 +74,59 @@ class MapWriter {
     if (has_rows()) map_.row_offset.at(x, y) = matched ? row_offset : decision::no_value;
   }
 
-  // Writes a tile of which sub-pixel values are wanted and no confidence: computes a vector of them at a
-  // time.
-  void write_located(int tile_x, int tile_y, const TileDecision* found) const {
-    alignas(64) float disparities[2][tile_lanes], row_offsets[2][tile_lanes];
+  // The disparities of a tile's pixels of one colour.
+  void find_disparities(const TileDecision& found, float* disparities) const {
+    if (wanted_ == Wanted::neighbours)
+      return locate_tile({.first = model_.min_disparity,
+                          .sub_pixel = model_.parameters.sub_pixel,
+                          .labels = found.labels,
+                          .before = found.before,
+                          .best = found.best,
+                          .after = found.after},
+                         disparities);
+    for (int lane = 0; lane < tile_lanes; ++lane)
+      disparities[lane] = static_cast<float>(model_.min_disparity + found.labels[lane]);
+  }
+
+  // The same as write() for all pixels of a tile, without branches.
+  void write_disparities(int tile_x, int tile_y, const float (*disparities)[tile_lanes]) const {
+    const int left = tile_x * tile_side, top = tile_y * tile_side;
+    const int columns = std::min(tile_side, known_.size.width - left),
+              rows = std::min(tile_side, known_.size.height - top);
+    for (int y = 0; y < rows; ++y) {
+      float row[tile_side];
+      for (int x = 0; x < tile_side; ++x) row[x] = disparities[(x + y) % 2][x / 2 * tile_side + y];
+      const std::uint8_t* known = known_.row(top + y) + left;
+      float* to = map_.disparity.row(top + y);
+      const auto value = [&](int x) {
+        return known[x] == decision::code(Status::matched) ? row[x] : decision::no_value;
+      };
+      if (mirrored_) {
+        for (int x = 0; x < columns; ++x) to[known_.size.width - 1 - left - x] = value(x);
+      } else {
+        for (int x = 0; x < columns; ++x) to[left + x] = value(x);
+        std::copy_n(known, columns, map_.status.row(top + y) + left);
+      }
+    }
+  }
+
+  void write_with_row_offsets(int tile_x, int tile_y, const TileDecision* found,
+                              const float (*disparities)[tile_lanes]) const {
+    alignas(64) float row_offsets[2][tile_lanes];
     for (int colour = 0; colour < 2; ++colour) {
       const TileDecision& tile = found[colour];
-      TileAxis axis{.first = model_.min_disparity,
-                    .sub_pixel = model_.parameters.sub_pixel,
-                    .labels = tile.labels,
-                    .before = tile.before,
-                    .best = tile.best,
-                    .after = tile.after};
-      locate_tile(axis, disparities[colour]);
-      if (!has_rows()) continue;
       std::uint16_t rows[tile_lanes];
       std::copy_n(tile.rows, tile_lanes, rows);
-      axis.first = model_.min_row_offset;
-      axis.labels = rows;
-      axis.before = tile.row_before;
-      axis.after = tile.row_after;
-      locate_tile(axis, row_offsets[colour]);
+      locate_tile({.first = model_.min_row_offset,
+                   .sub_pixel = model_.parameters.sub_pixel,
+                   .labels = rows,
+                   .before = tile.row_before,
+                   .best = tile.best,
+                   .after = tile.row_after},
+                  row_offsets[colour]);
     }
     for_each_pixel(tile_x, tile_y, known_.size, [&](int x, int y, int colour, int lane) {
-      write(x, y, status_of(x, y), disparities[colour][lane], has_rows() ? row_offsets[colour][lane] : 0);
+      write(x, y, status_of(x, y), disparities[colour][lane], row_offsets[colour][lane]);
     });
   }
 

@@ -111,7 +111,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
     const Costs sums = add_up_paths(volumes, static_cast<int64>(y) * width + x);
     const uint8 status = to.from_start[static_cast<int64>(y) * to.from_start_stride + x];
     uint16* const kept = segment.sums[shown];
-    keep(sums, status, kept);
+    if (p < segment.pixels) keep(sums, status, kept);
     __syncwarp();
     const uint32 best = find_best(sums);
     const int label = static_cast<int>(best & 0xFFFF);
