@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is reserved for the worst case, and of which a match usually needs little. Where the GPU can, it
-// is managed memory, of which only the pages that kernels touch take memory.
+// Memory that is reserved for the worst case, and of which a match usually needs little. Where the GPU can,
+// it is managed memory, of which only the pages that kernels touch take memory.
 #pragma once
 
 #include <cstddef>

@@ -252,8 +252,9 @@ struct SlotData {
   uint8 of[slots_at_once * tile_bytes];
 };
 
-// Finds the data costs of a tile for the label of each lane's slot: sums over side × side pixels of the image.
-// A lane has a column, so that neighbouring lanes read neighbours. The warp must have read the last data.
+// Finds the data costs of a tile for the label of each lane's slot: sums over side × side pixels of the
+// image. A lane has a column, so that neighbouring lanes read neighbours. The warp must have read the last
+// data.
 template <int side>
 __device__ __forceinline__ void find_data(const CudaCosts& costs, const uint32* has_data,
                                           const CostTable& table, int tile_x, int tile_y, int label,

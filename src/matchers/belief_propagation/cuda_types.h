@@ -27,8 +27,8 @@ struct CudaEdges {
   Level of[max_levels];
 };
 
-// The slots of a tile are a multiple of slots_at_once. A slot has a link in each direction, and for each colour
-// the messages of four directions and the data costs of the eight rows of a tile.
+// The slots of a tile are a multiple of slots_at_once. A slot has a link in each direction, and for each
+// colour the messages of four directions and the data costs of the eight rows of a tile.
 constexpr int slots_at_once = 4, links_of_slot = 4, colour_words = (4 + 1) * 8, slot_words = 2 * colour_words;
 
 // The candidates of all tiles of a pair's levels; see cuda_tiles.h.
