@@ -345,7 +345,7 @@ PARALLAX_KERNEL __launch_bounds__(open_threads) find_candidates(CudaCandidateLev
 }
 
 // Begins a level: writes the labels and links of the slots of each warp's tile, their data costs, and the
-// initial messages of colour 0; colour 1 needs none, because nothing reads them. Grid: blocks of a row of
+// initial messages of colour 0; those of colour 1 are never read. Grid: blocks of a row of
 // tiles, rows of tiles, and warps that share the slots of a tile. `side`: pixels of the image along a side of
 // a pixel of the level; 0 = `all` has the data costs of all labels. `coarser`: the next level if it considers
 // all labels, else `coarser_tiles`.
@@ -362,7 +362,7 @@ PARALLAX_KERNEL __launch_bounds__(open_threads, open_blocks)
   const Place place = find_place(level, min(tile_x, level.groups - 1), tile_y);
   const Span span = span_of(level, place.tile);
   const Slots slots = slots_of(ranges_of(level, place.tile));
-  // A lane finds the links of every eighth slot in a direction,
+  // For every four slots, the first 16 lanes each find a link,
   const int link_direction = lane % directions;
   const int next_x = tile_x + (link_direction == left_side ? -1 : link_direction == right_side ? 1 : 0);
   const int next_y = tile_y + (link_direction == above ? -1 : link_direction == below ? 1 : 0);
@@ -370,14 +370,14 @@ PARALLAX_KERNEL __launch_bounds__(open_threads, open_blocks)
       next_x >= 0 && next_x < level.groups && next_y >= 0 && next_y * tile_side < level.height;
   const Slots slots_of_next =
       slots_of(has_next ? ranges_of(level, next_y * level.groups + next_x) : StoredRanges{});
-  // the initial messages of a row in a direction,
+  // each lane the initial messages of a row in a direction,
   const uint32 mask = place.inside ? inside_mask(pixels_in(level.width, place.y, 0), tile_x) : 0;
   const int parent_row = min(place.y, level.height - 1) / 2, parent_group = place.tile_x / 2;
   const bool parents_are_tiles = coarser_tiles.slots.words != nullptr;
   const int parent_tile = parents_are_tiles ? tile_y / 2 * coarser_tiles.groups + parent_group : 0;
   const Slots slots_of_parents = parents_are_tiles ? slots_of(ranges_of(coarser_tiles, parent_tile)) : slots;
   const uint32 first_of_parents = parents_are_tiles ? span_of(coarser_tiles, parent_tile).first : 0;
-  // and the data costs of every fourth slot.
+  // and the data costs of one slot in a column.
   const int own_slot = lane / tile_side;
   __syncthreads();
   const int count = tile_x < level.groups ? static_cast<int>(span.count) : 0;

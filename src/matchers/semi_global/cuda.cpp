@@ -30,7 +30,7 @@ using data_cost::CudaImages;
 using decision::CudaDecision;
 
 constexpr unsigned block_threads = 128;
-// More pixels ahead of more paths find no room in the caches.
+// With more than four paths, more pixels ahead take longer: docs/measurements/semi_global.md.
 constexpr int usual_pixels_ahead(int paths) {
   return paths <= 4 ? 8 : 4;
 }
