@@ -23,3 +23,19 @@ static global uchar* validity_at(global uchar* memory, const OpenclInputs* input
                                  int part) {
   return memory + inputs->validity[side] + (y * PARTS + part) * inputs->feature_stride;
 }
+
+// The inputs of a pair, 0 = the given one or 1 = the mirrored one, from those of the given pair. A copy, because
+// some devices pass one argument to all work items.
+static OpenclInputs inputs_of_pair(const OpenclInputs* given, int pair) {
+  OpenclInputs inputs = *given;
+  const long bytes = pair * inputs.apart;
+#pragma unroll
+  for (int side = 0; side < 2; ++side) {
+    inputs.features[side] += bytes;
+    inputs.validity[side] += bytes;
+  }
+  inputs.gray += bytes;
+  inputs.status += bytes;
+  inputs.mirrored = pair;
+  return inputs;
+}

@@ -162,12 +162,13 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
 #endif
 }
 
-// Writes the features of the matched pair, its validity, and its gray image. A work item has LANES pixels of
-// a row; global size z = 2 sides.
-kernel void find_inputs(global uchar* memory, Pair pair, OpenclInputs inputs) {
-  const int x = LANES * get_global_id(0), side = get_global_id(2);
+// Writes the features of the matched pairs, their validity, and their gray images. A work item has LANES pixels
+// of a row; global size z = 2 sides of each pair, from `first` on.
+kernel void find_inputs(global uchar* memory, Pair pair, OpenclInputs given, int first) {
+  const int x = LANES * get_global_id(0), side = get_global_id(2) % 2;
   const long y = get_global_id(1);
-  if (x >= inputs.width) return;
+  if (x >= given.width) return;
+  const OpenclInputs inputs = inputs_of_pair(&given, first + get_global_id(2) / 2);
   const long mask = pair.mask[side ^ inputs.mirrored];
   FEATURE features[FEATURE_PLANES][LANES];
   find_features(memory, &inputs, side, x, y, features);

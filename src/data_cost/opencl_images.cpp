@@ -34,6 +34,9 @@ OpenclImages::OpenclImages(const CostModel& model, const ImageFormat& format, Ro
   for (int side = 0; side < 2; ++side) {
     inputs_.samples[side] = reserve(samples);
     if (smooths()) inputs_.half_smoothed[side] = reserve(samples);
+  }
+  start_of_pair_ = static_cast<cl_long>(layout.bytes());
+  for (int side = 0; side < 2; ++side) {
     inputs_.features[side] = reserve(features * to_size(feature_planes()) * feature_bytes()) +
                              rows.around * static_cast<cl_long>(feature_bytes());
     inputs_.validity[side] = reserve(features) + rows.around;
@@ -98,10 +101,11 @@ void OpenclImages::take(const opencl::Pair& pair, opencl::Queue& queue) const {
     smooth_.launch(queue, groups_of(2 * to_size(inputs_.planes)), {group_pixels}, memory_, inputs_, down);
 }
 
-void OpenclImages::find_inputs(const opencl::Pair& pair, bool mirrored, opencl::Queue& queue) {
-  inputs_.mirrored = mirrored ? 1 : 0;
-  find_inputs_.launch(queue, {groups_for(inputs_.width, lanes_ * items_), to_size(inputs_.height), 2},
-                      {items_}, memory_, pair, inputs_);
+void OpenclImages::find_inputs(const opencl::Pair& pair, int first, int count, opencl::Queue& queue) {
+  inputs_.mirrored = first;
+  find_inputs_.launch(
+      queue, {groups_for(inputs_.width, lanes_ * items_), to_size(inputs_.height), to_size(2 * count)},
+      {items_}, memory_, pair, inputs_, first);
 }
 
 int OpenclImages::cost_of_a_bit() const {

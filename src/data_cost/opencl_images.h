@@ -26,7 +26,13 @@ class OpenclImages {
   void prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory);
   // Enqueue the steps that precede costs, in this order.
   void take(const opencl::Pair& pair, opencl::Queue& queue) const;
-  void find_inputs(const opencl::Pair& pair, bool mirrored, opencl::Queue& queue);
+  // Of `count` pairs, from `first` on: 0 = the given one, 1 = the mirrored one.
+  void find_inputs(const opencl::Pair& pair, int first, int count, opencl::Queue& queue);
+
+  // What kernels read of one pair comes last in the layout, from here on. That of the mirrored pair may lie
+  // elsewhere, so that both can be matched at once; see OpenclInputs.
+  cl_long start_of_pair() const { return start_of_pair_; }
+  void place_mirrored(cl_long bytes_apart) { inputs_.apart = bytes_apart; }
 
   // The kernels' argument, and the macros of features.
   const OpenclInputs& inputs() const { return inputs_; }
@@ -48,6 +54,7 @@ class OpenclImages {
   Rows rows_;
   std::vector<std::uint32_t> weights_;
   OpenclInputs inputs_{};
+  cl_long start_of_pair_ = 0;
   cl_mem memory_ = nullptr;
   std::size_t lanes_ = 1, items_ = 1;  // pixels of a work item that finds features, and work items of a group
   opencl::Program program_;

@@ -21,6 +21,16 @@ void write(const opencl::Queue& queue, cl_mem memory, const Buffer<T>& to, const
   opencl::write(queue, memory, opencl::offset(to), to.count * sizeof(T), values);
 }
 
+// Work items of a group that filters.
+std::size_t items_of(const opencl::DeviceInfo& device) {
+  return std::min<std::size_t>(128, device.group_items);
+}
+
+// Floats of a vector. GPUs whose registers are vectors, such as the first Malis, prefer several.
+std::size_t lanes_of(const opencl::DeviceInfo& device, std::size_t of_processor) {
+  return device.is_processor ? of_processor : to_size(std::clamp(device.float_lanes, 1, 4));
+}
+
 }  // namespace
 
 OpenclPipeline::OpenclPipeline(const RefineParameters& parameters, const ImageFormat& format,
@@ -68,11 +78,24 @@ OpenclPipeline::Guided::Guided(int guided_window, ArenaLayout& layout)
       distance(layout.reserve<std::uint16_t>(DistanceWeights().size())) {}
 
 void OpenclPipeline::Guided::prepare(const opencl::Context& context, const opencl::Queue& queue,
-                                     cl_mem memory, bool is_bilateral, int range, std::size_t lanes) {
+                                     cl_mem memory, bool is_bilateral, int range) {
   const char* name = is_bilateral ? "bilateral" : "weighted_median";
-  program = opencl::Program(
-      context, {opencl::refine_types_cl, opencl::refine_guided_cl},
-      {define("BILATERAL", is_bilateral ? 1 : 0), define("WINDOW", window), define("LANES", lanes)});
+  const opencl::DeviceInfo& device = context.info();
+  const auto diameter = to_size(window);
+  constexpr std::size_t tile_lanes = 32;
+  lanes = lanes_of(device, 16);
+  // Whether groups copy their pixels to local memory, and whether the weights of the window fit there, too.
+  const bool copies = !device.is_processor && device.has_local_memory && lanes == 1;
+  group = copies ? Shape{tile_lanes, items_of(device) / tile_lanes}
+                 : Shape{device.is_processor ? 1 : items_of(device)};
+  const std::size_t around = diameter - 1,
+                    tile = (group.x + around) * (group.y + around) * 5 + 256 + diameter * diameter * 2,
+                    weights = diameter * round_up(diameter, 4) * group.x * group.y;
+  const bool keeps = copies && !is_bilateral && tile + weights <= device.local_bytes;
+  program = opencl::Program(context, {opencl::refine_types_cl, opencl::refine_guided_cl},
+                            {define("BILATERAL", is_bilateral ? 1 : 0), define("WINDOW", window),
+                             define("LANES", lanes), define("TILE_LANES", tile_lanes),
+                             define("TILE_ROWS", copies ? group.y : 0), define("KEEPS", keeps ? 1 : 0)});
   filter = program.kernel(name);
   write(queue, memory, gray, gray_weights(range).data());
   write(queue, memory, distance, distance_weights(window).data());
@@ -101,7 +124,7 @@ Shape OpenclPipeline::groups_of(Size size, std::size_t columns) const {
 void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory) {
   memory_ = memory;
   const std::size_t most_items = context.info().group_items;
-  group_items_ = std::min<std::size_t>(128, most_items);
+  group_items_ = items_of(context.info());
   const RefineParameters& p = parameters_;
   // A GPU would gain little: in two of three rows, some of 32 neighbouring labels differ from those above.
   if (refit_) refit_->prepare(context, queue, memory, p.refit, context.info().is_processor ? 16 : 1);
@@ -111,11 +134,7 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   // A processor has one work item per row, and filters in vectors.
   const bool is_processor = context.info().is_processor;
   items_of_row_ = is_processor ? 1 : 64;
-  // GPUs whose registers are vectors, such as the first Malis, prefer several floats.
-  const auto gpu_lanes = to_size(std::clamp(context.info().float_lanes, 1, 4));
-  lanes_ = is_processor ? 8 : gpu_lanes;
-  guided_lanes_ = is_processor ? 16 : gpu_lanes;
-  guided_items_ = is_processor ? 1 : group_items_;
+  lanes_ = lanes_of(context.info(), 8);
   speckle_tile_ = is_processor ? SpeckleTile{64, 32, 1, 1, 64} : SpeckleTile{32, 32, most_items, 64, 4};
   const int window = takes_median() ? parameters_.median : 3;
   program_ = opencl::Program(
@@ -141,9 +160,8 @@ void OpenclPipeline::prepare(const opencl::Context& context, const opencl::Queue
   if (fills_planes())
     planes_.prepare(context,
                     is_processor ? 1 : std::min<std::size_t>(cell_samples * cell_samples, most_items));
-  if (p.weighted_median > 0)
-    weighted_median_.prepare(context, queue, memory, false, p.weighted_median_range, guided_lanes_);
-  if (p.bilateral > 0) bilateral_.prepare(context, queue, memory, true, p.bilateral_range, guided_lanes_);
+  if (p.weighted_median > 0) weighted_median_.prepare(context, queue, memory, false, p.weighted_median_range);
+  if (p.bilateral > 0) bilateral_.prepare(context, queue, memory, true, p.bilateral_range);
 }
 
 void OpenclPipeline::enqueue(const opencl::Pair& pair, const opencl::Map& map,
@@ -220,7 +238,7 @@ void OpenclPipeline::remove_speckles(const opencl::Map& map, opencl::Queue& queu
 void OpenclPipeline::refit(const opencl::Pair& pair, const opencl::Map& map, opencl::Queue& queue) {
   data_cost::OpenclImages& images = refit_->images;
   images.take(pair, queue);
-  images.find_inputs(pair, false, queue);
+  images.find_inputs(pair, 0, 1, queue);
   const Shape columns{groups_for(width_of(size_), group_items_), groups_for(height_of(size_), refit_->rows)};
   refit_->refit.launch(queue, columns, {group_items_}, memory_, map, images.inputs());
 }
@@ -284,8 +302,9 @@ void OpenclPipeline::run(const Guided& guided, const opencl::Map& map, opencl::Q
                               opencl::offset(guided.gray),
                               opencl::offset(guided.distance),
                               parameters_.bilateral_step};
-  guided.filter.launch(queue, {groups_for(width_of(size_), guided_lanes_ * guided_items_), height_of(size_)},
-                       {guided_items_}, memory_, map, step);
+  const Shape groups{groups_for(size_.width, guided.lanes * guided.group.x),
+                     groups_for(size_.height, guided.group.y)};
+  guided.filter.launch(queue, groups, guided.group, memory_, map, step);
 }
 
 }  // namespace parallax::refine

@@ -58,9 +58,11 @@ class OpenclPipeline {
     Guided() = default;
     Guided(int window, ArenaLayout& layout);
     void prepare(const opencl::Context& context, const opencl::Queue& queue, cl_mem memory, bool is_bilateral,
-                 int range, std::size_t lanes);
+                 int range);
 
     int window = 0;
+    std::size_t lanes = 1;  // pixels of a work item
+    opencl::Shape group;
     Buffer<std::uint8_t> gray;
     Buffer<std::uint16_t> distance;
     opencl::Program program;
@@ -116,7 +118,7 @@ class OpenclPipeline {
   PlaneBuffer<std::uint8_t> guide_;
   cl_mem memory_ = nullptr;
   SpeckleTile speckle_tile_{};
-  std::size_t group_items_ = 1, items_of_row_ = 1, lanes_ = 1, guided_lanes_ = 1, guided_items_ = 1;
+  std::size_t group_items_ = 1, items_of_row_ = 1, lanes_ = 1;
   opencl::Program program_;
   opencl::Kernel check_left_right_, check_occlusions_, find_confidence_, label_tiles_, join_tiles_,
       add_sizes_, remove_speckles_, fill_row_, take_guide_, find_in_columns_, fill_directions_, border_,

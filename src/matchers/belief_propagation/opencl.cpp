@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Belief propagation on OpenCL, in integer arithmetic. The right map comes from a second match, of the
-// mirrored pair, in the same memory.
+// mirrored pair: at the same time where memory for both is small, else afterwards in the same memory.
 
 #include <algorithm>
 #include <string>
@@ -31,17 +31,25 @@ constexpr int directions = 4;
 
 // The layout of levels that consider all labels, for each kind of device: see opencl_messages.cl.
 struct Layout {
-  int pixels, shares, per_share, group_words;
+  int pixels, shares, per_share, group_words, update_words;
 };
 
 Layout layout_of(const opencl::DeviceInfo& device, int bits, int labels) {
-  if (device.is_processor) return {512 / bits, 1, round_up(labels, 64), 1};
+  if (device.is_processor) return {512 / bits, 1, round_up(labels, 64), 1, 1};
   constexpr int max_words = 64;
   const int group_items = static_cast<int>(device.group_items);
-  const int per_share = std::min(labels, labels <= 64 ? 8 : labels <= 256 ? 16 : 32);
+  // The shares of all directions fit in a group.
+  const int per_share = std::max(std::min(labels, labels <= 64    ? 8
+                                                  : labels <= 256 ? 16
+                                                                  : 32),
+                                 divide_round_up(labels * directions, group_items));
   const int shares = divide_round_up(labels, per_share);
-  return {32 / bits, shares, per_share, std::clamp(group_items / shares, 1, max_words)};
+  return {32 / bits, shares, per_share, std::clamp(group_items / shares, 1, max_words),
+          std::clamp(group_items / (shares * directions), 1, max_words)};
 }
+
+// The most memory that is worth having twice, so that the given and the mirrored pair are matched at once.
+constexpr std::size_t most_to_double = 256 << 20;
 
 class Opencl final : public opencl::Plan {
  public:
@@ -50,15 +58,24 @@ class Opencl final : public opencl::Plan {
         model_(make_model(parameters)),
         bits_(parameters.arithmetic == Arithmetic::fixed8 ? 8 : 16),
         device_(layout_of(context().info(), bits_, parameters.disparities)),
-        images_(model_, format, {2, device_.pixels}, layout_),
-        refinement_(parameters.refine, format, layout_, parameters.min_confidence) {
+        refinement_(parameters.refine, format, layout_, parameters.min_confidence),
+        edge_table_(has_edges() ? reserve(data_cost::edge_table_size * sizeof(cl_uint)) : 0),
+        right_disparity_(checks_both() ? layout_.reserve_plane<float>(format.size) : PlaneBuffer<float>()),
+        images_(model_, format, {2, std::max(device_.pixels, tile_side)}, layout_) {
     data_cost::check_reachable(model_, format.size);
-    if (has_edges()) edge_table_ = reserve(data_cost::edge_table_size * sizeof(cl_uint));
     const std::vector<Size> extents = level_sizes(format.size, parameters.levels);
     for (std::size_t index = 0; index < extents.size(); ++index)
       reserve_level(extents[index], model_.has_candidates(index, extents.size()));
-    if (!tiles_.empty()) best_ = reserve(extents[1].pixels() * sizeof(cl_ushort));
-    if (checks_both()) right_disparity_ = layout_.reserve_plane<float>(format.size);
+    if (!tiles_.empty()) {
+      best_ = reserve(extents[1].pixels() * sizeof(cl_ushort));
+      if (!is_processor())
+        has_data_ = reserve(2 * to_size(format.size.height) * to_size(images_.inputs().feature_stride));
+    }
+    pairs_.apart = reserve_mirrored(images_.start_of_pair());
+    images_.place_mirrored(pairs_.apart);
+    const auto start_of_tiles = static_cast<cl_long>(layout_.bytes());
+    for (OpenclTiles& tiles : tiles_) reserve_slots(tiles);
+    pairs_.tiles_apart = tiles_.empty() ? 0 : reserve_mirrored(start_of_tiles);
   }
 
  private:
@@ -72,7 +89,16 @@ class Opencl final : public opencl::Plan {
     return highest <= 0xFF ? "uchar" : highest <= 0xFFFF ? "ushort" : "float";
   }
 
-  // Levels with candidates keep only the data costs of all labels.
+  // Reserves memory of the mirrored pair like that which begins at `start`; returns the bytes from one to the
+  // other; 0: it is not worth the memory.
+  cl_long reserve_mirrored(cl_long start) {
+    const std::size_t bytes = layout_.bytes() - static_cast<std::size_t>(start);
+    if (!checks_both() || is_processor() || bytes > most_to_double) return 0;
+    reserve(bytes);
+    return static_cast<cl_long>(layout_.bytes() - bytes) - start;
+  }
+
+  // Levels with candidates keep only the data costs of all labels, and on a GPU not even those.
   void reserve_level(Size extent, bool has_candidates) {
     OpenclLevel level{};
     level.width = extent.width;
@@ -83,7 +109,7 @@ class Opencl final : public opencl::Plan {
     const std::size_t row = to_size(level.pitch) * to_size(value_bytes());
     const std::size_t labels = row * to_size(model_.labels);
     for (int colour = 0; colour < 2; ++colour) {
-      level.data[colour] = reserve(to_size(extent.height) * labels);
+      if (!has_candidates || is_processor()) level.data[colour] = reserve(to_size(extent.height) * labels);
       if (!has_candidates) level.messages[colour] = reserve(directions * to_size(extent.height + 2) * labels);
     }
     level.edges = -1;
@@ -97,22 +123,26 @@ class Opencl final : public opencl::Plan {
   }
 
   void reserve_tiles(Size extent) {
-    constexpr std::size_t ranges_bytes = 32, slot_bytes = 16, rows = tile_side * sizeof(cl_uint);
     const Size count = tile_count(extent);
-    const std::size_t slots = count.pixels() * to_size(model_.labels);
     OpenclTiles tiles{};
     tiles.width = extent.width;
     tiles.height = extent.height;
     tiles.labels = model_.labels;
     tiles.across = count.width;
-    for (int colour = 0; colour < 2; ++colour) {
-      tiles.data[colour] = reserve(slots * rows);
-      tiles.messages[colour] = reserve(slots * directions * rows);
-    }
-    tiles.edges = has_edges() ? reserve(2 * count.pixels() * directions * 2 * rows) : -1;
-    tiles.ranges = reserve(count.pixels() * ranges_bytes);
-    tiles.slots = reserve(slots * slot_bytes);
+    tiles.edges = has_edges() ? reserve(2 * count.pixels() * directions * 2 * tile_row_bytes) : -1;
     tiles_.push_back(tiles);
+  }
+
+  void reserve_slots(OpenclTiles& tiles) {
+    constexpr std::size_t ranges_bytes = 32, slot_bytes = 16;
+    const std::size_t count = tile_count({tiles.width, tiles.height}).pixels(),
+                      slots = count * to_size(model_.labels);
+    for (int colour = 0; colour < 2; ++colour) {
+      tiles.data[colour] = reserve(slots * tile_row_bytes);
+      tiles.messages[colour] = reserve(slots * directions * tile_row_bytes);
+    }
+    tiles.ranges = reserve(count * ranges_bytes);
+    tiles.slots = reserve(slots * slot_bytes);
   }
 
   // Offset of a level's gray image, and its stride.
@@ -125,13 +155,10 @@ class Opencl final : public opencl::Plan {
     device_ = layout_of(context().info(), bits_, parameters().disparities);
     images_.prepare(context(), queue(), memory());
     if (has_edges()) prepare_edges();
-    costs_program_ = opencl::Program(
-        context(),
-        {opencl::data_cost_types_cl, opencl::data_cost_features_cl, opencl::data_cost_costs_cl,
-         opencl::belief_propagation_types_cl, opencl::words_cl, opencl::belief_propagation_values_cl,
-         opencl::belief_propagation_levels_cl, opencl::belief_propagation_costs_cl},
-        costs_options());
-    find_costs_ = costs_program_.kernel("find_costs");
+    if (finds_sums())
+      prepare_sums();
+    else
+      prepare_costs();
     messages_program_ =
         opencl::Program(context(),
                         {opencl::decision_types_cl, opencl::decision_sub_pixel_cl,
@@ -147,15 +174,47 @@ class Opencl final : public opencl::Plan {
     refinement_.prepare(context(), queue(), memory());
   }
 
+  // Whether the data costs of levels with candidates are found where they are needed.
+  bool finds_sums() const { return !tiles_.empty() && !is_processor(); }
+
+  void prepare_costs() {
+    costs_program_ = opencl::Program(
+        context(),
+        {opencl::data_cost_types_cl, opencl::data_cost_features_cl, opencl::data_cost_costs_cl,
+         opencl::decision_types_cl, opencl::belief_propagation_types_cl, opencl::words_cl,
+         opencl::belief_propagation_values_cl, opencl::belief_propagation_levels_cl,
+         opencl::belief_propagation_costs_cl},
+        costs_options());
+    find_costs_ = costs_program_.kernel("find_costs");
+  }
+
+  void prepare_sums() {
+    costs_program_ = opencl::Program(
+        context(),
+        {opencl::data_cost_types_cl, opencl::data_cost_features_cl, opencl::data_cost_costs_cl,
+         opencl::decision_types_cl, opencl::belief_propagation_types_cl, opencl::words_cl,
+         opencl::belief_propagation_values_cl, opencl::belief_propagation_image_costs_cl,
+         opencl::belief_propagation_sums_cl},
+        opencl::joined(images_.options(),
+                       {define("PROCESSOR", 0), define("BITS", bits_), define("PIXELS", device_.pixels),
+                        define("LABELS", model_.labels), define("SIDE", 1 << tiles_.size()),
+                        define("SUM_ITEMS", sum_items())}));
+    find_existence_ = costs_program_.kernel("find_existence");
+    sum_costs_ = costs_program_.kernel("sum_costs");
+  }
+
   void prepare_tiles() {
     find_labels_ = messages_program_.kernel("find_labels");
     tiles_program_ = opencl::Program(
         context(),
-        {opencl::decision_types_cl, opencl::decision_sub_pixel_cl, opencl::decision_decision_cl,
-         opencl::belief_propagation_types_cl, opencl::words_cl, opencl::belief_propagation_values_cl,
+        {opencl::lanes_cl, opencl::data_cost_types_cl, opencl::data_cost_features_cl,
+         opencl::data_cost_costs_cl, opencl::decision_types_cl, opencl::decision_sub_pixel_cl,
+         opencl::decision_decision_cl, opencl::belief_propagation_types_cl, opencl::words_cl,
+         opencl::belief_propagation_values_cl, opencl::belief_propagation_image_costs_cl,
          opencl::belief_propagation_decision_cl, opencl::belief_propagation_tiles_cl},
-        {define("PROCESSOR", is_processor()), define("BITS", 8), define("PIXELS", tile_rows() * row_pixels),
-         define("ITEMS", items_that_open())});
+        opencl::joined(images_.options(), {define("PROCESSOR", is_processor()), define("BITS", 8),
+                                           define("PIXELS", is_processor() ? tile_side * row_pixels : 1),
+                                           define("TILES_OF_GROUP", tiles_of_group())}));
     find_candidates_ = tiles_program_.kernel("find_candidates");
     open_tiles_ = tiles_program_.kernel("open_tiles");
     update_tiles_ = tiles_program_.kernel("update_tiles");
@@ -165,7 +224,9 @@ class Opencl final : public opencl::Plan {
 
   void prepare_edges() {
     edges_program_ = opencl::Program(
-        context(), {opencl::belief_propagation_types_cl, opencl::belief_propagation_edges_cl}, {});
+        context(),
+        {opencl::decision_types_cl, opencl::belief_propagation_types_cl, opencl::belief_propagation_edges_cl},
+        {});
     average_ = edges_program_.kernel("average");
     find_edges_ = edges_program_.kernel("find_edges");
     std::vector<cl_uint> edges;
@@ -176,9 +237,13 @@ class Opencl final : public opencl::Plan {
   }
 
   Options levels_options() const {
-    return {define("PROCESSOR", is_processor()),    define("BITS", bits_),
-            define("PIXELS", device_.pixels),       define("SHARES", device_.shares),
-            define("PER_SHARE", device_.per_share), define("GROUP_WORDS", device_.group_words)};
+    return {define("PROCESSOR", is_processor()),
+            define("BITS", bits_),
+            define("PIXELS", device_.pixels),
+            define("SHARES", device_.shares),
+            define("PER_SHARE", device_.per_share),
+            define("GROUP_WORDS", device_.group_words),
+            define("UPDATE_WORDS", device_.update_words)};
   }
 
   Options costs_options() const {
@@ -194,10 +259,12 @@ class Opencl final : public opencl::Plan {
     return std::min(device_.shares, divide_round_up(model_.bound, slope * device_.per_share) + 1);
   }
 
-  // Rows of a tile per work item, and the pixels of a colour in a row.
-  int tile_rows() const { return is_processor() ? tile_side : 1; }
-  static constexpr int row_pixels = tile_side / 2;
-  int items_that_open() const { return is_processor() ? 1 : 32; }
+  static constexpr int row_pixels = tile_side / 2;  // of a colour, in a row of a tile
+  static constexpr std::size_t tile_row_bytes = tile_side * sizeof(cl_uint),
+                               tile_lanes = directions * tile_side;
+  // Tiles of a group on a GPU: on NVIDIA's, two fill its multiprocessors better.
+  std::size_t tiles_of_group() const { return context().info().nvidia_capability > 0 ? 2 : 1; }
+  std::size_t sum_items() const { return std::min<std::size_t>(128, context().info().group_items); }
 
   static constexpr std::size_t group_pixels = 64;
 
@@ -210,56 +277,84 @@ class Opencl final : public opencl::Plan {
     images_.take(pair, queue());
     queue().finish_stage("prepare");
     const data_cost::OpenclInputs& inputs = images_.inputs();
-    const OpenclDecision left = decision::left_map(map, model_.decision(), inputs.status, inputs.stride);
-    match_pair(pair, left, false);
-    if (checks_both()) match_pair(pair, decision::right_map(left, right_disparity_), true);
+    OpenclDecisions to{};
+    to.of[0] = decision::left_map(map, model_.decision(), inputs.status, inputs.stride);
+    to.of[1] = decision::right_map(to.of[0], right_disparity_);
+    to.of[1].before += pairs_.apart;
+    for_pairs(pairs_.apart, {0, checks_both() ? 2 : 1}, [&](Pairs pairs) { match_pairs(pair, to, pairs); });
     refinement_.enqueue(pair, map, right_disparity_, queue());
   }
 
-  void match_pair(const opencl::Pair& pair, const OpenclDecision& to, bool mirrored) {
+  // Pairs that are matched at once: 0 = the given one, 1 = the mirrored one.
+  struct Pairs {
+    int first, count;
+  };
+
+  // Calls action(pairs) for all pairs at once if they have memory of their own, else for one after the other.
+  template <class Action>
+  static void for_pairs(cl_long apart, Pairs pairs, const Action& action) {
+    if (apart != 0) return action(pairs);
+    for (int i = 0; i < pairs.count; ++i) action(Pairs{pairs.first + i, 1});
+  }
+  OpenclPairs argument(Pairs pairs) const { return {pairs.first, pairs_.apart, pairs_.tiles_apart}; }
+
+  void match_pairs(const opencl::Pair& pair, const OpenclDecisions& to, Pairs pairs) {
     const auto finish = [&](const char* stage, const char* right_stage) {
-      queue().finish_stage(mirrored ? right_stage : stage);
+      queue().finish_stage(pairs.first > 0 ? right_stage : stage);
     };
-    images_.find_inputs(pair, mirrored, queue());
-    if (has_edges()) find_edges();
+    images_.find_inputs(pair, pairs.first, pairs.count, queue());
+    if (has_edges()) find_edges(pairs);
     finish("features", "right_features");
-    find_costs(pair);
+    find_costs(pair, pairs);
     finish("data_costs", "right_data_costs");
-    for (std::size_t index = levels_.size(); index-- > 0;) {
-      if (index < tiles_.size())
-        iterate_tiles(index, mirrored);
-      else
-        iterate(index, mirrored);
+    for (std::size_t index = levels_.size(); index-- > tiles_.size();) {
+      iterate(index, pairs);
       if (index == 1) finish("coarse_levels", "right_coarse_levels");
     }
-    if (tiles_.empty())
-      decide_.launch(queue(), items_of(levels_.front(), 2), group(), memory(), levels_.front(), to);
-    else
-      decide_tiles_.launch(queue(), items_of(tiles_.front(), 2), tile_group(), memory(), tiles_.front(),
-                           alike(), to);
+    if (tiles_.empty()) {
+      decide_.launch(queue(), items_of(levels_.front(), 2 * to_size(pairs.count)), group(), memory(),
+                     argument(pairs), levels_.front(), to);
+    } else {
+      for_pairs(pairs_.tiles_apart, pairs, [&](Pairs these) {
+        for (std::size_t index = tiles_.size(); index-- > 0;) {
+          iterate_tiles(pair, index, these);
+          if (index == 1) finish("coarse_levels", "right_coarse_levels");
+        }
+        decide_tiles_.launch(queue(), groups_of(tiles_.front(), 2 * to_size(these.count)), tile_group(),
+                             memory(), argument(these), tiles_.front(), alike(), to);
+      });
+    }
     finish("finest_level", "right_finest_level");
   }
 
-  void find_edges() {
-    for (std::size_t index = 0; index < levels_.size(); ++index) {
-      const OpenclLevel& level = levels_[index];
+  void find_edges(Pairs pairs) {
+    for (std::size_t index = 1; index < levels_.size(); ++index) {
+      const OpenclLevel &level = levels_[index], &fine = levels_[index - 1];
       const auto [gray, stride] = gray_of(index);
-      if (index > 0) {
-        const auto [fine, fine_stride] = gray_of(index - 1);
-        average_.launch(queue(), groups_of(level.width, level.height, 1), {group_pixels}, memory(), fine,
-                        fine_stride, levels_[index - 1].width, levels_[index - 1].height, gray, stride);
+      const auto [fine_gray, fine_stride] = gray_of(index - 1);
+      average_.launch(queue(), groups_of(level.width, level.height, to_size(pairs.count)), {group_pixels},
+                      memory(), argument(pairs), fine_gray, fine_stride, fine.width, fine.height, gray,
+                      stride);
+    }
+    for (std::size_t first = 0; first < levels_.size(); first += EDGE_LEVELS) {
+      OpenclEdgeLevels edges{};
+      int rows = 0;
+      for (std::size_t index = first; index < std::min(levels_.size(), first + EDGE_LEVELS); ++index) {
+        const OpenclLevel& level = levels_[index];
+        const auto [gray, stride] = gray_of(index);
+        const bool has_tiles = index < tiles_.size();
+        edges.of[edges.count++] = {level.width,
+                                   level.height,
+                                   gray,
+                                   stride,
+                                   has_tiles ? tiles_[index].edges : level.edges,
+                                   has_tiles ? 0 : level.pitch};
+        rows += level.height;
       }
-      const bool has_tiles = index < tiles_.size();
-      const OpenclEdges edges{level.width,
-                              level.height,
-                              gray,
-                              stride,
-                              edge_table_,
-                              has_tiles ? tiles_[index].edges : level.edges,
-                              has_tiles ? 0 : level.pitch,
-                              bits_};
-      find_edges_.launch(queue(), groups_of(level.width, level.height, 2, 64 / bits_), {group_pixels},
-                         memory(), edges);
+      edges.value_bits = bits_;
+      edges.table = edge_table_;
+      find_edges_.launch(queue(), groups_of(levels_[first].width, rows, 2 * to_size(pairs.count), 64 / bits_),
+                         {group_pixels}, memory(), argument(pairs), edges);
     }
   }
 
@@ -275,73 +370,117 @@ class Opencl final : public opencl::Plan {
   Shape group() const { return {to_size(device_.group_words)}; }
   Shape group_of_shares() const { return {to_size(device_.group_words), to_size(device_.shares)}; }
 
-  void find_costs(const opencl::Pair& pair) {
-    find_costs_.launch(queue(), items_of(levels_.front(), 2), group_of_shares(), memory(), levels_.front(),
-                       images_.inputs(), images_.costs(pair));
-    for (std::size_t index = 1; index < levels_.size(); ++index)
-      add_up_.launch(queue(), items_of(levels_[index].width, levels_[index].height, 1), group_of_shares(),
-                     memory(), levels_[index - 1], levels_[index]);
+  // Finds the data costs of all levels, or of those that consider all labels.
+  void find_costs(const opencl::Pair& pair, Pairs pairs) {
+    const OpenclPairs which = argument(pairs);
+    const std::size_t count = to_size(pairs.count), first = finds_sums() ? tiles_.size() : 0;
+    const OpenclLevel& level = levels_[first];
+    if (finds_sums()) {
+      const int elements = (levels_.front().width + 1) / 2;
+      find_existence_.launch(
+          queue(), {groups_for(elements, 4 * group_pixels), to_size(levels_.front().height), 2 * count},
+          {group_pixels}, memory(), which, images_.inputs(), images_.costs(pair), image_costs(0));
+      sum_costs_.launch(queue(), {groups_for(level.width, tile_side), to_size(level.height), count},
+                        {sum_items()}, memory(), which, level, images_.inputs(), images_.costs(pair),
+                        image_costs(0));
+    } else {
+      find_costs_.launch(queue(), items_of(level, 2 * count), group_of_shares(), memory(), which, level,
+                         images_.inputs(), images_.costs(pair));
+    }
+    for (std::size_t index = first + 1; index < levels_.size(); ++index)
+      add_up_.launch(queue(), items_of(levels_[index].width, levels_[index].height, count), group_of_shares(),
+                     memory(), which, levels_[index - 1], levels_[index]);
   }
+
+  // `level`: that whose data costs are found.
+  OpenclImageCosts image_costs(std::size_t level) const { return {has_data_, 1 << level}; }
 
   OpenclSmoothness alike() const {
     return {static_cast<cl_int>(model_.slopes[0]), static_cast<cl_int>(model_.truncations[0]), reach()};
   }
 
-  void iterate(std::size_t index, bool mirrored) {
-    const OpenclLevel& level = levels_[index];
-    const OpenclLevel coarser = index + 1 < levels_.size() ? levels_[index + 1] : OpenclLevel{};
-    start_.launch(queue(), items_of(level), group_of_shares(), memory(), level, coarser);
-    for (int iteration = 0; iteration < model_.iterations(index, mirrored); ++iteration) {
-      const cl_int colour = (iteration + 1) % 2;
-      update_.launch(queue(), items_of(level), group_of_shares(), memory(), level, alike(), colour);
+  // Calls update(pairs, colour) for the half-sweeps of a level. The pairs may have different numbers of them.
+  template <class Update>
+  void for_iterations(std::size_t index, Pairs pairs, const Update& update) const {
+    for (int iteration = 0;; ++iteration) {
+      Pairs active{pairs.first, 0};
+      for (int i = pairs.first + pairs.count - 1; i >= pairs.first; --i)
+        if (iteration < model_.iterations(index, i > 0)) active = {i, active.count + 1};
+      if (active.count == 0) return;
+      update(active, cl_int{(iteration + 1) % 2});
     }
   }
 
-  // One work item for each row of a tile, or for each tile.
-  Shape items_of(const OpenclTiles& tiles, std::size_t colours = 1) const {
-    const std::size_t count = tile_count({tiles.width, tiles.height}).pixels();
-    return {groups_for(count * to_size(tile_side / tile_rows()), tile_group().x), 1, colours};
+  void iterate(std::size_t index, Pairs pairs) {
+    const OpenclLevel& level = levels_[index];
+    const OpenclLevel coarser = index + 1 < levels_.size() ? levels_[index + 1] : OpenclLevel{};
+    start_.launch(queue(), items_of(level, directions * to_size(pairs.count)), group_of_shares(), memory(),
+                  argument(pairs), level, coarser);
+    const std::size_t words =
+        to_size(divide_round_up((level.width + 1) / 2, device_.pixels)) * to_size(level.height);
+    for_iterations(index, pairs, [&](Pairs these, cl_int colour) {
+      update_.launch(
+          queue(), {groups_for(words, device_.update_words), 1, to_size(these.count)},
+          {to_size(device_.update_words), to_size(device_.shares), is_processor() ? 1u : directions},
+          memory(), argument(these), level, alike(), colour);
+    });
   }
-  Shape tile_group() const { return {is_processor() ? 1u : 64u}; }
+
+  // On a processor one work item for each tile, on a GPU one for each message of a slot.
+  Shape groups_of(const OpenclTiles& tiles, std::size_t deep) const {
+    const std::size_t count = tile_count({tiles.width, tiles.height}).pixels();
+    return {is_processor() ? count : groups_for(count, tiles_of_group()), 1, deep};
+  }
+  Shape tile_group() const { return {is_processor() ? 1 : tiles_of_group() * tile_lanes}; }
 
   // Finds the candidates of a level from the beliefs of the next coarser level, then iterates over them.
-  void iterate_tiles(std::size_t index, bool mirrored) {
+  void iterate_tiles(const opencl::Pair& pair, std::size_t index, Pairs pairs) {
     const OpenclTiles& tiles = tiles_[index];
     const OpenclLevel& above = levels_[index + 1];
     const bool has_tiles_above = index + 1 < tiles_.size();
     const OpenclLabels best{above.width, above.height, best_};
+    const OpenclPairs which = argument(pairs);
+    const std::size_t deep = to_size(pairs.count), count = tile_count({tiles.width, tiles.height}).pixels();
     if (has_tiles_above)
-      find_tile_labels_.launch(queue(), items_of(tiles_[index + 1], 2), tile_group(), memory(),
+      find_tile_labels_.launch(queue(), groups_of(tiles_[index + 1], 2 * deep), tile_group(), memory(), which,
                                tiles_[index + 1], alike(), best);
     else
-      find_labels_.launch(queue(), items_of(above, 2), group(), memory(), above, best);
-    const std::size_t count = tile_count({tiles.width, tiles.height}).pixels();
+      find_labels_.launch(queue(), items_of(above, 2 * deep), group_of_shares(), memory(), which, above,
+                          best);
     const cl_int slack = parameters().candidate_slack, ranges = parameters().candidate_ranges;
-    find_candidates_.launch(queue(), {groups_for(count, tile_group().x)}, tile_group(), memory(), tiles, best,
-                            slack, ranges);
-    open_tiles_.launch(queue(), {count}, {to_size(items_that_open())}, memory(), tiles, levels_[index],
-                       has_tiles_above ? OpenclLevel{} : above,
-                       has_tiles_above ? tiles_[index + 1] : OpenclTiles{}, alike());
-    for (int iteration = 0; iteration < model_.iterations(index, mirrored); ++iteration) {
-      const cl_int colour = (iteration + 1) % 2;
-      update_tiles_.launch(queue(), items_of(tiles), tile_group(), memory(), tiles, alike(), colour);
-    }
+    const Shape group{is_processor() ? 1 : tile_lanes};
+    find_candidates_.launch(queue(), {count, 1, deep}, group, memory(), which, tiles, best, slack, ranges);
+    const OpenclLevel coarser = has_tiles_above ? OpenclLevel{} : above;
+    const OpenclTiles coarser_tiles = has_tiles_above ? tiles_[index + 1] : OpenclTiles{};
+    if (is_processor())
+      open_tiles_.launch(queue(), {count, 1, deep}, group, memory(), which, tiles, levels_[index], coarser,
+                         coarser_tiles, alike());
+    else
+      open_tiles_.launch(queue(), {count, 1, deep}, group, memory(), which, tiles, levels_[index], coarser,
+                         coarser_tiles, alike(), images_.inputs(), images_.costs(pair), image_costs(index));
+    for_iterations(index, pairs, [&](Pairs these, cl_int colour) {
+      update_tiles_.launch(queue(), groups_of(tiles, to_size(these.count)), tile_group(), memory(),
+                           argument(these), tiles, alike(), colour);
+    });
   }
 
   Model model_;
   int bits_;
   Layout device_;
-  data_cost::OpenclImages images_;
   refine::OpenclPipeline refinement_;
-  std::vector<OpenclLevel> levels_;
-  std::vector<OpenclTiles> tiles_;                 // the finest levels, if they have candidates
-  cl_long best_ = 0;                               // see OpenclLabels
-  std::vector<PlaneBuffer<std::uint16_t>> grays_;  // one per level, except the image's
-  cl_long edge_table_ = 0;
+  cl_long edge_table_;
   PlaneBuffer<float> right_disparity_;
+  data_cost::OpenclImages images_;  // its memory of a pair, and that of the levels, may be there twice
+  std::vector<OpenclLevel> levels_;
+  std::vector<OpenclTiles> tiles_;  // the finest levels, if they have candidates
+  OpenclPairs pairs_{};
+  cl_long best_ = 0;                               // see OpenclLabels
+  cl_long has_data_ = 0;                           // see OpenclImageCosts
+  std::vector<PlaneBuffer<std::uint16_t>> grays_;  // one per level, except the image's
   opencl::Program edges_program_, costs_program_, messages_program_, tiles_program_;
   opencl::Kernel average_, find_edges_, find_costs_, add_up_, start_, update_, find_labels_, decide_,
-      find_candidates_, open_tiles_, update_tiles_, find_tile_labels_, decide_tiles_;
+      find_existence_, sum_costs_, find_candidates_, open_tiles_, update_tiles_, find_tile_labels_,
+      decide_tiles_;
 };
 
 }  // namespace

@@ -84,10 +84,12 @@ static void combine_shares(local SharedCosts* shared, Found* found) {
     }
 }
 
-// Finds the data costs of the image, and the status of its pixels before matching. z = 2 colours.
-kernel GROUP void find_costs(global uchar* memory, OpenclLevel level, OpenclInputs inputs,
+// Finds the data costs of the image, and the status of its pixels before matching. z = 2 colours of each pair.
+kernel GROUP void find_costs(global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclInputs given,
                              OpenclCosts costs) {
-  const Place place = own_place(level.width, level.height, level.labels, get_global_id(2));
+  const Place place = own_place(level.width, level.height, level.labels, get_global_id(2) % 2);
+  const int pair = PAIR_OF(pairs, 2);
+  const OpenclInputs inputs = inputs_of_pair(&given, pair);
   const int at = place.group * PIXELS;
   FEATURE left[FEATURE_PLANES][PIXELS];
   Found found;
@@ -114,7 +116,8 @@ kernel GROUP void find_costs(global uchar* memory, OpenclLevel level, OpenclInpu
     const bool has_data = valid[i] != 0 && (costs.has_outside || found.missing[i] == 0);
     highest[i] = has_data ? (UNITS)min((float)DATA_BOUND, (float)MOST_UNITS) : 0;
   }
-  global Value* to = data_at(memory, &level, place.colour, place.y, place.group);
+  global Value* to =
+      data_at(LEVELS_OF(memory, pairs, pair), &level, place.colour, place.y, place.group);
   FOR_LABELS(k, &place) {
     if (!has_label(&place, k)) continue;
     Pixels kept;

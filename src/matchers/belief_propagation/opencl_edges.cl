@@ -3,12 +3,13 @@
 
 #define DIRECTIONS 4
 
-// The gray image of a coarser level: one work item per pixel.
-kernel void average(global uchar* memory, long fine, long fine_stride, int width, int height, long coarse,
+// The gray image of a coarser level: one work item per pixel, global size z = pairs.
+kernel void average(global uchar* memory, OpenclPairs pairs, long fine, long fine_stride, int width, int height, long coarse,
                     long stride) {
   const int x = get_global_id(0);
   const long y = get_global_id(1);
   if (2 * x >= width) return;
+  memory += (pairs.first + get_global_id(2)) * pairs.apart;
   const int columns = min(2, width - 2 * x), rows = min(2, height - 2 * (int)y), children = rows * columns;
   int sum = 0;
   for (int j = 0; j < rows; ++j)
@@ -18,9 +19,9 @@ kernel void average(global uchar* memory, long fine, long fine_stride, int width
 }
 
 // The slope and the truncation of an edge. There are no image edges beyond the border.
-static uint edge_of(const global uchar* memory, const OpenclEdges* level, int x, int y, int direction) {
+static uint edge_of(const global uchar* memory, const OpenclEdges* level, const global uint* table, int x,
+                    int y, int direction) {
   const int u = x + (direction == 3) - (direction == 2), v = y + (direction == 1) - (direction == 0);
-  const global uint* table = (const global uint*)(memory + level->table);
   if (x >= level->width || u < 0 || u >= level->width || v < 0 || v >= level->height) return table[0];
   const global ushort* gray = (const global ushort*)(memory + level->gray);
   const int difference = abs((int)gray[y * level->stride + x] - (int)gray[v * level->stride + u]);
@@ -28,9 +29,9 @@ static uint edge_of(const global uchar* memory, const OpenclEdges* level, int x,
 }
 
 // Address of a direction's word of slopes; its word of truncations is `apart` words further.
-static global uint* edges_at(global uchar* memory, const OpenclEdges* level, int colour, int y, int group,
-                             int direction, long* apart) {
-  const int word_pixels = 32 / level->value_bits;
+static global uint* edges_at(global uchar* memory, const OpenclEdges* level, int value_bits, int colour,
+                             int y, int group, int direction, long* apart) {
+  const int word_pixels = 32 / value_bits;
   const int across = (level->width + 7) / 8, down = (level->height + 7) / 8;
   *apart = level->pitch > 0 ? level->pitch / word_pixels : 8;
   const long row =
@@ -39,20 +40,26 @@ static global uint* edges_at(global uchar* memory, const OpenclEdges* level, int
   return (global uint*)(memory + level->edges) + pair * *apart + (level->pitch > 0 ? group : y % 8);
 }
 
-// One work item for each word; global size z = 2 colours.
-kernel void find_edges(global uchar* memory, OpenclEdges level) {
-  const int group = get_global_id(0), y = get_global_id(1), colour = get_global_id(2);
-  const int odd = (y + colour) & 1, bits = level.value_bits, word_pixels = 32 / bits;
+// One work item for each word; global size y = rows of all levels, one after the other, z = 2 colours of
+// each pair.
+kernel void find_edges(global uchar* memory, OpenclPairs pairs, OpenclEdgeLevels levels) {
+  const int group = get_global_id(0), colour = get_global_id(2) % 2;
+  int y = get_global_id(1), index = 0;
+  while (y >= levels.of[index].height) y -= levels.of[index++].height;
+  const OpenclEdges level = levels.of[index];
+  const int odd = (y + colour) & 1, bits = levels.value_bits, word_pixels = 32 / bits;
   if (2 * group * word_pixels >= level.width) return;
+  const global uint* table = (const global uint*)(memory + levels.table);
+  memory += (pairs.first + get_global_id(2) / 2) * pairs.apart;
   for (int direction = 0; direction < DIRECTIONS; ++direction) {
     uint slope = 0, truncation = 0;
     for (int p = 0; p < word_pixels; ++p) {
-      const uint edge = edge_of(memory, &level, 2 * (group * word_pixels + p) + odd, y, direction);
+      const uint edge = edge_of(memory, &level, table, 2 * (group * word_pixels + p) + odd, y, direction);
       slope |= (edge & 0xFFFF) << p * bits;
       truncation |= edge >> 16 << p * bits;
     }
     long apart;
-    global uint* to = edges_at(memory, &level, colour, y, group, direction, &apart);
+    global uint* to = edges_at(memory, &level, bits, colour, y, group, direction, &apart);
     to[0] = slope;
     to[apart] = truncation;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Levels that consider all labels: their data costs, messages, and decisions.
 //
-// Specialised by the macros of opencl_levels.cl.
+// Specialised by UPDATE_WORDS (see update(), on a GPU), and by the macros of opencl_levels.cl.
 
 // Stores the values of even and of odd pixels separately.
 INLINE void separate(Sums values, global Value* even, global Value* odd) {
@@ -37,9 +37,10 @@ INLINE Word joined(const global Value* even, const global Value* odd) {
 }
 
 // Data costs of a coarser level: sums over up to four children. In the rows of a colour, children have their
-// parent's column. A work item has PIXELS columns of the coarser level.
-kernel GROUP void add_up(global uchar* memory, OpenclLevel fine, OpenclLevel coarse) {
+// parent's column. A work item has PIXELS columns of the coarser level; global size z = pairs.
+kernel GROUP void add_up(global uchar* memory, OpenclPairs pairs, OpenclLevel fine, OpenclLevel coarse) {
   const Place place = own_place(fine.width, coarse.height, fine.labels, 0);
+  memory = LEVELS_OF(memory, pairs, PAIR_OF(pairs, 1));
   const int rows = min(2, fine.height - 2 * place.y);
   Sums sums[PER_SHARE], least = all_sums(USHRT_MAX);
   FOR_LABELS(k, &place) {
@@ -77,45 +78,51 @@ kernel GROUP void add_up(global uchar* memory, OpenclLevel fine, OpenclLevel coa
 
 // The initial messages of colour 0, which are those of the pixels (x/2, y/2) of the coarser level: a pixel of
 // that colour is element x/2 of its row. The initial messages of colour 1 are never read. `coarser`: width 0
-// = there is none.
-kernel GROUP void start(global uchar* memory, OpenclLevel level, OpenclLevel coarser) {
+// = there is none. Global size z = 4 directions of each pair.
+kernel GROUP void start(global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclLevel coarser) {
   const Place place = own_place(level.width, level.height, level.labels, 0);
   if (!place.exists) return;
-  const int row = place.y / 2;
+  memory = LEVELS_OF(memory, pairs, PAIR_OF(pairs, DIRECTIONS));
+  const int row = place.y / 2, direction = get_global_id(2) % DIRECTIONS;
   const Word mask = inside_mask(&place);
+  const global Value* even = messages_at(memory, &coarser, row & 1, direction, row, 0);
+  const global Value* odd = messages_at(memory, &coarser, 1 - (row & 1), direction, row, 0);
+  global Value* to = messages_at(memory, &level, 0, direction, place.y, place.group);
   for (int k = 0; k < place.labels; ++k) {
-#pragma unroll
-    for (int direction = 0; direction < DIRECTIONS; ++direction) {
-      Word message = all_pixels(0);
-      if (coarser.width > 0) {
-        const long at = (place.first_label + k) * coarser.pitch + place.group * (PIXELS / 2);
-        const global Value* even = messages_at(memory, &coarser, row & 1, direction, row, 0) + at;
-        const global Value* odd = messages_at(memory, &coarser, 1 - (row & 1), direction, row, 0) + at;
-        message = joined(even, odd);
-      }
-      store_word(message & mask, messages_at(memory, &level, 0, direction, place.y, place.group) +
-                                          (place.first_label + k) * level.pitch);
-    }
+    const int label = place.first_label + k;
+    const long at = label * coarser.pitch + place.group * (PIXELS / 2);
+    const Word message = coarser.width > 0 ? joined(even + at, odd + at) : all_pixels(0);
+    store_word(message & mask, to + label * level.pitch);
   }
 }
 
-// Addresses of the messages to a work item's pixels, and of its data costs; for label 0.
+// Address of the messages that a work item's pixels receive from a direction, for label 0: see load_beside().
 typedef struct {
-  const global Value* from[DIRECTIONS];
-  int step[DIRECTIONS];
+  const global Value* from;
+  int step;
+} Source;
+
+static Source find_source(global uchar* memory, const OpenclLevel* level, const Place* place, int direction) {
+  const int row = place->y + (direction == BELOW) - (direction == ABOVE);
+  // Reads the messages of the opposite direction. The columns of a colour, halved, count 0, 1, 2, … in each
+  // row.
+  const Source source = {
+      messages_at(memory, level, 1 - place->colour, direction ^ 1, row, place->group),
+      direction == LEFT ? place->odd - 1 : direction == RIGHT ? place->odd : 0};
+  return source;
+}
+
+// The messages from all directions, and the data costs.
+typedef struct {
+  Source from[DIRECTIONS];
   const global Value* data;
 } Sources;
 
 static Sources find_sources(global uchar* memory, const OpenclLevel* level, const Place* place) {
   Sources sources;
 #pragma unroll
-  for (int direction = 0; direction < DIRECTIONS; ++direction) {
-    const int row = place->y + (direction == BELOW) - (direction == ABOVE);
-    // Reads the messages of the opposite direction. The columns of a colour, halved, count 0, 1, 2, … in each
-    // row.
-    sources.from[direction] = messages_at(memory, level, 1 - place->colour, direction ^ 1, row, place->group);
-    sources.step[direction] = direction == LEFT ? place->odd - 1 : direction == RIGHT ? place->odd : 0;
-  }
+  for (int direction = 0; direction < DIRECTIONS; ++direction)
+    sources.from[direction] = find_source(memory, level, place, direction);
   sources.data = data_at(memory, level, place->colour, place->y, place->group);
   return sources;
 }
@@ -125,38 +132,78 @@ INLINE Word receive(const Sources* sources, long at, Word* messages) {
   Word belief = load_word(sources->data + at);
 #pragma unroll
   for (int direction = 0; direction < DIRECTIONS; ++direction) {
-    messages[direction] = load_beside(sources->from[direction] + at, sources->step[direction]);
+    messages[direction] = load_beside(sources->from[direction].from + at, sources->from[direction].step);
     belief = SUM(belief, messages[direction]);
   }
   return belief;
 }
 
-// Slopes and truncations of the edges of a work item's pixels.
+// Slopes and truncations of the edges of a work item's pixels in a direction.
 typedef struct {
-  Values slope[DIRECTIONS], truncation[DIRECTIONS];
+  Values slope, truncation;
 } Smoothness;
 
 static Smoothness own_smoothness(const global uchar* memory, const OpenclLevel* level,
-                                 const OpenclSmoothness* alike, const Place* place) {
-  Smoothness own;
-#pragma unroll
-  for (int direction = 0; direction < DIRECTIONS; ++direction) {
-    own.slope[direction] = all_values(alike->slope);
-    own.truncation[direction] = all_values(alike->truncation);
-    if (level->edges < 0) continue;
-    const long pair = (((long)place->colour * level->height + place->y) * DIRECTIONS + direction) * 2;
-    const global Value* at =
-        (const global Value*)(memory + level->edges) + pair * level->pitch + place->group * PIXELS;
-    own.slope[direction] = TO_VALUES(load_word(at));
-    own.truncation[direction] = TO_VALUES(load_word(at + level->pitch));
-  }
+                                 const OpenclSmoothness* alike, const Place* place, int direction) {
+  Smoothness own = {all_values(alike->slope), all_values(alike->truncation)};
+  if (level->edges < 0) return own;
+  const long pair = (((long)place->colour * level->height + place->y) * DIRECTIONS + direction) * 2;
+  const global Value* at =
+      (const global Value*)(memory + level->edges) + pair * level->pitch + place->group * PIXELS;
+  own.slope = TO_VALUES(load_word(at));
+  own.truncation = TO_VALUES(load_word(at + level->pitch));
   return own;
 }
 
-#if SHARES > 1
+#if PROCESSOR
+
+// One iteration: the messages of one colour. Each is the lower envelope of h, limited to its minimum plus the
+// truncation, minus its minimum. The part from below is kept in the message's memory until the part from
+// above is known. Global size z = pairs.
+kernel GROUP void update(global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclSmoothness alike,
+                         int colour) {
+  const Place place = own_place(level.width, level.height, level.labels, colour);
+  if (!place.exists) return;
+  memory = LEVELS_OF(memory, pairs, PAIR_OF(pairs, 1));
+  const Sources sources = find_sources(memory, &level, &place);
+  global Value* to[DIRECTIONS];
+  Values slope[DIRECTIONS], least[DIRECTIONS], reach[DIRECTIONS];
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction) {
+    to[direction] = messages_at(memory, &level, colour, direction, place.y, place.group);
+    slope[direction] = own_smoothness(memory, &level, &alike, &place, direction).slope;
+    least[direction] = reach[direction] = all_values(NOTHING);
+  }
+  FOR_LABELS(k, &place) {
+    Word messages[DIRECTIONS];
+    const Word belief = receive(&sources, k * level.pitch, messages);
+#pragma unroll
+    for (int direction = 0; direction < DIRECTIONS; ++direction) {
+      const Values h = TO_VALUES(DIFFERENCE(belief, messages[direction]));
+      least[direction] = lower(least[direction], h);
+      reach[direction] = lower_of_raised(reach[direction], slope[direction], h);
+      store_word(TO_WORD(reach[direction]), to[direction] + k * level.pitch);
+    }
+  }
+  const Word mask = inside_mask(&place);
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction) {
+    const Smoothness own = own_smoothness(memory, &level, &alike, &place, direction);
+    const Values highest = raised(least[direction], own.truncation);
+    Values down = all_values(NOTHING);
+    FOR_LABELS_DOWN(k, &place) {
+      global Value* at = to[direction] + k * level.pitch;
+      down = lower_of_raised(down, own.slope, TO_VALUES(load_word(at)));
+      store_word(TO_WORD(lower(down, highest) - least[direction]) & mask, at);
+    }
+  }
+}
+
+#else
+
 // Data of a direction that the shares of a group exchange.
 typedef struct {
-  Word least[SHARES][GROUP_WORDS], up[SHARES][GROUP_WORDS], down[SHARES][GROUP_WORDS];
+  Word least[SHARES][UPDATE_WORDS], up[SHARES][UPDATE_WORDS], down[SHARES][UPDATE_WORDS];
 } SharedMessages;
 
 // The slope over the labels of a share; limited, because a steeper one has no effect.
@@ -187,83 +234,67 @@ INLINE Values min_of_shares(const local SharedMessages* shared) {
     least = lower(least, TO_VALUES(shared->least[other][get_local_id(0)]));
   return least;
 }
-#endif
 
 // One iteration: the messages of one colour. Each is the lower envelope of h, limited to its minimum plus the
-// truncation, minus its minimum. The part from below is kept until the part from above is known: in
-// registers, or on a processor in the message's memory.
-kernel GROUP void update(global uchar* memory, OpenclLevel level, OpenclSmoothness alike, int colour) {
+// truncation, minus its minimum. A work item has one direction of its pixels and labels; the directions share
+// the messages that they receive. Global size z = 4 directions of each pair.
+kernel __attribute__((reqd_work_group_size(UPDATE_WORDS, SHARES, DIRECTIONS))) void update(
+    global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclSmoothness alike, int colour) {
   const Place place = own_place(level.width, level.height, level.labels, colour);
-  const Sources sources = find_sources(memory, &level, &place);
-  const Smoothness smoothness = own_smoothness(memory, &level, &alike, &place);
-  global Value* to[DIRECTIONS];
-  Values least[DIRECTIONS], reach[DIRECTIONS];
-#pragma unroll
-  for (int direction = 0; direction < DIRECTIONS; ++direction) {
-    to[direction] = messages_at(memory, &level, colour, direction, place.y, place.group) +
-                    place.first_label * level.pitch;
-    least[direction] = reach[direction] = all_values(NOTHING);
+  memory = LEVELS_OF(memory, pairs, PAIR_OF(pairs, DIRECTIONS));
+  const int own = get_local_id(0), share = get_local_id(1), direction = get_local_id(2);
+  const Source source = find_source(memory, &level, &place, direction);
+  const global Value* data = data_at(memory, &level, colour, place.y, place.group);
+  local Word received[DIRECTIONS][SHARES * PER_SHARE][UPDATE_WORDS];
+  Word kept[PER_SHARE];
+  UNROLLED for (int k = 0; k < PER_SHARE; ++k) {
+    const long at = min(place.first_label + k, level.labels - 1) * level.pitch;
+    kept[k] = load_beside(source.from + at, source.step);
+    received[direction][place.first_label + k][own] = kept[k];
   }
-#if PROCESSOR
-#define KEPT(direction, k) (*(global Word*)(to[direction] + (k)*level.pitch))
-#else
-  Word kept[DIRECTIONS][PER_SHARE];
-#define KEPT(direction, k) kept[direction][k]
-#endif
-  FOR_LABELS(k, &place) {
-    Word messages[DIRECTIONS];
-    const Word belief =
-        receive(&sources, min(place.first_label + k, level.labels - 1) * level.pitch, messages);
+  const Smoothness smoothness = own_smoothness(memory, &level, &alike, &place, direction);
+  const Values slope = smoothness.slope;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  Values least = all_values(NOTHING), up = least, down = least;
+  UNROLLED for (int k = 0; k < PER_SHARE; ++k) {
+    Word h = load_word(data + min(place.first_label + k, level.labels - 1) * level.pitch);
 #pragma unroll
-    for (int direction = 0; direction < DIRECTIONS; ++direction) {
-      const Word h = has_label(&place, k) ? DIFFERENCE(belief, messages[direction]) : all_pixels(NOTHING);
-      least[direction] = lower(least[direction], TO_VALUES(h));
-      reach[direction] = lower_of_raised(reach[direction], smoothness.slope[direction], TO_VALUES(h));
-      KEPT(direction, k) = TO_WORD(reach[direction]);
-    }
+    for (int other = 0; other < DIRECTIONS; ++other) h = SUM(h, received[other][place.first_label + k][own]);
+    h = has_label(&place, k) ? DIFFERENCE(h, kept[k]) : all_pixels(NOTHING);
+    least = lower(least, TO_VALUES(h));
+    up = lower_of_raised(up, slope, TO_VALUES(h));
+    kept[k] = TO_WORD(up);
   }
 #if SHARES > 1
-  local SharedMessages shared[DIRECTIONS];
-#pragma unroll
-  for (int direction = 0; direction < DIRECTIONS; ++direction) {
-    shared[direction].least[get_local_id(1)][get_local_id(0)] = TO_WORD(least[direction]);
-    shared[direction].up[get_local_id(1)][get_local_id(0)] = TO_WORD(reach[direction]);
-  }
+  local SharedMessages shared_by_direction[DIRECTIONS];
+  local SharedMessages* shared = &shared_by_direction[direction];
+  shared->least[share][own] = TO_WORD(least);
+  shared->up[share][own] = TO_WORD(up);
   barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-  for (int direction = 0; direction < DIRECTIONS; ++direction) {
-    const Values slope = smoothness.slope[direction];
-    Values up = carried_up(&shared[direction], slope, alike.reach), down = all_values(NOTHING);
-    least[direction] = min_of_shares(&shared[direction]);
-    EACH for (int k = 0; k < PER_SHARE; ++k) {
-      up = lower_of_raised(up, slope, TO_VALUES(KEPT(direction, k)));
-      KEPT(direction, k) = TO_WORD(up);
-    }
-    EACH for (int k = PER_SHARE - 1; k >= 0; --k) down = lower_of_raised(down, slope, TO_VALUES(KEPT(direction, k)));
-    shared[direction].down[get_local_id(1)][get_local_id(0)] = TO_WORD(down);
+  up = carried_up(shared, slope, alike.reach);
+  least = min_of_shares(shared);
+  UNROLLED for (int k = 0; k < PER_SHARE; ++k) {
+    up = lower_of_raised(up, slope, TO_VALUES(kept[k]));
+    kept[k] = TO_WORD(up);
   }
+  UNROLLED for (int k = PER_SHARE - 1; k >= 0; --k) down = lower_of_raised(down, slope, TO_VALUES(kept[k]));
+  shared->down[share][own] = TO_WORD(down);
   barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-  for (int direction = 0; direction < DIRECTIONS; ++direction)
-    reach[direction] = carried_down(&shared[direction], smoothness.slope[direction], alike.reach);
-#else
-#pragma unroll
-  for (int direction = 0; direction < DIRECTIONS; ++direction) reach[direction] = all_values(NOTHING);
+  down = carried_down(shared, slope, alike.reach);
 #endif
   if (!place.exists) return;
   const Word mask = inside_mask(&place);
-#pragma unroll
-  for (int direction = 0; direction < DIRECTIONS; ++direction) {
-    const Values highest = raised(least[direction], smoothness.truncation[direction]);
-    FOR_LABELS_DOWN(k, &place) {
-      if (!has_label(&place, k)) continue;
-      reach[direction] =
-          lower_of_raised(reach[direction], smoothness.slope[direction], TO_VALUES(KEPT(direction, k)));
-      const Values message = lower(reach[direction], highest) - least[direction];
-      store_word(TO_WORD(message) & mask, to[direction] + k * level.pitch);
-    }
+  const Values highest = raised(least, smoothness.truncation);
+  global Value* to =
+      messages_at(memory, &level, colour, direction, place.y, place.group) + place.first_label * level.pitch;
+  UNROLLED for (int k = PER_SHARE - 1; k >= 0; --k) {
+    if (!has_label(&place, k)) continue;
+    down = lower_of_raised(down, slope, TO_VALUES(kept[k]));
+    store_word(TO_WORD(lower(down, highest) - least) & mask, to + k * level.pitch);
   }
 }
+
+#endif
 
 // Decides from the beliefs of a work item's pixels, in the order of labels.
 static Decision decide_pixels(global uchar* memory, const OpenclLevel* level, const Place* place) {
@@ -276,25 +307,55 @@ static Decision decide_pixels(global uchar* memory, const OpenclLevel* level, co
   return decision;
 }
 
-// z = 2 colours.
-kernel void decide(global uchar* memory, OpenclLevel level, OpenclDecision to) {
-  const Place place = own_place(level.width, level.height, level.labels, get_global_id(2));
+// z = 2 colours of each pair.
+kernel void decide(global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclDecisions to) {
+  const Place place = own_place(level.width, level.height, level.labels, get_global_id(2) % 2);
   if (!place.exists) return;
-  const Decision decision = decide_pixels(memory, &level, &place);
+  const int pair = PAIR_OF(pairs, 2);
+  const Decision decision = decide_pixels(LEVELS_OF(memory, pairs, pair), &level, &place);
   const DecidedPixels pixels = pixels_of(&decision);
   for (int i = 0; i < place.pixels; ++i) {
     const Beliefs found = beliefs_of(&pixels, i);
-    write_decision(memory, &to, level.width, 2 * (place.group * PIXELS + i) + place.odd, place.y, &found);
+    write_decision(memory, &to.of[pair], level.width, 2 * (place.group * PIXELS + i) + place.odd, place.y,
+                   &found);
   }
 }
 
-// Finds the label of each pixel's lowest belief. z = 2 colours.
-kernel void find_labels(global uchar* memory, OpenclLevel level, OpenclLabels best) {
-  const Place place = own_place(level.width, level.height, level.labels, get_global_id(2));
+#if PROCESSOR
+
+// Finds the label of each pixel's lowest belief. z = 2 colours of each pair.
+kernel void find_labels(global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclLabels best) {
+  const Place place = own_place(level.width, level.height, level.labels, get_global_id(2) % 2);
   if (!place.exists) return;
+  memory = LEVELS_OF(memory, pairs, PAIR_OF(pairs, 2));
   const Decision decision = decide_pixels(memory, &level, &place);
   WidePixels labels;
   labels.wide = decision.label;
   global ushort* to = (global ushort*)(memory + best.labels) + (long)place.y * best.width;
   for (int i = 0; i < place.pixels; ++i) to[2 * (place.group * PIXELS + i) + place.odd] = labels.of[i];
 }
+
+#elif BITS == 8
+
+// Finds the label of each pixel's lowest belief; shares find that of their labels. z = 2 colours of each pair.
+kernel GROUP void find_labels(global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclLabels best) {
+  const Place place = own_place(level.width, level.height, level.labels, get_global_id(2) % 2);
+  memory = LEVELS_OF(memory, pairs, PAIR_OF(pairs, 2));
+  const Sources sources = find_sources(memory, &level, &place);
+  uint4 lowest = ~0u;  // with its label in the lower half
+  for (int label = place.first_label; label < place.first_label + place.labels; ++label) {
+    Word messages[DIRECTIONS];
+    const uint4 belief = convert_uint4(as_uchar4(receive(&sources, label * level.pitch, messages)));
+    lowest = min(lowest, belief << 16 | (uint4)label);
+  }
+  local uint4 shared[SHARES][GROUP_WORDS];
+  shared[get_local_id(1)][get_local_id(0)] = lowest;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (get_local_id(1) > 0 || !place.exists) return;
+  for (int share = 1; share < SHARES; ++share) lowest = min(lowest, shared[share][get_local_id(0)]);
+  const uint labels[PIXELS] = {lowest.x, lowest.y, lowest.z, lowest.w};
+  global ushort* to = (global ushort*)(memory + best.labels) + (long)place.y * best.width;
+  for (int i = 0; i < place.pixels; ++i) to[2 * (place.group * PIXELS + i) + place.odd] = labels[i] & 0xFFFF;
+}
+
+#endif

@@ -2,18 +2,25 @@
 // Levels whose tiles consider only candidate labels (candidates.h); in bytes.
 //
 // The candidates of a tile are numbered from 0 on, in order: these numbers are its slots. A word has the four
-// pixels of one colour in a row of a tile; messages from beyond the image are 0. On a GPU a work item has a
-// row of a tile, on a processor all its rows.
+// pixels of one colour in a row of a tile; messages from beyond the image are 0. On a processor a work item has
+// a tile; on a GPU, TILE_LANES have one: a lane receives and sends the messages of one direction for a row.
 //
-// Specialised by ITEMS (work items that open a tile), and by the macros of opencl_values.cl.
+// Specialised by the macros of opencl_values.cl; on a GPU also by TILES_OF_GROUP (more than 1 only where lanes
+// exchange values without local memory), and by the macros of opencl_image_costs.cl.
 
 #define TILE_SIDE 8
 #define WORD_PIXELS 4
-#define RANGES 4
+#define TILE_LANES (DIRECTIONS * TILE_SIDE)
+#define STORED_RANGES 4
 #define NO_SLOT 0xFFFF
 // Words of a tile's ranges: each range has its first label, and in the upper half the label after its last.
 // The number of slots follows the ranges.
 #define RANGE_WORDS 8
+// A slot has its label, and its slots in the next tiles, by direction; and some padding.
+#define LABEL_OF(slots, slot) (slots)[8 * (slot)]
+#define LINK_OF(slots, slot, direction) (slots)[8 * (slot) + 1 + (direction)]
+
+#define TILES_OF(memory, pairs, pair) ((memory) + (pair) * (pairs).tiles_apart)
 
 #if PROCESSOR
 #define ROWS TILE_SIDE
@@ -31,14 +38,6 @@ typedef union {
   Rows rows;
   uint of[ROWS];
 } RowWords;
-
-// The label of a slot, and its slots in the next tiles, by direction.
-typedef union {
-  ushort8 all;
-  ushort of[8];
-} Slot;
-#define LABEL_OF(slot) (slot).of[0]
-#define NEXT_OF(slot, direction) (slot).of[1 + (direction)]
 
 // A tile, and the first of a work item's rows.
 typedef struct {
@@ -60,11 +59,6 @@ static Place place_at(const OpenclTiles* tiles, int tile, int row, int colour) {
   return place;
 }
 
-static Place own_place(const OpenclTiles* tiles, int colour) {
-  const int own = get_global_id(0), of_tile = TILE_SIDE / ROWS;
-  return place_at(tiles, own / of_tile, own % of_tile, colour);
-}
-
 static global uint* data_of(global uchar* memory, const OpenclTiles* tiles, int colour, long tile, int slot) {
   return (global uint*)(memory + tiles->data[colour]) + (tile * tiles->labels + slot) * TILE_SIDE;
 }
@@ -78,8 +72,8 @@ static global uint* messages_of(global uchar* memory, const OpenclTiles* tiles, 
 // Words from a direction's messages in one slot to those in the next.
 #define SLOT_WORDS (DIRECTIONS * TILE_SIDE)
 
-static global ushort8* slots_of(global uchar* memory, const OpenclTiles* tiles, long tile) {
-  return (global ushort8*)(memory + tiles->slots) + tile * tiles->labels;
+static global ushort* slots_of(global uchar* memory, const OpenclTiles* tiles, long tile) {
+  return (global ushort*)(memory + tiles->slots) + 8 * tile * tiles->labels;
 }
 
 static global uint* ranges_of(global uchar* memory, const OpenclTiles* tiles, long tile) {
@@ -87,14 +81,14 @@ static global uint* ranges_of(global uchar* memory, const OpenclTiles* tiles, lo
 }
 
 static int slot_count(global uchar* memory, const OpenclTiles* tiles, long tile) {
-  return ranges_of(memory, tiles, tile)[RANGES];
+  return ranges_of(memory, tiles, tile)[STORED_RANGES];
 }
 
 static ushort slot_of(global uchar* memory, const OpenclTiles* tiles, long tile, int label) {
   const global uint* ranges = ranges_of(memory, tiles, tile);
   int slot = 0, found = NO_SLOT;
 #pragma unroll
-  for (int i = 0; i < RANGES; ++i) {
+  for (int i = 0; i < STORED_RANGES; ++i) {
     const int first = ranges[i] & 0xFFFF, last = ranges[i] >> 16;
     if (label >= first && label < last) found = slot + label - first;
     slot += last - first;
@@ -134,16 +128,22 @@ static Rows inside_mask(const OpenclTiles* tiles, const Place* place) {
   return mask.rows;
 }
 
+#if PROCESSOR
+
+static Place own_place(const OpenclTiles* tiles, int colour) {
+  return place_at(tiles, get_global_id(0), 0, colour);
+}
+
 // The sources of a direction's messages: the work item's own tile, and the next one in that direction.
 typedef struct {
   const global uint *own, *next;  // addresses of slot 0 and row 0
   Rows bound;                     // the next tile's message for labels that it does not consider
 } Source;
 
-static Source find_source(global uchar* memory, const OpenclTiles* tiles, const OpenclSmoothness* alike,
+static Source find_source(global uchar* memory, const global uchar* levels, const OpenclTiles* tiles, const OpenclSmoothness* alike,
                           const Place* place, int direction) {
   const int next = next_tile(tiles, place, direction);
-  const Rows truncation = edges_of(memory, tiles, alike, place, direction, 1), none = (Rows)0;
+  const Rows truncation = edges_of(levels, tiles, alike, place, direction, 1), none = (Rows)0;
   Source source;
   source.own = messages_of(memory, tiles, 1 - place->colour, place->tile, direction ^ 1);
   source.next = messages_of(memory, tiles, 1 - place->colour, max(next, 0), direction ^ 1);
@@ -159,18 +159,11 @@ static Source find_source(global uchar* memory, const OpenclTiles* tiles, const 
 INLINE Rows receive_vertical(const Source* source, const Place* place, int direction, int slot,
                              int next_slot) {
   const bool is_above = direction == ABOVE;
-#if PROCESSOR
   const Rows own = load_rows(source->own + slot * SLOT_WORDS);
   const uint bound = is_above ? source->bound.s0 : source->bound.s7;
   const uint next =
       next_slot == NO_SLOT ? bound : source->next[next_slot * SLOT_WORDS + (is_above ? TILE_SIDE - 1 : 0)];
   return is_above ? (Rows)(next, own.s0123, own.s456) : (Rows)(own.s1234, own.s567, next);
-#else
-  const int row = place->row + (is_above ? -1 : 1);
-  if (row >= 0 && row < TILE_SIDE) return source->own[slot * SLOT_WORDS + row];
-  return next_slot == NO_SLOT ? source->bound
-                              : source->next[next_slot * SLOT_WORDS + (row & (TILE_SIDE - 1))];
-#endif
 }
 
 // Messages from neighbouring columns: in half of the rows those of the same element, in the others those of
@@ -190,12 +183,12 @@ typedef struct {
   Rows odd;  // all bits set in rows whose first pixel is in column 1
 } Sources;
 
-static Sources find_sources(global uchar* memory, const OpenclTiles* tiles, const OpenclSmoothness* alike,
+static Sources find_sources(global uchar* memory, const global uchar* levels, const OpenclTiles* tiles, const OpenclSmoothness* alike,
                             const Place* place) {
   Sources sources;
 #pragma unroll
   for (int direction = 0; direction < DIRECTIONS; ++direction)
-    sources.from[direction] = find_source(memory, tiles, alike, place, direction);
+    sources.from[direction] = find_source(memory, levels, tiles, alike, place, direction);
   sources.data = data_of(memory, tiles, place->colour, place->tile, 0) + place->row;
   RowWords odd;
 #pragma unroll
@@ -205,14 +198,14 @@ static Sources find_sources(global uchar* memory, const OpenclTiles* tiles, cons
 }
 
 // Loads the messages of a slot; returns the belief.
-INLINE Word receive(const Sources* sources, const Place* place, int slot, const Slot* links, Word* messages) {
+INLINE Word receive(const Sources* sources, const Place* place, int slot, const global ushort* slots, Word* messages) {
   const Source* from = sources->from;
-  messages[ABOVE] = FROM_ROWS(receive_vertical(&from[ABOVE], place, ABOVE, slot, NEXT_OF(*links, ABOVE)));
-  messages[BELOW] = FROM_ROWS(receive_vertical(&from[BELOW], place, BELOW, slot, NEXT_OF(*links, BELOW)));
+  messages[ABOVE] = FROM_ROWS(receive_vertical(&from[ABOVE], place, ABOVE, slot, LINK_OF(slots, slot, ABOVE)));
+  messages[BELOW] = FROM_ROWS(receive_vertical(&from[BELOW], place, BELOW, slot, LINK_OF(slots, slot, BELOW)));
   messages[LEFT] =
-      FROM_ROWS(receive_horizontal(&from[LEFT], place, LEFT, ~sources->odd, slot, NEXT_OF(*links, LEFT)));
+      FROM_ROWS(receive_horizontal(&from[LEFT], place, LEFT, ~sources->odd, slot, LINK_OF(slots, slot, LEFT)));
   messages[RIGHT] =
-      FROM_ROWS(receive_horizontal(&from[RIGHT], place, RIGHT, sources->odd, slot, NEXT_OF(*links, RIGHT)));
+      FROM_ROWS(receive_horizontal(&from[RIGHT], place, RIGHT, sources->odd, slot, LINK_OF(slots, slot, RIGHT)));
   Word belief = FROM_ROWS(load_rows(sources->data + slot * TILE_SIDE));
 #pragma unroll
   for (int direction = 0; direction < DIRECTIONS; ++direction) belief = SUM(belief, messages[direction]);
@@ -222,12 +215,8 @@ INLINE Word receive(const Sources* sources, const Place* place, int slot, const 
 // The slope over the distance between two labels; beyond the bound, it has no effect.
 INLINE Values slope_over(Values slope, int labels) {
   if (labels == 1) return slope;
-#if PROCESSOR
   const Wide product = TO_WIDE(slope) * (ushort)min(labels, BOUND + 1);
   return __builtin_convertvector(lower_wide(product, (Wide)(ushort)NOTHING), Values);
-#else
-  return slope * (uint)min(labels, BOUND + 1);
-#endif
 }
 
 // The inputs of a slot in an iteration.
@@ -236,10 +225,10 @@ typedef struct {
   Word belief, messages[DIRECTIONS];
 } Received;
 
-INLINE Received receive_slot(const Sources* sources, const Place* place, const Slot* links, int slot) {
+INLINE Received receive_slot(const Sources* sources, const Place* place, const global ushort* slots, int slot) {
   Received received;
-  received.label = LABEL_OF(*links);
-  received.belief = receive(sources, place, slot, links, received.messages);
+  received.label = LABEL_OF(slots, slot);
+  received.belief = receive(sources, place, slot, slots, received.messages);
   return received;
 }
 
@@ -248,9 +237,9 @@ typedef struct {
   Rows rows[DIRECTIONS];
 } Stored;
 
-INLINE Stored load_stored(const global ushort8* slots, const global uint* from, int slot) {
+INLINE Stored load_stored(const global ushort* slots, const global uint* from, int slot) {
   Stored stored;
-  stored.label = slots[slot].s0;
+  stored.label = LABEL_OF(slots, slot);
 #pragma unroll
   for (int direction = 0; direction < DIRECTIONS; ++direction)
     stored.rows[direction] = load_rows(from + slot * SLOT_WORDS + direction * TILE_SIDE);
@@ -258,31 +247,28 @@ INLINE Stored load_stored(const global ushort8* slots, const global uint* from, 
 }
 
 // One iteration: the messages of one colour, as in opencl_messages.cl. The part from below is kept in the
-// message's memory. A GPU loads a slot while it computes the previous one, because compilers move no loads
-// across stores.
-kernel void update_tiles(global uchar* memory, OpenclTiles tiles, OpenclSmoothness alike, int colour) {
+// message's memory. Global size z = pairs.
+kernel void update_tiles(global uchar* memory, OpenclPairs pairs, OpenclTiles tiles, OpenclSmoothness alike,
+                         int colour) {
   const Place place = own_place(&tiles, colour);
   if (!place.exists) return;
-  const Sources sources = find_sources(memory, &tiles, &alike, &place);
+  const int pair = PAIR_OF(pairs, 1);
+  const global uchar* levels = LEVELS_OF(memory, pairs, pair);
+  memory = TILES_OF(memory, pairs, pair);
+  const Sources sources = find_sources(memory, levels, &tiles, &alike, &place);
   const int count = slot_count(memory, &tiles, place.tile), last = count - 1;
   if (count == 0) return;
-  const global ushort8* slots = slots_of(memory, &tiles, place.tile);
+  const global ushort* slots = slots_of(memory, &tiles, place.tile);
   global uint* to = messages_of(memory, &tiles, colour, place.tile, 0) + place.row;
   Values slope[DIRECTIONS], least[DIRECTIONS], reach[DIRECTIONS];
 #pragma unroll
   for (int direction = 0; direction < DIRECTIONS; ++direction) {
-    slope[direction] = TO_VALUES(FROM_ROWS(edges_of(memory, &tiles, &alike, &place, direction, 0)));
+    slope[direction] = TO_VALUES(FROM_ROWS(edges_of(levels, &tiles, &alike, &place, direction, 0)));
     least[direction] = reach[direction] = all_values(NOTHING);
   }
   int previous = 0;
-  Slot links;
-  links.all = slots[0];
-  Received ahead = receive_slot(&sources, &place, &links, 0);
-  links.all = slots[min(1, last)];
   for (int slot = 0; slot < count; ++slot) {
-    const Received own = ahead;
-    if (slot < last || !PROCESSOR) ahead = receive_slot(&sources, &place, &links, min(slot + 1, last));
-    links.all = slots[min(slot + 2, last)];
+    const Received own = receive_slot(&sources, &place, slots, slot);
 #pragma unroll
     for (int direction = 0; direction < DIRECTIONS; ++direction) {
       const Values h = TO_VALUES(DIFFERENCE(own.belief, own.messages[direction]));
@@ -297,14 +283,12 @@ kernel void update_tiles(global uchar* memory, OpenclTiles tiles, OpenclSmoothne
   Values highest[DIRECTIONS];
 #pragma unroll
   for (int direction = 0; direction < DIRECTIONS; ++direction) {
-    const Rows truncation = edges_of(memory, &tiles, &alike, &place, direction, 1);
+    const Rows truncation = edges_of(levels, &tiles, &alike, &place, direction, 1);
     highest[direction] = raised(least[direction], TO_VALUES(FROM_ROWS(truncation)));
     reach[direction] = all_values(NOTHING);
   }
-  Stored stored_ahead = load_stored(slots, to, last);
   for (int slot = last; slot >= 0; --slot) {
-    const Stored own = stored_ahead;
-    stored_ahead = load_stored(slots, to, max(slot - 1, 0));
+    const Stored own = load_stored(slots, to, slot);
 #pragma unroll
     for (int direction = 0; direction < DIRECTIONS; ++direction) {
       const Values way = slope_over(slope[direction], previous - own.label);
@@ -317,17 +301,15 @@ kernel void update_tiles(global uchar* memory, OpenclTiles tiles, OpenclSmoothne
 }
 
 // Decides from the beliefs of a work item's pixels, in the order of labels.
-static DecidedPixels decide_pixels(global uchar* memory, const OpenclTiles* tiles,
+static DecidedPixels decide_pixels(global uchar* memory, const global uchar* levels, const OpenclTiles* tiles,
                                    const OpenclSmoothness* alike, const Place* place) {
-  const Sources sources = find_sources(memory, tiles, alike, place);
+  const Sources sources = find_sources(memory, levels, tiles, alike, place);
   const int count = slot_count(memory, tiles, place->tile);
-  const global ushort8* slots = slots_of(memory, tiles, place->tile);
+  const global ushort* slots = slots_of(memory, tiles, place->tile);
   Decision decision = undecided();
   for (int slot = 0; slot < count; ++slot) {
-    Slot links;
     Word messages[DIRECTIONS];
-    links.all = slots[slot];
-    take(&decision, LABEL_OF(links), TO_WIDE(receive(&sources, place, slot, &links, messages)));
+    take(&decision, LABEL_OF(slots, slot), TO_WIDE(receive(&sources, place, slot, slots, messages)));
   }
   return pixels_of(&decision);
 }
@@ -338,51 +320,328 @@ static int2 pixel_of(const Place* place, int i) {
   return (int2)(2 * (place->x * WORD_PIXELS + i % WORD_PIXELS) + parity(y, place->colour), y);
 }
 
-// z = 2 colours.
-kernel void decide_tiles(global uchar* memory, OpenclTiles tiles, OpenclSmoothness alike, OpenclDecision to) {
-  const Place place = own_place(&tiles, get_global_id(2));
+// z = 2 colours of each pair.
+kernel void decide_tiles(global uchar* memory, OpenclPairs pairs, OpenclTiles tiles, OpenclSmoothness alike,
+                         OpenclDecisions to) {
+  const Place place = own_place(&tiles, get_global_id(2) % 2);
   if (!place.exists) return;
-  const DecidedPixels pixels = decide_pixels(memory, &tiles, &alike, &place);
+  const int pair = PAIR_OF(pairs, 2);
+  const DecidedPixels pixels = decide_pixels(TILES_OF(memory, pairs, pair), LEVELS_OF(memory, pairs, pair),
+                                             &tiles, &alike, &place);
   for (int i = 0; i < PIXELS; ++i) {
     const int2 pixel = pixel_of(&place, i);
     if (pixel.x >= tiles.width || pixel.y >= tiles.height) continue;
     const Beliefs found = beliefs_of(&pixels, i);
-    write_decision(memory, &to, tiles.width, pixel.x, pixel.y, &found);
+    write_decision(memory, &to.of[pair], tiles.width, pixel.x, pixel.y, &found);
   }
 }
 
-// Finds the label of each pixel's lowest belief. z = 2 colours.
-kernel void find_tile_labels(global uchar* memory, OpenclTiles tiles, OpenclSmoothness alike,
-                             OpenclLabels best) {
-  const Place place = own_place(&tiles, get_global_id(2));
+// Finds the label of each pixel's lowest belief. z = 2 colours of each pair.
+kernel void find_tile_labels(global uchar* memory, OpenclPairs pairs, OpenclTiles tiles,
+                             OpenclSmoothness alike, OpenclLabels best) {
+  const Place place = own_place(&tiles, get_global_id(2) % 2);
   if (!place.exists) return;
-  const DecidedPixels pixels = decide_pixels(memory, &tiles, &alike, &place);
+  const int pair = PAIR_OF(pairs, 2);
+  global uchar* levels = LEVELS_OF(memory, pairs, pair);
+  const DecidedPixels pixels =
+      decide_pixels(TILES_OF(memory, pairs, pair), levels, &tiles, &alike, &place);
   for (int i = 0; i < PIXELS; ++i) {
     const int2 pixel = pixel_of(&place, i);
     if (pixel.x < tiles.width && pixel.y < tiles.height)
-      ((global ushort*)(memory + best.labels))[(long)pixel.y * best.width + pixel.x] = pixels.label.of[i];
+      ((global ushort*)(levels + best.labels))[(long)pixel.y * best.width + pixel.x] = pixels.label.of[i];
   }
 }
 
+#else
+
+#define TILE_GROUP __attribute__((reqd_work_group_size(TILES_OF_GROUP * TILE_LANES, 1, 1)))
+
+static Place own_place(const OpenclTiles* tiles, int colour) {
+  return place_at(tiles, get_global_id(0) / TILE_LANES, get_local_id(0) % TILE_SIDE, colour);
+}
+
+static int own_direction(void) {
+  return get_local_id(0) % TILE_LANES / TILE_SIDE;
+}
+
+// The sources of a lane's messages: words of its own tile, and of the next one in its direction.
+typedef struct {
+  const global uint *own, *next, *data;  // addresses of slot 0
+  const global ushort* slots;
+  int direction, last_slot;
+  bool has_next;
+  uint bound;  // the next tile's message for labels that it does not consider
+  uint bytes;  // the message, for bytes_of(own, next)
+} Source;
+
+static Source find_source(global uchar* memory, const global uchar* levels, const OpenclTiles* tiles,
+                          const OpenclSmoothness* alike, const Place* place, int direction) {
+  const uint all_of_own = 0x3210, all_of_next = 0x7654, shifted_up = 0x2107, shifted_down = 0x4321;
+  const bool odd = parity(place->row, place->colour) != 0, is_vertical = direction < LEFT;
+  const int step = direction % 2 == 0 ? -1 : 1, row = place->row + (is_vertical ? step : 0);
+  // The last of the pixels beside a word may be in the next tile.
+  const bool is_beside = !is_vertical && odd == (direction == RIGHT);
+  const bool is_beyond = row < 0 || row >= TILE_SIDE;
+  const int next = next_tile(tiles, place, direction);
+  const uint truncation = edges_of(levels, tiles, alike, place, direction, 1);
+  Source source;
+  source.direction = direction;
+  source.has_next = next >= 0 && (is_beside || is_beyond);
+  source.slots = slots_of(memory, tiles, place->tile);
+  source.last_slot = slot_count(memory, tiles, place->tile) - 1;
+  const int at = row & (TILE_SIDE - 1);
+  source.own = messages_of(memory, tiles, 1 - place->colour, place->tile, direction ^ 1) + at;
+  source.next = messages_of(memory, tiles, 1 - place->colour, max(next, 0), direction ^ 1) + at;
+  source.data = data_of(memory, tiles, place->colour, place->tile, 0) + place->row;
+  source.bytes = is_beyond ? all_of_next : !is_beside ? all_of_own : odd ? shifted_down : shifted_up;
+  source.bound = !source.has_next ? 0 : is_vertical ? truncation : odd ? truncation >> 24 : truncation << 24;
+  return source;
+}
+
+// Slots whose words are loaded together; those beyond the last are the last one, which changes no results.
+#define AT_ONCE 4
+
+typedef struct {
+  uint label[AT_ONCE], next[AT_ONCE];
+} Links;
+
+INLINE int slot_at(const Source* source, int first, int j) {
+  return clamp(first + j, 0, source->last_slot);
+}
+
+INLINE Links load_links(const Source* source, int first) {
+  Links links;
+  UNROLLED for (int j = 0; j < AT_ONCE; ++j) {
+    const int slot = slot_at(source, first, j);
+    links.label[j] = LABEL_OF(source->slots, slot);
+    links.next[j] = source->has_next ? LINK_OF(source->slots, slot, source->direction) : NO_SLOT;
+  }
+  return links;
+}
+
+typedef struct {
+  uint label[AT_ONCE], own[AT_ONCE], next[AT_ONCE], data[AT_ONCE];
+} Batch;
+
+INLINE Batch load_batch(const Source* source, const Links* links, int first) {
+  Batch batch;
+  UNROLLED for (int j = 0; j < AT_ONCE; ++j) {
+    const int slot = slot_at(source, first, j);
+    batch.label[j] = links->label[j];
+    batch.own[j] = source->own[slot * SLOT_WORDS];
+    batch.next[j] = links->next[j] == NO_SLOT ? source->bound : source->next[links->next[j] * SLOT_WORDS];
+    batch.data[j] = source->data[slot * TILE_SIDE];
+  }
+  return batch;
+}
+
+// The candidates of a tile, in order. The words of the next slots, and the links of those after them, are
+// loaded while a batch is in use.
+typedef struct {
+  Source source;
+  Links links;
+  Batch batch;
+  int first;
+} Reader;
+
+INLINE Reader start_reading(global uchar* memory, const global uchar* levels, const OpenclTiles* tiles,
+                            const OpenclSmoothness* alike, const Place* place) {
+  Reader reader;
+  reader.source = find_source(memory, levels, tiles, alike, place, own_direction());
+  reader.first = 0;
+  reader.links = load_links(&reader.source, 0);
+  reader.batch = load_batch(&reader.source, &reader.links, 0);
+  reader.links = load_links(&reader.source, AT_ONCE);
+  return reader;
+}
+
+INLINE bool has_batch(const Reader* reader) {
+  return reader->first <= reader->source.last_slot;
+}
+
+INLINE Batch read_batch(Reader* reader) {
+  const Batch batch = reader->batch;
+  reader->first += AT_ONCE;
+  if (has_batch(reader)) {
+    reader->batch = load_batch(&reader->source, &reader->links, reader->first);
+    reader->links = load_links(&reader->source, reader->first + AT_ONCE);
+  }
+  return batch;
+}
+
+#if NVIDIA
+#define EXCHANGED_WORDS 1
+#else
+#define EXCHANGED_WORDS (AT_ONCE * TILE_LANES)
+#endif
+
+// The messages and the beliefs of a batch. The lanes of a row have one direction each.
+INLINE void receive(const Reader* reader, const Batch* batch, local uint* exchanged, uint* messages,
+                    uint* beliefs) {
+  UNROLLED for (int j = 0; j < AT_ONCE; ++j)
+    messages[j] = bytes_of(batch->own[j], batch->next[j], reader->source.bytes);
+#if NVIDIA
+  UNROLLED for (int j = 0; j < AT_ONCE; ++j) {
+    uint sum = messages[j];
+    UNROLLED for (int step = TILE_SIDE; step < TILE_LANES; step *= 2) sum += from_lane_across(sum, step);
+    beliefs[j] = batch->data[j] + sum;
+  }
+#else
+  const int lane = get_local_id(0), row = lane % TILE_SIDE;
+  UNROLLED for (int j = 0; j < AT_ONCE; ++j) exchanged[j * TILE_LANES + lane] = messages[j];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  UNROLLED for (int j = 0; j < AT_ONCE; ++j) {
+    beliefs[j] = batch->data[j];
+    for (int direction = 0; direction < DIRECTIONS; ++direction)
+      beliefs[j] += exchanged[j * TILE_LANES + direction * TILE_SIDE + row];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+}
+
+// The slope over the distance between two labels; beyond the bound, it has no effect.
+INLINE Values slope_over(Values slope, int labels) {
+  return slope * (uint)min(labels, BOUND + 1);
+}
+
+// One iteration: the messages of one colour, as in opencl_messages.cl. The part from below is kept in the
+// message's memory. Global size z = pairs.
+kernel TILE_GROUP void update_tiles(global uchar* memory, OpenclPairs pairs, OpenclTiles tiles,
+                                    OpenclSmoothness alike, int colour) {
+  local uint exchanged[EXCHANGED_WORDS];
+  const Place place = own_place(&tiles, colour);
+  if (place.y >= tiles_down(&tiles)) return;
+  const int pair = PAIR_OF(pairs, 1), direction = own_direction();
+  const global uchar* levels = LEVELS_OF(memory, pairs, pair);
+  memory = TILES_OF(memory, pairs, pair);
+  Reader reader = start_reading(memory, levels, &tiles, &alike, &place);
+  const Source* source = &reader.source;
+  global uint* to = messages_of(memory, &tiles, colour, place.tile, direction) + place.row;
+  const Values slope = TO_VALUES(edges_of(levels, &tiles, &alike, &place, direction, 0)),
+               truncation = TO_VALUES(edges_of(levels, &tiles, &alike, &place, direction, 1));
+  Values least = all_values(NOTHING), reach = least;
+  int previous = 0;
+  while (has_batch(&reader)) {
+    const int first = reader.first;
+    const Batch batch = read_batch(&reader);
+    uint messages[AT_ONCE], beliefs[AT_ONCE];
+    receive(&reader, &batch, exchanged, messages, beliefs);
+    UNROLLED for (int j = 0; j < AT_ONCE; ++j) {
+      const int label = batch.label[j];
+      const Values h = TO_VALUES(beliefs[j] - messages[j]);
+      least = lower(least, h);
+      reach = lower_of_raised(reach, slope_over(slope, label - previous), h);
+      previous = label;
+      to[slot_at(source, first, j) * SLOT_WORDS] = TO_WORD(reach);
+    }
+  }
+  const uint mask = inside_mask(&tiles, &place);
+  const Values highest = raised(least, truncation);
+  reach = all_values(NOTHING);
+  uint words[AT_ONCE], labels[AT_ONCE];
+  int first = source->last_slot / AT_ONCE * AT_ONCE;
+  UNROLLED for (int j = 0; j < AT_ONCE; ++j) {
+    words[j] = to[slot_at(source, first, j) * SLOT_WORDS];
+    labels[j] = LABEL_OF(source->slots, slot_at(source, first, j));
+  }
+  for (; first >= 0; first -= AT_ONCE) {
+    // Compilers move no loads across stores.
+    uint words_before[AT_ONCE], labels_before[AT_ONCE];
+    UNROLLED for (int j = 0; j < AT_ONCE; ++j) {
+      words_before[j] = to[slot_at(source, first - AT_ONCE, j) * SLOT_WORDS];
+      labels_before[j] = LABEL_OF(source->slots, slot_at(source, first - AT_ONCE, j));
+    }
+    UNROLLED for (int j = AT_ONCE - 1; j >= 0; --j) {
+      reach = lower_of_raised(reach, slope_over(slope, previous - (int)labels[j]), TO_VALUES(words[j]));
+      previous = labels[j];
+      to[slot_at(source, first, j) * SLOT_WORDS] = TO_WORD(lower(reach, highest) - least) & mask;
+    }
+    UNROLLED for (int j = 0; j < AT_ONCE; ++j) words[j] = words_before[j], labels[j] = labels_before[j];
+  }
+}
+
+// The lane of direction i decides pixel i of a word.
+INLINE uint value_of_pixel(uint belief) {
+  return belief >> 8 * own_direction() & 0xFF;
+}
+
+static int own_column(const Place* place) {
+  return 2 * (place->x * WORD_PIXELS + own_direction()) + parity(place->row, place->colour);
+}
+
+// z = 2 colours of each pair.
+kernel TILE_GROUP void decide_tiles(global uchar* memory, OpenclPairs pairs, OpenclTiles tiles,
+                                    OpenclSmoothness alike, OpenclDecisions to) {
+  local uint exchanged[EXCHANGED_WORDS];
+  const Place place = own_place(&tiles, get_global_id(2) % 2);
+  if (place.y >= tiles_down(&tiles)) return;
+  const int pair = PAIR_OF(pairs, 2);
+  Reader reader = start_reading(TILES_OF(memory, pairs, pair), LEVELS_OF(memory, pairs, pair), &tiles, &alike, &place);
+  Decision decision = undecided();
+  while (has_batch(&reader)) {
+    const Batch batch = read_batch(&reader);
+    uint messages[AT_ONCE], beliefs[AT_ONCE];
+    receive(&reader, &batch, exchanged, messages, beliefs);
+    UNROLLED for (int j = 0; j < AT_ONCE; ++j) take(&decision, batch.label[j], value_of_pixel(beliefs[j]));
+  }
+  const int x = own_column(&place), y = place.y * TILE_SIDE + place.row;
+  if (!place.exists || x >= tiles.width) return;
+  const DecidedPixels pixels = pixels_of(&decision);
+  const Beliefs found = beliefs_of(&pixels, 0);
+  write_decision(memory, &to.of[pair], tiles.width, x, y, &found);
+}
+
+// Finds the label of each pixel's lowest belief. z = 2 colours of each pair.
+kernel TILE_GROUP void find_tile_labels(global uchar* memory, OpenclPairs pairs, OpenclTiles tiles,
+                                        OpenclSmoothness alike, OpenclLabels best) {
+  local uint exchanged[EXCHANGED_WORDS];
+  const Place place = own_place(&tiles, get_global_id(2) % 2);
+  if (place.y >= tiles_down(&tiles)) return;
+  const int pair = PAIR_OF(pairs, 2);
+  global uchar* levels = LEVELS_OF(memory, pairs, pair);
+  Reader reader = start_reading(TILES_OF(memory, pairs, pair), levels, &tiles, &alike, &place);
+  uint lowest = ~0u;  // with its label in the lower half
+  while (has_batch(&reader)) {
+    const Batch batch = read_batch(&reader);
+    uint messages[AT_ONCE], beliefs[AT_ONCE];
+    receive(&reader, &batch, exchanged, messages, beliefs);
+    UNROLLED for (int j = 0; j < AT_ONCE; ++j)
+      lowest = min(lowest, value_of_pixel(beliefs[j]) << 16 | batch.label[j]);
+  }
+  const int x = own_column(&place), y = place.y * TILE_SIDE + place.row;
+  if (place.exists && x < tiles.width)
+    ((global ushort*)(levels + best.labels))[(long)y * best.width + x] = lowest & 0xFFFF;
+}
+
+#endif
+
 // Candidates
+
+#if PROCESSOR
+#define OPEN_ITEMS 1
+#else
+#define OPEN_ITEMS TILE_LANES
+#endif
+#define OPEN_GROUP __attribute__((reqd_work_group_size(OPEN_ITEMS, 1, 1)))
 
 // A tile's parents are the pixels under it and next to them.
 #define MOST_PARENTS ((TILE_SIDE / 2 + 2) * (TILE_SIDE / 2 + 2))
 #define MOST_LABELS 1024
 
-// The labels of the lowest beliefs of a tile's parents: a bit for each.
-static void find_best(const global uchar* memory, const OpenclLabels* best, int x, int y, uint* found) {
-  const int side = TILE_SIDE / 2;
-  const int right = min(best->width, (x + 1) * side + 1), bottom = min(best->height, (y + 1) * side + 1);
-  for (int v = max(0, y * side - 1); v < bottom; ++v)
-    for (int u = max(0, x * side - 1); u < right; ++u) {
-      const uint label = ((const global ushort*)(memory + best->labels))[(long)v * best->width + u];
-      found[label / 32] |= 1u << label % 32;
-    }
+// Adds the labels of the lowest beliefs of a tile's parents to a set, which has a bit for each.
+static void find_best(const global uchar* levels, const OpenclLabels* best, int x, int y, local uint* found) {
+  const int side = TILE_SIDE / 2, left = max(0, x * side - 1), top = max(0, y * side - 1);
+  const int across = min(best->width, (x + 1) * side + 1) - left,
+            down = min(best->height, (y + 1) * side + 1) - top;
+  for (int i = get_local_id(0); i < across * down; i += OPEN_ITEMS) {
+    const long at = (long)(top + i / across) * best->width + left + i % across;
+    const uint label = ((const global ushort*)(levels + best->labels))[at];
+    atomic_or(&found[label / 32], 1u << label % 32);
+  }
 }
 
 // Makes ranges of the labels around those in a set; returns the number of ranges.
-static int make_ranges(const uint* found, int labels, int slack, int2* ranges) {
+static int make_ranges(const local uint* found, int labels, int slack, int2* ranges) {
   int count = 0;
   for (int label = 0; label < labels; ++label) {
     const uint rest = found[label / 32] >> label % 32;
@@ -410,26 +669,37 @@ static int join_nearest(int2* ranges, int count) {
   return count - 1;
 }
 
-// Finds the candidates of a tile from the beliefs of the next coarser level: one work item per tile.
-kernel void find_candidates(global uchar* memory, OpenclTiles tiles, OpenclLabels best, int slack,
-                            int max_ranges) {
-  const int tile = get_global_id(0);
-  if (tile >= tiles.across * tiles_down(&tiles)) return;
-  uint found[MOST_LABELS / 32];
-  int2 ranges[MOST_PARENTS];
-  for (int i = 0; i <= (tiles.labels - 1) / 32; ++i) found[i] = 0;
-  find_best(memory, &best, tile % tiles.across, tile / tiles.across, found);
-  int count = make_ranges(found, tiles.labels, slack, ranges);
-  while (count > max_ranges) count = join_nearest(ranges, count);
+// Finds the candidates of a tile from the beliefs of the next coarser level: one group per tile, global size z
+// = pairs.
+kernel OPEN_GROUP void find_candidates(global uchar* memory, OpenclPairs pairs, OpenclTiles tiles,
+                                       OpenclLabels best, int slack, int max_ranges) {
+  const int tile = get_group_id(0), own = get_local_id(0), pair = PAIR_OF(pairs, 1);
+  local uint found[MOST_LABELS / 32];
+  local int2 ranges[STORED_RANGES];
+  for (int i = own; i < MOST_LABELS / 32; i += OPEN_ITEMS) found[i] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  find_best(LEVELS_OF(memory, pairs, pair), &best, tile % tiles.across, tile / tiles.across, found);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  memory = TILES_OF(memory, pairs, pair);
   global uint* to = ranges_of(memory, &tiles, tile);
-  global ushort8* slots = slots_of(memory, &tiles, tile);
-  int slot = 0;
-  for (int i = 0; i < RANGES; ++i) {
-    to[i] = i < count ? (uint)ranges[i].x | (uint)ranges[i].y << 16 : 0;
-    for (int label = i < count ? ranges[i].x : 0; i < count && label < ranges[i].y; ++label)
-      slots[slot++].s0 = label;
+  if (own == 0) {
+    int2 all[MOST_PARENTS];
+    int count = make_ranges(found, tiles.labels, slack, all), slot = 0;
+    while (count > max_ranges) count = join_nearest(all, count);
+    for (int i = 0; i < STORED_RANGES; ++i) {
+      ranges[i] = i < count ? all[i] : (int2)0;
+      to[i] = (uint)ranges[i].x | (uint)ranges[i].y << 16;
+      slot += ranges[i].y - ranges[i].x;
+    }
+    to[STORED_RANGES] = slot;
   }
-  to[RANGES] = slot;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  global ushort* slots = slots_of(memory, &tiles, tile);
+  for (int i = 0, slot = 0; i < STORED_RANGES; ++i) {
+    const int labels = ranges[i].y - ranges[i].x;
+    for (int k = own; k < labels; k += OPEN_ITEMS) LABEL_OF(slots, slot + k) = ranges[i].x + k;
+    slot += labels;
+  }
 }
 
 // The pixels of a finer level's group from those of its parents, which are neighbours of two colours.
@@ -452,7 +722,7 @@ typedef struct {
   uint everywhere;
 } Parents;
 
-static Parents find_parents(global uchar* memory, const Coarser* coarser, const OpenclSmoothness* alike,
+static Parents find_parents(global uchar* memory, global uchar* levels, const Coarser* coarser, const OpenclSmoothness* alike,
                             const Place* place, int direction, int label, int slot) {
   const OpenclTiles* tiles = &coarser->tiles;
   const int x = place->x / 2, row = place->y * TILE_SIDE / 2, tile = place->y / 2 * tiles->across + x;
@@ -463,7 +733,7 @@ static Parents find_parents(global uchar* memory, const Coarser* coarser, const 
     if (coarser->all.width > 0) {
       const OpenclLevel* all = &coarser->all;
       parents.from[colour] =
-          (const global uint*)(messages_at(memory, all, colour, direction, row, 0) + label * all->pitch) + x;
+          (const global uint*)(messages_at(levels, all, colour, direction, row, 0) + label * all->pitch) + x;
       parents.stride = all->labels * all->pitch / WORD_PIXELS;
       continue;
     }
@@ -475,7 +745,7 @@ static Parents find_parents(global uchar* memory, const Coarser* coarser, const 
           messages_of(memory, tiles, colour, tile, direction) + slot * SLOT_WORDS + row_of_tile;
     else if (tiles->edges >= 0)
       parents.from[colour] =
-          (const global uint*)(memory + tiles->edges) + (2 * edges + 1) * TILE_SIDE + row_of_tile;
+          (const global uint*)(levels + tiles->edges) + (2 * edges + 1) * TILE_SIDE + row_of_tile;
     else
       parents.from[colour] = 0;
   }
@@ -497,6 +767,10 @@ static Rows start_rows(const Parents* parents, const OpenclTiles* tiles, const P
   return words.rows;
 }
 
+#if PROCESSOR
+
+#define COSTS_OF_IMAGE
+
 static Rows data_rows(global uchar* memory, const OpenclLevel* all, const Place* place, int colour,
                       int label) {
   RowWords words;
@@ -509,40 +783,94 @@ static Rows data_rows(global uchar* memory, const OpenclLevel* all, const Place*
   return words.rows;
 }
 
-// Begins a level: a tile's slots, its data costs, from those of `all` labels, and the initial messages of
-// colour 0; those of colour 1 are never read. One group per tile.
-kernel void open_tiles(global uchar* memory, OpenclTiles tiles, OpenclLevel all, OpenclLevel coarser_level,
-                       OpenclTiles coarser_tiles, OpenclSmoothness alike) {
-  const int tile = get_group_id(0), count = slot_count(memory, &tiles, tile);
-  const int items_of_slot = TILE_SIDE / ROWS;
-  const Coarser coarser = {coarser_level, coarser_tiles};
-  for (int i = get_local_id(0); i < count * items_of_slot; i += ITEMS) {
-    const int slot = i / items_of_slot;
-    const Place place = place_at(&tiles, tile, i % items_of_slot, 0);
-    global ushort8* own = slots_of(memory, &tiles, tile) + slot;
-    const int label = own->s0;
-    if (place.row == 0) {
-      Slot links;
-      LABEL_OF(links) = label;
-#pragma unroll
-      for (int direction = 0; direction < DIRECTIONS; ++direction) {
-        const int next = next_tile(&tiles, &place, direction);
-        NEXT_OF(links, direction) = next < 0 ? NO_SLOT : slot_of(memory, &tiles, next, label);
-      }
-      *own = links.all;
+#else
+
+#define COSTS_OF_IMAGE , OpenclInputs given, OpenclCosts costs, OpenclImageCosts image
+
+// Data costs of a row of a tile for a label, of both colours: sums over `side` × `side` pixels of the image.
+INLINE uint2 find_data(global uchar* memory, global uchar* levels, const OpenclInputs* inputs, const OpenclCosts* costs,
+                       const OpenclImageCosts* image, const local uint* table, const Place* place, int side,
+                       int label) {
+  uint sums[TILE_SIDE];
+  UNROLLED for (int i = 0; i < TILE_SIDE; ++i) sums[i] = 0;
+  UNROLLED for (int row = 0; row < side; ++row) {
+    const int y = (place->y * TILE_SIDE + place->row) * side + row;
+    if (y >= inputs->height) break;
+    UNROLLED for (int part = 0; part < PARTS; ++part) {
+      const int first = place->x * TILE_SIDE * side / PARTS;
+      const int x = part - costs->min_disparity - label;
+      const int at = clamp(first + (x >> 1), -TILE_SIDE, (inputs->width + 1) / 2);
+      const global FEATURE* left = features_at(memory, inputs, 0, y, part, 0) + first;
+      const global FEATURE* right = features_at(memory, inputs, 1, y, x & 1, 0) + at;
+      const global uchar* has = has_data_at(levels, inputs, image, y, part) + first;
+      const global uchar* exists = validity_at(memory, inputs, 1, y, x & 1) + at;
+      UNROLLED for (int i = 0; i < TILE_SIDE * side / PARTS; ++i)
+        sums[side == 1 ? PARTS * i + part : i] +=
+            table[(has[i] != 0 ? 0 : 2 * SIGNATURES) + (exists[i] != 0 ? 0 : SIGNATURES) +
+                  (uint)popcount(left[i] ^ right[i])];
     }
+  }
+  // A tile begins in an even row.
+  const bool odd = place->row % 2 != 0;
+  uint words[2] = {0, 0};
+  UNROLLED for (int i = 0; i < TILE_SIDE; ++i) words[i % 2] |= sums[i] << 8 * (i / 2);
+  return odd ? (uint2)(words[1], words[0]) : (uint2)(words[0], words[1]);
+}
+
+#endif
+
+// Begins a level: the links of a tile's slots, its data costs, and the initial messages of colour 0; those of
+// colour 1 are never read. On a processor, `all` has data costs of all labels; a GPU finds them, and `side` is
+// the number of pixels of the image along a side of a pixel of the level. One group per tile, global size z =
+// pairs.
+kernel OPEN_GROUP void open_tiles(global uchar* memory, OpenclPairs pairs, OpenclTiles tiles, OpenclLevel all,
+                                  OpenclLevel coarser_level, OpenclTiles coarser_tiles,
+                                  OpenclSmoothness alike COSTS_OF_IMAGE) {
+  const int tile = get_group_id(0), pair = PAIR_OF(pairs, 1);
+  global uchar* levels = LEVELS_OF(memory, pairs, pair);
+#if !PROCESSOR
+  local uint table[COST_TABLE];
+  fill_table(&costs, table, get_local_id(0), OPEN_ITEMS);
+  const OpenclInputs inputs = inputs_of_pair(&given, pair);
+  global uchar* images = memory;
+#endif
+  memory = TILES_OF(memory, pairs, pair);
+  const int count = slot_count(memory, &tiles, tile), items_of_slot = TILE_SIDE / ROWS;
+  const Coarser coarser = {coarser_level, coarser_tiles};
+  global ushort* slots = slots_of(memory, &tiles, tile);
+  for (int i = get_local_id(0); i < count * DIRECTIONS; i += OPEN_ITEMS) {
+    const int slot = i / DIRECTIONS, direction = i % DIRECTIONS;
+    const Place place = place_at(&tiles, tile, 0, 0);
+    const int next = next_tile(&tiles, &place, direction);
+    LINK_OF(slots, slot, direction) =
+        next < 0 ? NO_SLOT : slot_of(memory, &tiles, next, LABEL_OF(slots, slot));
+  }
+  for (int i = get_local_id(0); i < count * items_of_slot; i += OPEN_ITEMS) {
+    const int slot = i / items_of_slot, label = LABEL_OF(slots, slot);
+    const Place place = place_at(&tiles, tile, i % items_of_slot, 0);
     if (!place.exists) continue;
-    const Rows mask = inside_mask(&tiles, &place);
+    global uint* data[2];
 #pragma unroll
     for (int colour = 0; colour < 2; ++colour)
-      *(global Rows*)(data_of(memory, &tiles, colour, tile, slot) + place.row) =
-          data_rows(memory, &all, &place, colour, label);
+      data[colour] = data_of(memory, &tiles, colour, tile, slot) + place.row;
+#if PROCESSOR
+#pragma unroll
+    for (int colour = 0; colour < 2; ++colour)
+      *(global Rows*)data[colour] = data_rows(levels, &all, &place, colour, label);
+#else
+    const uint2 found = image.side == 1 ? find_data(images, levels, &inputs, &costs, &image, table, &place, 1, label)
+                                        : find_data(images, levels, &inputs, &costs, &image, table, &place, 2, label);
+    *data[0] = found.x;
+    *data[1] = found.y;
+#endif
+    const Rows mask = inside_mask(&tiles, &place);
     const int parent = place.y / 2 * coarser_tiles.across + place.x / 2;
     const int parents_slot =
         coarser_level.width > 0 ? NO_SLOT : slot_of(memory, &coarser_tiles, parent, label);
 #pragma unroll
     for (int direction = 0; direction < DIRECTIONS; ++direction) {
-      const Parents parents = find_parents(memory, &coarser, &alike, &place, direction, label, parents_slot);
+      const Parents parents =
+          find_parents(memory, levels, &coarser, &alike, &place, direction, label, parents_slot);
       *(global Rows*)(messages_of(memory, &tiles, 0, tile, direction) + slot * SLOT_WORDS + place.row) =
           start_rows(&parents, &tiles, &place) & mask;
     }

@@ -5,9 +5,11 @@
 #define PARALLAX_BELIEF_PROPAGATION_OPENCL_TYPES
 
 #ifdef __cplusplus
+#include "decision/opencl_types.h"
 #include "devices/opencl/types.h"
 
 namespace parallax::belief_propagation {
+using decision::OpenclDecision;
 #endif
 
 // A level that considers all labels. Each colour has rows of `pitch` values of neighbouring pixels; the last
@@ -32,15 +34,39 @@ typedef struct {
   cl_long slots;        // [tile][slot]
 } OpenclTiles;
 
-// The levels of which edges are found.
+// Levels of which edges are found, as many as one kernel takes.
+#define EDGE_LEVELS 8
 typedef struct {
   cl_int width, height;
   cl_long gray, stride;
-  cl_long table;  // a uint for each difference: the slope, and in the upper half the truncation
   cl_long edges;
   cl_long pitch;  // pitch of an OpenclLevel; 0: the edges are those of OpenclTiles
-  cl_int value_bits;
 } OpenclEdges;
+typedef struct {
+  OpenclEdges of[EDGE_LEVELS];
+  cl_int count;
+  cl_int value_bits;
+  cl_long table;  // a uint for each difference: the slope, and in the upper half the truncation
+} OpenclEdgeLevels;
+
+// The pairs that a kernel matches: from `first` on, as many as the global size says. 0 = the given pair, 1 =
+// the mirrored one. Offsets are those of pair 0.
+typedef struct {
+  cl_int first;
+  cl_long apart;        // bytes from the levels of pair 0 to those of pair 1
+  cl_long tiles_apart;  // the same for data costs, messages, ranges and slots of tiles
+} OpenclPairs;
+
+// Data costs that are found from the image: see opencl_image_costs.cl.
+typedef struct {
+  cl_long has_data;  // bytes that are 1 where a left pixel has data costs, laid out like OpenclInputs::validity
+  cl_int side;       // pixels of the image along a side of a pixel of the level
+} OpenclImageCosts;
+
+// Destinations of the given pair's decisions, and of the mirrored pair's.
+typedef struct {
+  OpenclDecision of[2];
+} OpenclDecisions;
 
 typedef struct {
   cl_int slope, truncation;  // used if all edges have the same

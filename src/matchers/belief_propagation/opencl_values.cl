@@ -5,6 +5,10 @@
 // Specialised by PROCESSOR, BITS of a value (8, 16), PIXELS of a vector, and by the macros of words.cl.
 
 #define DIRECTIONS 4
+// The pair of a work item, if the global size z has `deep` for each pair; and where that pair's levels are.
+#define PAIR_OF(pairs, deep) ((pairs).first + (int)get_global_id(2) / (deep))
+#define LEVELS_OF(memory, pairs, pair) ((memory) + (pair) * (pairs).apart)
+
 enum Direction { ABOVE, BELOW, LEFT, RIGHT };
 
 #if BITS == 8

@@ -134,7 +134,7 @@ class Opencl final : public opencl::Plan {
     const auto finish = [&](const char* stage, const char* right_stage) {
       queue().finish_stage(mirrored ? right_stage : stage);
     };
-    images_.find_inputs(pair, mirrored, queue());
+    images_.find_inputs(pair, mirrored ? 1 : 0, 1, queue());
     finish("features", "right_features");
     find_costs(pair);
     finish("data_costs", "right_data_costs");
