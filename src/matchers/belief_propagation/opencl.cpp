@@ -38,11 +38,10 @@ Layout layout_of(const opencl::DeviceInfo& device, int bits, int labels) {
   if (device.is_processor) return {512 / bits, 1, round_up(labels, 64), 1, 1};
   constexpr int max_words = 64;
   const int group_items = static_cast<int>(device.group_items);
-  // The shares of all directions fit in a group.
-  const int per_share = std::max(std::min(labels, labels <= 64    ? 8
-                                                  : labels <= 256 ? 16
-                                                                  : 32),
-                                 divide_round_up(labels * directions, group_items));
+  // The shares of all directions fit in a group. Words of four labels are loaded together.
+  const int most = labels <= 64 ? 8 : labels <= 256 ? 16 : 32;
+  const int per_share =
+      round_up(std::max(std::min(labels, most), divide_round_up(labels * directions, group_items)), 4);
   const int shares = divide_round_up(labels, per_share);
   return {32 / bits, shares, per_share, std::clamp(group_items / shares, 1, max_words),
           std::clamp(group_items / (shares * directions), 1, max_words)};
@@ -98,16 +97,25 @@ class Opencl final : public opencl::Plan {
     return static_cast<cl_long>(layout_.bytes() - bytes) - start;
   }
 
+  // All shares are whole, also in the smallest groups: see prepare_in_groups_that_fit().
+  int stored_labels() const {
+    opencl::DeviceInfo smallest = context().info();
+    smallest.group_items = opencl::least_group_items;
+    const Layout least = layout_of(smallest, bits_, model_.labels);
+    return std::max(device_.shares * device_.per_share, least.shares * least.per_share);
+  }
+
   // Levels with candidates keep only the data costs of all labels, and on a GPU not even those.
   void reserve_level(Size extent, bool has_candidates) {
     OpenclLevel level{};
     level.width = extent.width;
     level.height = extent.height;
     level.labels = model_.labels;
+    level.stored_labels = is_processor() ? model_.labels : stored_labels();
     // The last element of a row is no pixel.
     level.pitch = round_up((extent.width + 1) / 2 + 1, device_.pixels);
     const std::size_t row = to_size(level.pitch) * to_size(value_bytes());
-    const std::size_t labels = row * to_size(model_.labels);
+    const std::size_t labels = row * to_size(level.stored_labels);
     for (int colour = 0; colour < 2; ++colour) {
       if (!has_candidates || is_processor()) level.data[colour] = reserve(to_size(extent.height) * labels);
       if (!has_candidates) level.messages[colour] = reserve(directions * to_size(extent.height + 2) * labels);

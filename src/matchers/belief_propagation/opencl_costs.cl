@@ -10,15 +10,6 @@ INLINE UNITS to_units(float cost) {
   return sizeof(UNITS) == sizeof(float) ? (UNITS)floor(cost + 0.5f) : (UNITS)(cost + 0.5f);
 }
 
-// Stores past the caches on a processor, because the data is too large for them.
-INLINE void store_far(Word word, global Value* to) {
-#if PROCESSOR
-  __builtin_nontemporal_store(word, (global Word*)to);
-#else
-  store_word(word, to);
-#endif
-}
-
 // Costs of a work item's pixels, and the existence of their right pixels.
 typedef struct {
   UNITS costs[PER_SHARE][PIXELS];
@@ -116,16 +107,25 @@ kernel GROUP void find_costs(global uchar* memory, OpenclPairs pairs, OpenclLeve
     const bool has_data = valid[i] != 0 && (costs.has_outside || found.missing[i] == 0);
     highest[i] = has_data ? (UNITS)min((float)DATA_BOUND, (float)MOST_UNITS) : 0;
   }
-  global Value* to =
-      data_at(LEVELS_OF(memory, pairs, pair), &level, place.colour, place.y, place.group);
+  const long step = LABEL_STEP(&level);
+  global Value* to = data_at(LEVELS_OF(memory, pairs, pair), &level, place.colour, place.y, place.group) +
+                     place.first_label * step;
+#if PROCESSOR
   FOR_LABELS(k, &place) {
-    if (!has_label(&place, k)) continue;
     Pixels kept;
-    FOR_PIXELS(i) {
-      kept.of[i] = (Value)min((UNITS)(found.costs[k][i] - found.least[i]), highest[i]);
-    }
-    store_far(kept.word, to + (place.first_label + k) * level.pitch);
+    FOR_PIXELS(i) kept.of[i] = (Value)min((UNITS)(found.costs[k][i] - found.least[i]), highest[i]);
+    // Past the caches, because the data is too large for them.
+    __builtin_nontemporal_store(kept.word, (global Word*)(to + k * step));
   }
+#else
+  UNROLLED for (int k = 0; k < PER_SHARE; k += WORDS_AT_ONCE) {
+    Pixels kept[WORDS_AT_ONCE];
+    UNROLLED for (int j = 0; j < WORDS_AT_ONCE; ++j) FOR_PIXELS(i) {
+      kept[j].of[i] = (Value)min((UNITS)(found.costs[k + j][i] - found.least[i]), highest[i]);
+    }
+    store_words((uint4)(kept[0].word, kept[1].word, kept[2].word, kept[3].word), to + k * step);
+  }
+#endif
   if (place.first_label > 0) return;
   global uchar* status = memory + inputs.status + place.y * inputs.stride + 2 * at + place.odd;
   for (int i = 0; i < place.pixels; ++i)

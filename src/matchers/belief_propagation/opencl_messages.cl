@@ -22,18 +22,25 @@ INLINE void separate(Sums values, global Value* even, global Value* odd) {
 }
 
 // Joins the values of even and of odd pixels.
-INLINE Word joined(const global Value* even, const global Value* odd) {
 #if PROCESSOR
+INLINE Word joined(const global Value* even, const global Value* odd) {
   Pixels pixels;
   for (int i = 0; i < PIXELS / 2; ++i) {
     pixels.of[2 * i] = even[i];
     pixels.of[2 * i + 1] = odd[i];
   }
   return pixels.word;
+}
 #else
-  const uint first = *(const global ushort*)even, second = *(const global ushort*)odd;
-  return BITS == 8 ? bytes_of(first, second, 0x5140) : first | second << 16;
+// Those in the lower halves of words.
+INLINE uint joined(uint even, uint odd) {
+  return BITS == 8 ? bytes_of(even, odd, 0x5140) : (even & 0xFFFF) | odd << 16;
+}
 #endif
+
+// Values from the start of a row to those of the parents of a group.
+INLINE long parents_at(const OpenclLevel* coarse, int group) {
+  return group / 2 * GROUP_STEP(coarse) + group % 2 * (PIXELS / 2);
 }
 
 // Data costs of a coarser level: sums over up to four children. In the rows of a colour, children have their
@@ -43,19 +50,24 @@ kernel GROUP void add_up(global uchar* memory, OpenclPairs pairs, OpenclLevel fi
   memory = LEVELS_OF(memory, pairs, PAIR_OF(pairs, 1));
   const int rows = min(2, fine.height - 2 * place.y);
   Sums sums[PER_SHARE], least = all_sums(USHRT_MAX);
-  FOR_LABELS(k, &place) {
-    if (!has_label(&place, k)) continue;
-    sums[k] = all_sums(0);
-    for (int row = 0; row < rows; ++row)
-#pragma unroll
-      for (int colour = 0; colour < 2; ++colour)
-      {
-        const Word costs = load_word(data_at(memory, &fine, colour, 2 * place.y + row, place.group) +
-                                     (place.first_label + k) * fine.pitch);
-        sums[k] += TO_SUMS(costs);
+  FOR_LABELS(k, &place) sums[k] = all_sums(0);
+  for (int row = 0; row < rows; ++row)
+    for (int colour = 0; colour < 2; ++colour) {
+      const global Value* from = data_at(memory, &fine, colour, 2 * place.y + row, place.group) +
+                                 place.first_label * LABEL_STEP(&fine);
+#if PROCESSOR
+      FOR_LABELS(k, &place) sums[k] += TO_SUMS(load_word(from + k * LABEL_STEP(&fine)));
+#else
+      UNROLLED for (int k = 0; k < PER_SHARE; k += WORDS_AT_ONCE) {
+        const uint4 words = load_words(from + k * LABEL_STEP(&fine));
+        sums[k] += TO_SUMS(words.x);
+        sums[k + 1] += TO_SUMS(words.y);
+        sums[k + 2] += TO_SUMS(words.z);
+        sums[k + 3] += TO_SUMS(words.w);
       }
-    least = lower_sums(least, sums[k]);
-  }
+#endif
+    }
+  FOR_LABELS(k, &place) if (has_label(&place, k)) least = lower_sums(least, sums[k]);
 #if SHARES > 1
   local Sums shared[SHARES][GROUP_WORDS];
   shared[get_local_id(1)][get_local_id(0)] = least;
@@ -66,11 +78,11 @@ kernel GROUP void add_up(global uchar* memory, OpenclPairs pairs, OpenclLevel fi
   global Value* to[2];
 #pragma unroll
   for (int odd = 0; odd < 2; ++odd)
-    to[odd] = data_at(memory, &coarse, parity(place.y, odd), place.y, 0) + place.group * (PIXELS / 2) +
-              place.first_label * coarse.pitch;
+    to[odd] = data_at(memory, &coarse, parity(place.y, odd), place.y, 0) + parents_at(&coarse, place.group) +
+              place.first_label * LABEL_STEP(&coarse);
   FOR_LABELS(k, &place) {
-    if (!has_label(&place, k)) continue;
-    separate(lower_sums(sums[k] - least, all_sums(DATA_BOUND)), to[0] + k * coarse.pitch, to[1] + k * coarse.pitch);
+    const long at = k * LABEL_STEP(&coarse);
+    separate(lower_sums(sums[k] - least, all_sums(DATA_BOUND)), to[0] + at, to[1] + at);
   }
 }
 
@@ -85,30 +97,47 @@ kernel GROUP void start(global uchar* memory, OpenclPairs pairs, OpenclLevel lev
   memory = LEVELS_OF(memory, pairs, PAIR_OF(pairs, DIRECTIONS));
   const int row = place.y / 2, direction = get_global_id(2) % DIRECTIONS;
   const Word mask = inside_mask(&place);
-  const global Value* even = messages_at(memory, &coarser, row & 1, direction, row, 0);
-  const global Value* odd = messages_at(memory, &coarser, 1 - (row & 1), direction, row, 0);
-  global Value* to = messages_at(memory, &level, 0, direction, place.y, place.group);
+  const long from = parents_at(&coarser, place.group) + place.first_label * LABEL_STEP(&coarser);
+  const global Value* even = messages_at(memory, &coarser, row & 1, direction, row, 0) + from;
+  const global Value* odd = messages_at(memory, &coarser, 1 - (row & 1), direction, row, 0) + from;
+  global Value* to = messages_at(memory, &level, 0, direction, place.y, place.group) +
+                     place.first_label * LABEL_STEP(&level);
+#if PROCESSOR
   for (int k = 0; k < place.labels; ++k) {
-    const int label = place.first_label + k;
-    const long at = label * coarser.pitch + place.group * (PIXELS / 2);
+    const long at = k * LABEL_STEP(&coarser);
     const Word message = coarser.width > 0 ? joined(even + at, odd + at) : all_pixels(0);
-    store_word(message & mask, to + label * level.pitch);
+    store_word(message & mask, to + k * LABEL_STEP(&level));
   }
+#else
+  const uint shift = place.group % 2 * 16;
+  even -= place.group % 2 * (PIXELS / 2);
+  odd -= place.group % 2 * (PIXELS / 2);
+  UNROLLED for (int k = 0; k < PER_SHARE; k += WORDS_AT_ONCE) {
+    uint4 words = 0;
+    if (coarser.width > 0) {
+      const uint4 first = load_words(even + k * PIXELS) >> shift, second = load_words(odd + k * PIXELS) >> shift;
+      words = (uint4)(joined(first.x, second.x), joined(first.y, second.y), joined(first.z, second.z),
+                      joined(first.w, second.w));
+    }
+    store_words(words & mask, to + k * PIXELS);
+  }
+#endif
 }
 
-// Address of the messages that a work item's pixels receive from a direction, for label 0: see load_beside().
+// The messages that a work item's pixels receive from a direction.
 typedef struct {
-  const global Value* from;
-  int step;
+  const global Value* from;  // address for label 0
+  int step;                  // from elements of a group to those that are wanted: −1, 0 or 1
+  long next_group;           // values to the next group in the direction of the step
 } Source;
 
 static Source find_source(global uchar* memory, const OpenclLevel* level, const Place* place, int direction) {
   const int row = place->y + (direction == BELOW) - (direction == ABOVE);
   // Reads the messages of the opposite direction. The columns of a colour, halved, count 0, 1, 2, … in each
   // row.
-  const Source source = {
-      messages_at(memory, level, 1 - place->colour, direction ^ 1, row, place->group),
-      direction == LEFT ? place->odd - 1 : direction == RIGHT ? place->odd : 0};
+  const int step = direction == LEFT ? place->odd - 1 : direction == RIGHT ? place->odd : 0;
+  const Source source = {messages_at(memory, level, 1 - place->colour, direction ^ 1, row, place->group), step,
+                         step * GROUP_STEP(level)};
   return source;
 }
 
@@ -127,16 +156,41 @@ static Sources find_sources(global uchar* memory, const OpenclLevel* level, cons
   return sources;
 }
 
+#if PROCESSOR
+
 // Loads the messages of a label; returns the belief.
 INLINE Word receive(const Sources* sources, long at, Word* messages) {
   Word belief = load_word(sources->data + at);
 #pragma unroll
   for (int direction = 0; direction < DIRECTIONS; ++direction) {
-    messages[direction] = load_beside(sources->from[direction].from + at, sources->from[direction].step);
+    const Source* source = &sources->from[direction];
+    messages[direction] = *(const global Unaligned*)(source->from + at + source->step);
     belief = SUM(belief, messages[direction]);
   }
   return belief;
 }
+
+#else
+
+// The messages of four labels.
+INLINE uint4 receive(const Source* source, int label) {
+  const global Value* from = source->from + label * PIXELS;
+  const uint4 here = load_words(from);
+  if (source->step == 0) return here;
+  const uint4 next = load_words(from + source->next_group);
+  return source->step < 0 ? here << BITS | next >> (32 - BITS) : here >> BITS | next << (32 - BITS);
+}
+
+// The beliefs of four labels.
+INLINE uint4 beliefs(const Sources* sources, int label) {
+  uint4 sum = load_words(sources->data + label * PIXELS);
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction)
+    sum += receive(&sources->from[direction], label);
+  return sum;
+}
+
+#endif
 
 // Slopes and truncations of the edges of a work item's pixels in a direction.
 typedef struct {
@@ -176,13 +230,13 @@ kernel GROUP void update(global uchar* memory, OpenclPairs pairs, OpenclLevel le
   }
   FOR_LABELS(k, &place) {
     Word messages[DIRECTIONS];
-    const Word belief = receive(&sources, k * level.pitch, messages);
+    const Word belief = receive(&sources, k * LABEL_STEP(&level), messages);
 #pragma unroll
     for (int direction = 0; direction < DIRECTIONS; ++direction) {
       const Values h = TO_VALUES(DIFFERENCE(belief, messages[direction]));
       least[direction] = lower(least[direction], h);
       reach[direction] = lower_of_raised(reach[direction], slope[direction], h);
-      store_word(TO_WORD(reach[direction]), to[direction] + k * level.pitch);
+      store_word(TO_WORD(reach[direction]), to[direction] + k * LABEL_STEP(&level));
     }
   }
   const Word mask = inside_mask(&place);
@@ -192,7 +246,7 @@ kernel GROUP void update(global uchar* memory, OpenclPairs pairs, OpenclLevel le
     const Values highest = raised(least[direction], own.truncation);
     Values down = all_values(NOTHING);
     FOR_LABELS_DOWN(k, &place) {
-      global Value* at = to[direction] + k * level.pitch;
+      global Value* at = to[direction] + k * LABEL_STEP(&level);
       down = lower_of_raised(down, own.slope, TO_VALUES(load_word(at)));
       store_word(TO_WORD(lower(down, highest) - least[direction]) & mask, at);
     }
@@ -236,34 +290,42 @@ INLINE Values min_of_shares(const local SharedMessages* shared) {
 }
 
 // One iteration: the messages of one colour. Each is the lower envelope of h, limited to its minimum plus the
-// truncation, minus its minimum. A work item has one direction of its pixels and labels; the directions share
-// the messages that they receive. Global size z = 4 directions of each pair.
+// truncation, minus its minimum. A work item has one direction of its pixels and labels, and finds the beliefs
+// of a quarter of them. Global size z = 4 directions of each pair.
 kernel __attribute__((reqd_work_group_size(UPDATE_WORDS, SHARES, DIRECTIONS))) void update(
     global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclSmoothness alike, int colour) {
   const Place place = own_place(level.width, level.height, level.labels, colour);
   memory = LEVELS_OF(memory, pairs, PAIR_OF(pairs, DIRECTIONS));
   const int own = get_local_id(0), share = get_local_id(1), direction = get_local_id(2);
   const Source source = find_source(memory, &level, &place, direction);
-  const global Value* data = data_at(memory, &level, colour, place.y, place.group);
-  local Word received[DIRECTIONS][SHARES * PER_SHARE][UPDATE_WORDS];
-  Word kept[PER_SHARE];
-  UNROLLED for (int k = 0; k < PER_SHARE; ++k) {
-    const long at = min(place.first_label + k, level.labels - 1) * level.pitch;
-    kept[k] = load_beside(source.from + at, source.step);
-    received[direction][place.first_label + k][own] = kept[k];
-  }
+  const global Value* data =
+      data_at(memory, &level, colour, place.y, place.group) + place.first_label * PIXELS;
+  // Words of four labels; the padding makes groups use different banks.
+  local uint4 received[DIRECTIONS][UPDATE_WORDS][SHARES * PER_SHARE / WORDS_AT_ONCE + 1];
+  local uint4 summed[UPDATE_WORDS][SHARES * PER_SHARE / WORDS_AT_ONCE + 1];
+  const int first = share * (PER_SHARE / WORDS_AT_ONCE);
+  UNROLLED for (int k = 0; k < PER_SHARE / WORDS_AT_ONCE; ++k)
+    received[direction][own][first + k] = receive(&source, place.first_label + k * WORDS_AT_ONCE);
   const Smoothness smoothness = own_smoothness(memory, &level, &alike, &place, direction);
   const Values slope = smoothness.slope;
   barrier(CLK_LOCAL_MEM_FENCE);
-  Values least = all_values(NOTHING), up = least, down = least;
-  UNROLLED for (int k = 0; k < PER_SHARE; ++k) {
-    Word h = load_word(data + min(place.first_label + k, level.labels - 1) * level.pitch);
+  for (int k = direction; k < PER_SHARE / WORDS_AT_ONCE; k += DIRECTIONS) {
+    uint4 sum = load_words(data + k * WORDS_AT_ONCE * PIXELS);
 #pragma unroll
-    for (int other = 0; other < DIRECTIONS; ++other) h = SUM(h, received[other][place.first_label + k][own]);
-    h = has_label(&place, k) ? DIFFERENCE(h, kept[k]) : all_pixels(NOTHING);
-    least = lower(least, TO_VALUES(h));
-    up = lower_of_raised(up, slope, TO_VALUES(h));
-    kept[k] = TO_WORD(up);
+    for (int other = 0; other < DIRECTIONS; ++other) sum += received[other][own][first + k];
+    summed[own][first + k] = sum;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  Values kept[PER_SHARE];
+  Values least = all_values(NOTHING), up = least, down = least;
+  UNROLLED for (int k = 0; k < PER_SHARE; k += WORDS_AT_ONCE) {
+    const uint4 h = summed[own][first + k / WORDS_AT_ONCE] - received[direction][own][first + k / WORDS_AT_ONCE];
+    const Word words[WORDS_AT_ONCE] = {h.x, h.y, h.z, h.w};
+    UNROLLED for (int j = 0; j < WORDS_AT_ONCE; ++j) {
+      const Values value = has_label(&place, k + j) ? TO_VALUES(words[j]) : all_values(NOTHING);
+      least = lower(least, value);
+      kept[k + j] = up = lower_of_raised(up, slope, value);
+    }
   }
 #if SHARES > 1
   local SharedMessages shared_by_direction[DIRECTIONS];
@@ -273,11 +335,8 @@ kernel __attribute__((reqd_work_group_size(UPDATE_WORDS, SHARES, DIRECTIONS))) v
   barrier(CLK_LOCAL_MEM_FENCE);
   up = carried_up(shared, slope, alike.reach);
   least = min_of_shares(shared);
-  UNROLLED for (int k = 0; k < PER_SHARE; ++k) {
-    up = lower_of_raised(up, slope, TO_VALUES(kept[k]));
-    kept[k] = TO_WORD(up);
-  }
-  UNROLLED for (int k = PER_SHARE - 1; k >= 0; --k) down = lower_of_raised(down, slope, TO_VALUES(kept[k]));
+  UNROLLED for (int k = 0; k < PER_SHARE; ++k) kept[k] = up = lower_of_raised(up, slope, kept[k]);
+  UNROLLED for (int k = PER_SHARE - 1; k >= 0; --k) down = lower_of_raised(down, slope, kept[k]);
   shared->down[share][own] = TO_WORD(down);
   barrier(CLK_LOCAL_MEM_FENCE);
   down = carried_down(shared, slope, alike.reach);
@@ -285,12 +344,15 @@ kernel __attribute__((reqd_work_group_size(UPDATE_WORDS, SHARES, DIRECTIONS))) v
   if (!place.exists) return;
   const Word mask = inside_mask(&place);
   const Values highest = raised(least, smoothness.truncation);
-  global Value* to =
-      messages_at(memory, &level, colour, direction, place.y, place.group) + place.first_label * level.pitch;
-  UNROLLED for (int k = PER_SHARE - 1; k >= 0; --k) {
-    if (!has_label(&place, k)) continue;
-    down = lower_of_raised(down, slope, TO_VALUES(kept[k]));
-    store_word(TO_WORD(lower(down, highest) - least) & mask, to + k * level.pitch);
+  global Value* to = messages_at(memory, &level, colour, direction, place.y, place.group) +
+                     place.first_label * PIXELS;
+  UNROLLED for (int k = PER_SHARE - WORDS_AT_ONCE; k >= 0; k -= WORDS_AT_ONCE) {
+    Word words[WORDS_AT_ONCE];
+    UNROLLED for (int j = WORDS_AT_ONCE - 1; j >= 0; --j) {
+      down = lower_of_raised(down, slope, kept[k + j]);
+      words[j] = TO_WORD(lower(down, highest) - least) & mask;
+    }
+    store_words((uint4)(words[0], words[1], words[2], words[3]), to + k * PIXELS);
   }
 }
 
@@ -300,10 +362,19 @@ kernel __attribute__((reqd_work_group_size(UPDATE_WORDS, SHARES, DIRECTIONS))) v
 static Decision decide_pixels(global uchar* memory, const OpenclLevel* level, const Place* place) {
   const Sources sources = find_sources(memory, level, place);
   Decision decision = undecided();
+#if PROCESSOR
   for (int label = 0; label < level->labels; ++label) {
     Word messages[DIRECTIONS];
-    take(&decision, label, TO_WIDE(receive(&sources, label * level->pitch, messages)));
+    take(&decision, label, TO_WIDE(receive(&sources, label * LABEL_STEP(level), messages)));
   }
+#else
+  for (int label = 0; label < level->labels; label += WORDS_AT_ONCE) {
+    const uint4 four = beliefs(&sources, label);
+    const Word words[WORDS_AT_ONCE] = {four.x, four.y, four.z, four.w};
+    UNROLLED for (int j = 0; j < WORDS_AT_ONCE; ++j)
+      if (label + j < level->labels) take(&decision, label + j, TO_WIDE(words[j]));
+  }
+#endif
   return decision;
 }
 
@@ -343,10 +414,12 @@ kernel GROUP void find_labels(global uchar* memory, OpenclPairs pairs, OpenclLev
   memory = LEVELS_OF(memory, pairs, PAIR_OF(pairs, 2));
   const Sources sources = find_sources(memory, &level, &place);
   uint4 lowest = ~0u;  // with its label in the lower half
-  for (int label = place.first_label; label < place.first_label + place.labels; ++label) {
-    Word messages[DIRECTIONS];
-    const uint4 belief = convert_uint4(as_uchar4(receive(&sources, label * level.pitch, messages)));
-    lowest = min(lowest, belief << 16 | (uint4)label);
+  for (int k = 0; k < place.labels; k += WORDS_AT_ONCE) {
+    const uint4 four = beliefs(&sources, place.first_label + k);
+    const Word words[WORDS_AT_ONCE] = {four.x, four.y, four.z, four.w};
+    UNROLLED for (int j = 0; j < WORDS_AT_ONCE; ++j)
+      if (has_label(&place, k + j))
+        lowest = min(lowest, convert_uint4(as_uchar4(words[j])) << 16 | (uint4)(place.first_label + k + j));
   }
   local uint4 shared[SHARES][GROUP_WORDS];
   shared[get_local_id(1)][get_local_id(0)] = lowest;

@@ -732,9 +732,10 @@ static Parents find_parents(global uchar* memory, global uchar* levels, const Co
   for (int colour = 0; colour < 2; ++colour) {
     if (coarser->all.width > 0) {
       const OpenclLevel* all = &coarser->all;
-      parents.from[colour] =
-          (const global uint*)(messages_at(levels, all, colour, direction, row, 0) + label * all->pitch) + x;
-      parents.stride = all->labels * all->pitch / WORD_PIXELS;
+      const int words_of_label = PROCESSOR ? all->pitch / WORD_PIXELS : 1, words_of_group = PROCESSOR ? 1 : all->stored_labels;
+      parents.from[colour] = (const global uint*)messages_at(levels, all, colour, direction, row, 0) +
+                             label * words_of_label + x * words_of_group;
+      parents.stride = all->stored_labels * all->pitch / WORD_PIXELS;
       continue;
     }
     const int row_of_tile = row % TILE_SIDE;

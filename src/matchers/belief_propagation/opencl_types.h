@@ -12,13 +12,15 @@ namespace parallax::belief_propagation {
 using decision::OpenclDecision;
 #endif
 
-// A level that considers all labels. Each colour has rows of `pitch` values of neighbouring pixels; the last
-// element is no pixel.
+// A level that considers all labels. Each colour has rows of `pitch` values of neighbouring pixels, in groups of
+// PIXELS; the last element is no pixel. On a processor, a label's groups are neighbours in memory: rows are
+// [label][group]; on a GPU, a group's labels are: [group][label].
 typedef struct {
   cl_int width, height, labels;
+  cl_int stored_labels;  // at least `labels`
   cl_long pitch;
-  cl_long data[2];      // [colour], [row][label]
-  cl_long messages[2];  // [colour], [direction][row + 1][label]; rows around the level send zeros
+  cl_long data[2];      // [colour], rows
+  cl_long messages[2];  // [colour], [direction][row + 1]; rows around the level send zeros
   cl_long edges;        // [colour][row][direction][slope, truncation]; negative = the same everywhere
 } OpenclLevel;
 

@@ -151,17 +151,27 @@ INLINE int pixels_in(int width, int y, int colour) {
   return (width - parity(y, colour) + 1) / 2;
 }
 
+// Values from one label of a group to the next, and from one group to the next.
+#if PROCESSOR
+#define LABEL_STEP(level) (level)->pitch
+#define GROUP_STEP(level) PIXELS
+#else
+#define LABEL_STEP(level) PIXELS
+#define GROUP_STEP(level) ((level)->stored_labels * PIXELS)
+#endif
+
 // Address of label 0 of the first pixel of a group in row `y`: its data costs, and its messages of a
 // direction.
 static global Value* data_at(global uchar* memory, const OpenclLevel* level, int colour, long y, int group) {
-  return (global Value*)(memory + level->data[colour]) + y * level->labels * level->pitch + group * PIXELS;
+  return (global Value*)(memory + level->data[colour]) + y * level->stored_labels * level->pitch +
+         group * GROUP_STEP(level);
 }
 
 static global Value* messages_at(global uchar* memory, const OpenclLevel* level, int colour, int direction,
                                  long y, int group) {
   const long row = direction * (level->height + 2L) + y + 1;
-  return (global Value*)(memory + level->messages[colour]) + row * level->labels * level->pitch +
-         group * PIXELS;
+  return (global Value*)(memory + level->messages[colour]) + row * level->stored_labels * level->pitch +
+         group * GROUP_STEP(level);
 }
 
 static Word load_word(const global Value* from) {
@@ -172,14 +182,14 @@ static void store_word(Word word, global Value* to) {
   *(global Word*)to = word;
 }
 
-// Loads the values `step` elements further; −1, 0 or 1.
-static Word load_beside(const global Value* from, int step) {
-#if PROCESSOR
-  return *(const global Unaligned*)(from + step);
-#else
-  const Word here = load_word(from);
-  if (step == 0) return here;
-  const Word next = load_word(from + step * PIXELS);
-  return step < 0 ? here << BITS | next >> (32 - BITS) : here >> BITS | next << (32 - BITS);
-#endif
+#if !PROCESSOR
+// The words of four labels of a group; shares begin at multiples of four labels.
+#define WORDS_AT_ONCE 4
+static uint4 load_words(const global Value* from) {
+  return *(const global uint4*)from;
 }
+
+static void store_words(uint4 words, global Value* to) {
+  *(global uint4*)to = words;
+}
+#endif
