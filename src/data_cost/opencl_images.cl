@@ -107,13 +107,23 @@ static void find_gradients(const OpenclInputs* inputs, ushort rows[3][LANES + 2 
 }
 #endif
 
+// Bits of a signature that are collected at once: a processor has vectors of bytes, a GPU shifts a sign bit into
+// a word.
+#if LANES > 4
+typedef uchar CensusBits;
+#define IS_NEGATIVE(value) ((value) < 0)
+#else
+typedef uint CensusBits;
+#define IS_NEGATIVE(value) ((uint)(value) >> 31)
+#endif
+
 static void find_features(const global uchar* memory, const OpenclInputs* inputs, int side, int x, int y,
                           FEATURE features[FEATURE_PLANES][LANES]) {
 #if COST == CENSUS
   // Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre; see
   // census_bit() in data_cost.h.
   ushort window[7][LANES + 2 * REACH_X];
-  uchar bits[LANES];
+  CensusBits bits[LANES];
 #pragma unroll
   for (int j = 0; j < 7; ++j) load_row(memory, inputs, side, inputs->planes - 1, x, y + j - 3, window[j]);
   for (int i = 0; i < LANES; ++i) features[0][i] = bits[i] = 0;
@@ -122,14 +132,15 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
     const int kind = CENSUS_TOLERANCE == 0 ? 0 : (abs(n % 9 - 4) + n / 9) % 3;
     for (int i = 0; i < LANES; ++i) {
       const int difference = (int)window[n / 9][i + n % 9] - window[3][i + 4];
-      const int counts = kind == 0   ? difference < 0
-                         : kind == 1 ? difference + CENSUS_TOLERANCE < 0
-                                     : CENSUS_TOLERANCE - difference < 0;
-      bits[i] = bits[i] << 1 | counts;
+      const int negative_if_counts = kind == 0   ? difference
+                                     : kind == 1 ? difference + CENSUS_TOLERANCE
+                                                 : CENSUS_TOLERANCE - difference;
+      bits[i] = bits[i] << 1 | IS_NEGATIVE(negative_if_counts);
     }
-    if (n % 8 != 7 && n != 62) continue;
+    const int bits_at_once = 8 * sizeof(CensusBits);
+    if ((n + 1) % bits_at_once != 0 && n != 62) continue;
     for (int i = 0; i < LANES; ++i) {
-      features[0][i] = features[0][i] << 8 | bits[i];
+      features[0][i] = features[0][i] << bits_at_once | bits[i];
       bits[i] = 0;
     }
   }

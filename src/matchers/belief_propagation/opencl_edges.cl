@@ -51,16 +51,22 @@ kernel void find_edges(global uchar* memory, OpenclPairs pairs, OpenclEdgeLevels
   if (2 * group * word_pixels >= level.width) return;
   const global uint* table = (const global uint*)(memory + levels.table);
   memory += (pairs.first + get_global_id(2) / 2) * pairs.apart;
+  // Everything is loaded before the first store, because compilers move no loads across stores.
+  uint slopes[DIRECTIONS], truncations[DIRECTIONS];
+#pragma unroll
   for (int direction = 0; direction < DIRECTIONS; ++direction) {
-    uint slope = 0, truncation = 0;
+    slopes[direction] = truncations[direction] = 0;
     for (int p = 0; p < word_pixels; ++p) {
       const uint edge = edge_of(memory, &level, table, 2 * (group * word_pixels + p) + odd, y, direction);
-      slope |= (edge & 0xFFFF) << p * bits;
-      truncation |= edge >> 16 << p * bits;
+      slopes[direction] |= (edge & 0xFFFF) << p * bits;
+      truncations[direction] |= edge >> 16 << p * bits;
     }
+  }
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction) {
     long apart;
     global uint* to = edges_at(memory, &level, bits, colour, y, group, direction, &apart);
-    to[0] = slope;
-    to[apart] = truncation;
+    to[0] = slopes[direction];
+    to[apart] = truncations[direction];
   }
 }

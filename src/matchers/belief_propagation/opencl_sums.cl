@@ -5,6 +5,11 @@
 // Specialised by LABELS, SIDE (pixels of the image along a side of a pixel of that level), SUM_ITEMS (of a
 // group), and by the macros of opencl_image_costs.cl and opencl_values.cl.
 
+// The word of the four elements at a multiple of four; those outside the image are not valid.
+INLINE uint validity_word(const global uchar* validity, int word, int end) {
+  return ((const global uint*)validity)[clamp(word, -1, (end + 3) / 4)];
+}
+
 // Finds the status of pixels before matching, and whether they have data costs. A work item has four elements of
 // a part of a row; global size z = parts of each pair.
 kernel void find_existence(global uchar* memory, OpenclPairs pairs, OpenclInputs given, OpenclCosts costs,
@@ -13,24 +18,35 @@ kernel void find_existence(global uchar* memory, OpenclPairs pairs, OpenclInputs
   const int pair = PAIR_OF(pairs, PARTS), end = (given.width + 1) / 2;
   if (first >= end) return;
   const OpenclInputs inputs = inputs_of_pair(&given, pair);
-  uchar4 some = 0, all = 1;  // whether right pixels of the labels exist
-  for (int label = 0; label < LABELS; ++label) {
-    const int x = part - costs.min_disparity - label;
-    const uchar4 exists =
-        vload4(0, validity_at(memory, &inputs, 1, y, x & 1) + clamp(first + (x >> 1), -4, end));
-    some |= exists;
-    all &= exists;
+  uint some = 0, all = 0x01010101u;  // whether right pixels of the labels exist: a byte for each pixel
+  for (int right_part = 0; right_part < PARTS; ++right_part) {
+    // Every second label has right pixels in this part, each one element before that of the previous one.
+    const int shift = part - costs.min_disparity, lowest = (shift - right_part) & 1;
+    const int at = first + ((shift - lowest) >> 1);
+    const global uchar* validity = validity_at(memory, &inputs, 1, y, right_part);
+    int word = at >> 2, bits = (at & 3) * 8;
+    uint here = validity_word(validity, word, end), after = validity_word(validity, word + 1, end);
+    for (int label = lowest; label < LABELS; label += 2) {
+      const uint exists = bits == 0 ? here : here >> bits | after << (32 - bits);
+      some |= exists;
+      all &= exists;
+      bits -= 8;
+      if (bits < 0) {
+        bits = 24;
+        after = here;
+        here = validity_word(validity, --word, end);
+      }
+    }
   }
-  const uchar4 valid = vload4(0, validity_at(memory, &inputs, 0, y, part) + first);
-  const uchar4 has_data = costs.has_outside ? valid : valid & all;
-  vstore4(has_data, 0, has_data_at(LEVELS_OF(memory, pairs, pair), &inputs, &image, y, part) + first);
-  const uchar valid_of[4] = {valid.x, valid.y, valid.z, valid.w}, some_of[4] = {some.x, some.y, some.z, some.w};
+  const uint valid = *(const global uint*)(validity_at(memory, &inputs, 0, y, part) + first);
+  *(global uint*)(has_data_at(LEVELS_OF(memory, pairs, pair), &inputs, &image, y, part) + first) =
+      costs.has_outside ? valid : valid & all;
   for (int i = 0; i < 4; ++i) {
     const int x = PARTS * (first + i) + part;
     if (x < inputs.width)
-      memory[inputs.status + y * inputs.stride + x] = valid_of[i] == 0  ? INPUT_MASKED
-                                                      : some_of[i] != 0 ? MATCHED
-                                                                        : OUT_OF_RANGE;
+      memory[inputs.status + y * inputs.stride + x] = (valid >> 8 * i & 1) == 0  ? INPUT_MASKED
+                                                      : (some >> 8 * i & 1) != 0 ? MATCHED
+                                                                                 : OUT_OF_RANGE;
   }
 }
 

@@ -768,6 +768,21 @@ static Rows start_rows(const Parents* parents, const OpenclTiles* tiles, const P
   return words.rows;
 }
 
+// The initial messages of colour 0 in a slot, in a work item's rows.
+static void start_slot(global uchar* memory, global uchar* levels, const OpenclTiles* tiles,
+                       const Coarser* coarser, const OpenclSmoothness* alike, const Place* place, int slot,
+                       int label) {
+  const Rows mask = inside_mask(tiles, place);
+  const int parent = place->y / 2 * coarser->tiles.across + place->x / 2;
+  const int parents_slot = coarser->all.width > 0 ? NO_SLOT : slot_of(memory, &coarser->tiles, parent, label);
+#pragma unroll
+  for (int direction = 0; direction < DIRECTIONS; ++direction) {
+    const Parents parents = find_parents(memory, levels, coarser, alike, place, direction, label, parents_slot);
+    *(global Rows*)(messages_of(memory, tiles, 0, place->tile, direction) + slot * SLOT_WORDS + place->row) =
+        start_rows(&parents, tiles, place) & mask;
+  }
+}
+
 #if PROCESSOR
 
 #define COSTS_OF_IMAGE
@@ -788,34 +803,32 @@ static Rows data_rows(global uchar* memory, const OpenclLevel* all, const Place*
 
 #define COSTS_OF_IMAGE , OpenclInputs given, OpenclCosts costs, OpenclImageCosts image
 
-// Data costs of a row of a tile for a label, of both colours: sums over `side` × `side` pixels of the image.
-INLINE uint2 find_data(global uchar* memory, global uchar* levels, const OpenclInputs* inputs, const OpenclCosts* costs,
-                       const OpenclImageCosts* image, const local uint* table, const Place* place, int side,
-                       int label) {
-  uint sums[TILE_SIDE];
-  UNROLLED for (int i = 0; i < TILE_SIDE; ++i) sums[i] = 0;
-  UNROLLED for (int row = 0; row < side; ++row) {
-    const int y = (place->y * TILE_SIDE + place->row) * side + row;
-    if (y >= inputs->height) break;
-    UNROLLED for (int part = 0; part < PARTS; ++part) {
-      const int first = place->x * TILE_SIDE * side / PARTS;
-      const int x = part - costs->min_disparity - label;
-      const int at = clamp(first + (x >> 1), -TILE_SIDE, (inputs->width + 1) / 2);
-      const global FEATURE* left = features_at(memory, inputs, 0, y, part, 0) + first;
-      const global FEATURE* right = features_at(memory, inputs, 1, y, x & 1, 0) + at;
-      const global uchar* has = has_data_at(levels, inputs, image, y, part) + first;
-      const global uchar* exists = validity_at(memory, inputs, 1, y, x & 1) + at;
-      UNROLLED for (int i = 0; i < TILE_SIDE * side / PARTS; ++i)
-        sums[side == 1 ? PARTS * i + part : i] +=
-            table[(has[i] != 0 ? 0 : 2 * SIGNATURES) + (exists[i] != 0 ? 0 : SIGNATURES) +
-                  (uint)popcount(left[i] ^ right[i])];
+// Slots whose data costs lanes find together, and those costs: bytes [slot][row][colour][pixel].
+#define SLOTS_AT_ONCE (TILE_LANES / TILE_SIDE)
+#define SLOT_BYTES (TILE_SIDE * TILE_SIDE)
+
+// Finds the data costs of a label in a column of a tile: sums over `side` × `side` pixels of the image. Lanes
+// have neighbouring columns, so that they read neighbours.
+INLINE void find_data(global uchar* images, global uchar* levels, const OpenclInputs* inputs,
+                      const OpenclCosts* costs, const OpenclImageCosts* image, const local uint* table,
+                      const Place* place, int side, int label, int column, local uchar* data) {
+  UNROLLED for (int row = 0; row < TILE_SIDE; ++row) {
+    uint sum = 0;
+    UNROLLED for (int i = 0; i < side * side; ++i) {
+      const int y = (place->y * TILE_SIDE + row) * side + i / side;
+      const int x = (place->x * TILE_SIDE + column) * side + i % side, right_x = x - costs->min_disparity - label;
+      const int at = x / PARTS, right_at = clamp(right_x >> 1, -1, (inputs->width + 1) / PARTS);
+      if (y >= inputs->height) continue;
+      const ulong left = features_at(images, inputs, 0, y, x % PARTS, 0)[at],
+                  right = features_at(images, inputs, 1, y, right_x & 1, 0)[right_at];
+      const bool has_data = has_data_at(levels, inputs, image, y, x % PARTS)[at] != 0,
+                 exists = validity_at(images, inputs, 1, y, right_x & 1)[right_at] != 0;
+      sum += table[(has_data ? 0 : 2 * SIGNATURES) + (exists ? 0 : SIGNATURES) + (int)popcount(left ^ right)];
     }
+    // A tile begins in an even row.
+    const int colour = (row + column) % 2;
+    data[row * TILE_SIDE + colour * WORD_PIXELS + column / 2] = sum;
   }
-  // A tile begins in an even row.
-  const bool odd = place->row % 2 != 0;
-  uint words[2] = {0, 0};
-  UNROLLED for (int i = 0; i < TILE_SIDE; ++i) words[i % 2] |= sums[i] << 8 * (i / 2);
-  return odd ? (uint2)(words[1], words[0]) : (uint2)(words[0], words[1]);
 }
 
 #endif
@@ -836,7 +849,7 @@ kernel OPEN_GROUP void open_tiles(global uchar* memory, OpenclPairs pairs, Openc
   global uchar* images = memory;
 #endif
   memory = TILES_OF(memory, pairs, pair);
-  const int count = slot_count(memory, &tiles, tile), items_of_slot = TILE_SIDE / ROWS;
+  const int count = slot_count(memory, &tiles, tile);
   const Coarser coarser = {coarser_level, coarser_tiles};
   global ushort* slots = slots_of(memory, &tiles, tile);
   for (int i = get_local_id(0); i < count * DIRECTIONS; i += OPEN_ITEMS) {
@@ -846,34 +859,35 @@ kernel OPEN_GROUP void open_tiles(global uchar* memory, OpenclPairs pairs, Openc
     LINK_OF(slots, slot, direction) =
         next < 0 ? NO_SLOT : slot_of(memory, &tiles, next, LABEL_OF(slots, slot));
   }
-  for (int i = get_local_id(0); i < count * items_of_slot; i += OPEN_ITEMS) {
-    const int slot = i / items_of_slot, label = LABEL_OF(slots, slot);
-    const Place place = place_at(&tiles, tile, i % items_of_slot, 0);
-    if (!place.exists) continue;
-    global uint* data[2];
-#pragma unroll
-    for (int colour = 0; colour < 2; ++colour)
-      data[colour] = data_of(memory, &tiles, colour, tile, slot) + place.row;
 #if PROCESSOR
+  for (int slot = 0; slot < count; ++slot) {
+    const int label = LABEL_OF(slots, slot);
+    const Place place = place_at(&tiles, tile, 0, 0);
 #pragma unroll
     for (int colour = 0; colour < 2; ++colour)
-      *(global Rows*)data[colour] = data_rows(levels, &all, &place, colour, label);
-#else
-    const uint2 found = image.side == 1 ? find_data(images, levels, &inputs, &costs, &image, table, &place, 1, label)
-                                        : find_data(images, levels, &inputs, &costs, &image, table, &place, 2, label);
-    *data[0] = found.x;
-    *data[1] = found.y;
-#endif
-    const Rows mask = inside_mask(&tiles, &place);
-    const int parent = place.y / 2 * coarser_tiles.across + place.x / 2;
-    const int parents_slot =
-        coarser_level.width > 0 ? NO_SLOT : slot_of(memory, &coarser_tiles, parent, label);
-#pragma unroll
-    for (int direction = 0; direction < DIRECTIONS; ++direction) {
-      const Parents parents =
-          find_parents(memory, levels, &coarser, &alike, &place, direction, label, parents_slot);
-      *(global Rows*)(messages_of(memory, &tiles, 0, tile, direction) + slot * SLOT_WORDS + place.row) =
-          start_rows(&parents, &tiles, &place) & mask;
-    }
+      *(global Rows*)data_of(memory, &tiles, colour, tile, slot) =
+          data_rows(levels, &all, &place, colour, label);
+    start_slot(memory, levels, &tiles, &coarser, &alike, &place, slot, label);
   }
+#else
+  local uchar data[SLOTS_AT_ONCE][SLOT_BYTES] __attribute__((aligned(8)));
+  for (int first = 0; first < count; first += SLOTS_AT_ONCE) {
+    const int lane = get_local_id(0), own = lane / TILE_SIDE, slot = min(first + own, count - 1);
+    const int label = LABEL_OF(slots, slot);
+    // First a lane has a column of the tile, then a row.
+    const Place place = place_at(&tiles, tile, lane % TILE_SIDE, 0);
+    if (image.side == 1)
+      find_data(images, levels, &inputs, &costs, &image, table, &place, 1, label, lane % TILE_SIDE, data[own]);
+    else
+      find_data(images, levels, &inputs, &costs, &image, table, &place, 2, label, lane % TILE_SIDE, data[own]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (place.exists) {
+      const local uint* words = (const local uint*)&data[own][place.row * TILE_SIDE];
+      data_of(memory, &tiles, 0, tile, slot)[place.row] = words[0];
+      data_of(memory, &tiles, 1, tile, slot)[place.row] = words[1];
+      start_slot(memory, levels, &tiles, &coarser, &alike, &place, slot, label);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+#endif
 }
