@@ -204,9 +204,9 @@ class Opencl final : public opencl::Plan {
          opencl::belief_propagation_values_cl, opencl::belief_propagation_image_costs_cl,
          opencl::belief_propagation_sums_cl},
         opencl::joined(images_.options(),
-                       {define("PROCESSOR", 0), define("BITS", bits_), define("PIXELS", device_.pixels),
-                        define("LABELS", model_.labels), define("SIDE", 1 << tiles_.size()),
-                        define("SUM_ITEMS", sum_items())}));
+                       opencl::joined(levels_options(),
+                                      {define("LABELS", model_.labels), define("SIDE", 1 << tiles_.size()),
+                                       define("SUM_ITEMS", sum_items())})));
     find_existence_ = costs_program_.kernel("find_existence");
     sum_costs_ = costs_program_.kernel("sum_costs");
   }
@@ -220,9 +220,9 @@ class Opencl final : public opencl::Plan {
          opencl::decision_decision_cl, opencl::belief_propagation_types_cl, opencl::words_cl,
          opencl::belief_propagation_values_cl, opencl::belief_propagation_image_costs_cl,
          opencl::belief_propagation_decision_cl, opencl::belief_propagation_tiles_cl},
-        opencl::joined(images_.options(), {define("PROCESSOR", is_processor()), define("BITS", 8),
-                                           define("PIXELS", is_processor() ? tile_side * row_pixels : 1),
-                                           define("TILES_OF_GROUP", tiles_of_group())}));
+        opencl::joined(images_.options(),
+                       opencl::joined(levels_options(is_processor() ? tile_side * row_pixels : 1),
+                                      {define("TILES_OF_GROUP", tiles_of_group())})));
     find_candidates_ = tiles_program_.kernel("find_candidates");
     open_tiles_ = tiles_program_.kernel("open_tiles");
     update_tiles_ = tiles_program_.kernel("update_tiles");
@@ -244,10 +244,12 @@ class Opencl final : public opencl::Plan {
     write(edge_table_, edges.size() * sizeof(cl_uint), edges.data());
   }
 
-  Options levels_options() const {
+  Options levels_options() const { return levels_options(device_.pixels); }
+  // `pixels`: those of a vector that decides.
+  Options levels_options(int pixels) const {
     return {define("PROCESSOR", is_processor()),
             define("BITS", bits_),
-            define("PIXELS", device_.pixels),
+            define("PIXELS", pixels),
             define("SHARES", device_.shares),
             define("PER_SHARE", device_.per_share),
             define("GROUP_WORDS", device_.group_words),
@@ -320,8 +322,8 @@ class Opencl final : public opencl::Plan {
       if (index == 1) finish("coarse_levels", "right_coarse_levels");
     }
     if (tiles_.empty()) {
-      decide_.launch(queue(), items_of(levels_.front(), 2 * to_size(pairs.count)), group(), memory(),
-                     argument(pairs), levels_.front(), to);
+      decide_.launch(queue(), items_of(levels_.front(), 2 * to_size(pairs.count)), group_of_shares(),
+                     memory(), argument(pairs), levels_.front(), to);
     } else {
       for_pairs(pairs_.tiles_apart, pairs, [&](Pairs these) {
         for (std::size_t index = tiles_.size(); index-- > 0;) {
@@ -375,8 +377,7 @@ class Opencl final : public opencl::Plan {
                        device_.group_words),
             1, colours};
   }
-  Shape group() const { return {to_size(device_.group_words)}; }
-  Shape group_of_shares() const { return {to_size(device_.group_words), to_size(device_.shares)}; }
+  Shape group_of_shares() const { return {to_size(device_.shares), to_size(device_.group_words)}; }
 
   // Finds the data costs of all levels, or of those that consider all labels.
   void find_costs(const opencl::Pair& pair, Pairs pairs) {
@@ -429,7 +430,7 @@ class Opencl final : public opencl::Plan {
     for_iterations(index, pairs, [&](Pairs these, cl_int colour) {
       update_.launch(
           queue(), {groups_for(words, device_.update_words), 1, to_size(these.count)},
-          {to_size(device_.update_words), to_size(device_.shares), is_processor() ? 1u : directions},
+          {to_size(device_.shares), to_size(device_.update_words), is_processor() ? 1u : directions},
           memory(), argument(these), level, alike(), colour);
     });
   }

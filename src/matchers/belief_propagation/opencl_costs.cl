@@ -61,7 +61,7 @@ typedef struct {
 } SharedCosts;
 
 static void combine_shares(local SharedCosts* shared, Found* found) {
-  const int own = get_local_id(0), share = get_local_id(1);
+  const int own = get_local_id(1), share = get_local_id(0);
   FOR_PIXELS(i) {
     shared->least[share][own][i] = found->least[i];
     shared->some[share][own][i] = found->some[i];
@@ -107,15 +107,13 @@ kernel GROUP void find_costs(global uchar* memory, OpenclPairs pairs, OpenclLeve
     const bool has_data = valid[i] != 0 && (costs.has_outside || found.missing[i] == 0);
     highest[i] = has_data ? (UNITS)min((float)DATA_BOUND, (float)MOST_UNITS) : 0;
   }
-  const long step = LABEL_STEP(&level);
-  global Value* to = data_at(LEVELS_OF(memory, pairs, pair), &level, place.colour, place.y, place.group) +
-                     place.first_label * step;
+  global Value* to = data_at(LEVELS_OF(memory, pairs, pair), &level, place.colour, place.y, place.group);
 #if PROCESSOR
   FOR_LABELS(k, &place) {
     Pixels kept;
     FOR_PIXELS(i) kept.of[i] = (Value)min((UNITS)(found.costs[k][i] - found.least[i]), highest[i]);
     // Past the caches, because the data is too large for them.
-    __builtin_nontemporal_store(kept.word, (global Word*)(to + k * step));
+    __builtin_nontemporal_store(kept.word, (global Word*)(to + k * level.pitch));
   }
 #else
   UNROLLED for (int k = 0; k < PER_SHARE; k += WORDS_AT_ONCE) {
@@ -123,7 +121,7 @@ kernel GROUP void find_costs(global uchar* memory, OpenclPairs pairs, OpenclLeve
     UNROLLED for (int j = 0; j < WORDS_AT_ONCE; ++j) FOR_PIXELS(i) {
       kept[j].of[i] = (Value)min((UNITS)(found.costs[k + j][i] - found.least[i]), highest[i]);
     }
-    store_words((uint4)(kept[0].word, kept[1].word, kept[2].word, kept[3].word), to + k * step);
+    store_four((uint4)(kept[0].word, kept[1].word, kept[2].word, kept[3].word), to, k, get_local_id(0));
   }
 #endif
   if (place.first_label > 0) return;

@@ -7,7 +7,7 @@
 //
 // Specialised by SHARES, PER_SHARE, GROUP_WORDS, and by the macros of opencl_values.cl.
 
-#define GROUP __attribute__((reqd_work_group_size(GROUP_WORDS, SHARES, 1)))
+#define GROUP __attribute__((reqd_work_group_size(SHARES, GROUP_WORDS, 1)))
 #if PROCESSOR
 #define EACH
 #define FOR_LABELS(k, place) for (int k = 0; k < (place)->labels; ++k)
@@ -30,14 +30,14 @@ typedef struct {
 // Work items beyond the last pixel repeat it, because all wait at barriers, but do not store.
 static Place own_place(int width, int height, int labels, int colour) {
   const int groups = ((width + 1) / 2 + PIXELS - 1) / PIXELS, last = groups * height - 1,
-            own = get_global_id(0);
+            own = get_group_id(0) * get_local_size(1) + get_local_id(1);
   Place place;
   place.y = min(own, last) / groups;
   place.group = min(own, last) - place.y * groups;
   place.odd = parity(place.y, colour);
   place.colour = colour;
   place.pixels = clamp(pixels_in(width, place.y, colour) - place.group * PIXELS, 0, PIXELS);
-  place.first_label = get_local_id(1) * PER_SHARE;
+  place.first_label = get_local_id(0) * PER_SHARE;
   place.labels = clamp(labels - place.first_label, 0, PER_SHARE);
   place.exists = own <= last;
   return place;

@@ -53,13 +53,12 @@ kernel GROUP void add_up(global uchar* memory, OpenclPairs pairs, OpenclLevel fi
   FOR_LABELS(k, &place) sums[k] = all_sums(0);
   for (int row = 0; row < rows; ++row)
     for (int colour = 0; colour < 2; ++colour) {
-      const global Value* from = data_at(memory, &fine, colour, 2 * place.y + row, place.group) +
-                                 place.first_label * LABEL_STEP(&fine);
+      const global Value* from = data_at(memory, &fine, colour, 2 * place.y + row, place.group);
 #if PROCESSOR
-      FOR_LABELS(k, &place) sums[k] += TO_SUMS(load_word(from + k * LABEL_STEP(&fine)));
+      FOR_LABELS(k, &place) sums[k] += TO_SUMS(load_word(from + k * fine.pitch));
 #else
       UNROLLED for (int k = 0; k < PER_SHARE; k += WORDS_AT_ONCE) {
-        const uint4 words = load_words(from + k * LABEL_STEP(&fine));
+        const uint4 words = load_four(from, k, get_local_id(0));
         sums[k] += TO_SUMS(words.x);
         sums[k + 1] += TO_SUMS(words.y);
         sums[k + 2] += TO_SUMS(words.z);
@@ -70,18 +69,21 @@ kernel GROUP void add_up(global uchar* memory, OpenclPairs pairs, OpenclLevel fi
   FOR_LABELS(k, &place) if (has_label(&place, k)) least = lower_sums(least, sums[k]);
 #if SHARES > 1
   local Sums shared[SHARES][GROUP_WORDS];
-  shared[get_local_id(1)][get_local_id(0)] = least;
+  shared[get_local_id(0)][get_local_id(1)] = least;
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int other = 0; other < SHARES; ++other) least = lower_sums(least, shared[other][get_local_id(0)]);
+  for (int other = 0; other < SHARES; ++other) least = lower_sums(least, shared[other][get_local_id(1)]);
 #endif
   if (!place.exists) return;
   global Value* to[2];
 #pragma unroll
   for (int odd = 0; odd < 2; ++odd)
-    to[odd] = data_at(memory, &coarse, parity(place.y, odd), place.y, 0) + parents_at(&coarse, place.group) +
-              place.first_label * LABEL_STEP(&coarse);
+    to[odd] = data_at(memory, &coarse, parity(place.y, odd), place.y, 0) + parents_at(&coarse, place.group);
   FOR_LABELS(k, &place) {
-    const long at = k * LABEL_STEP(&coarse);
+#if PROCESSOR
+    const long at = k * coarse.pitch;
+#else
+    const long at = LABEL_AT(place.first_label + k) * PIXELS;
+#endif
     separate(lower_sums(sums[k] - least, all_sums(DATA_BOUND)), to[0] + at, to[1] + at);
   }
 }
@@ -97,29 +99,27 @@ kernel GROUP void start(global uchar* memory, OpenclPairs pairs, OpenclLevel lev
   memory = LEVELS_OF(memory, pairs, PAIR_OF(pairs, DIRECTIONS));
   const int row = place.y / 2, direction = get_global_id(2) % DIRECTIONS;
   const Word mask = inside_mask(&place);
-  const long from = parents_at(&coarser, place.group) + place.first_label * LABEL_STEP(&coarser);
-  const global Value* even = messages_at(memory, &coarser, row & 1, direction, row, 0) + from;
-  const global Value* odd = messages_at(memory, &coarser, 1 - (row & 1), direction, row, 0) + from;
-  global Value* to = messages_at(memory, &level, 0, direction, place.y, place.group) +
-                     place.first_label * LABEL_STEP(&level);
+  const global Value* even = messages_at(memory, &coarser, row & 1, direction, row, 0);
+  const global Value* odd = messages_at(memory, &coarser, 1 - (row & 1), direction, row, 0);
+  global Value* to = messages_at(memory, &level, 0, direction, place.y, place.group);
 #if PROCESSOR
   for (int k = 0; k < place.labels; ++k) {
-    const long at = k * LABEL_STEP(&coarser);
+    const long at = parents_at(&coarser, place.group) + k * coarser.pitch;
     const Word message = coarser.width > 0 ? joined(even + at, odd + at) : all_pixels(0);
-    store_word(message & mask, to + k * LABEL_STEP(&level));
+    store_word(message & mask, to + k * level.pitch);
   }
 #else
+  const long parents = place.group / 2 * GROUP_STEP(&coarser);
   const uint shift = place.group % 2 * 16;
-  even -= place.group % 2 * (PIXELS / 2);
-  odd -= place.group % 2 * (PIXELS / 2);
   UNROLLED for (int k = 0; k < PER_SHARE; k += WORDS_AT_ONCE) {
     uint4 words = 0;
     if (coarser.width > 0) {
-      const uint4 first = load_words(even + k * PIXELS) >> shift, second = load_words(odd + k * PIXELS) >> shift;
+      const uint4 first = load_four(even + parents, k, get_local_id(0)) >> shift,
+                  second = load_four(odd + parents, k, get_local_id(0)) >> shift;
       words = (uint4)(joined(first.x, second.x), joined(first.y, second.y), joined(first.z, second.z),
                       joined(first.w, second.w));
     }
-    store_words(words & mask, to + k * PIXELS);
+    store_four(words & mask, to, k, get_local_id(0));
   }
 #endif
 }
@@ -172,21 +172,20 @@ INLINE Word receive(const Sources* sources, long at, Word* messages) {
 
 #else
 
-// The messages of four labels.
-INLINE uint4 receive(const Source* source, int label) {
-  const global Value* from = source->from + label * PIXELS;
-  const uint4 here = load_words(from);
+// The messages of four labels of a share.
+INLINE uint4 receive(const Source* source, int k, int share) {
+  const uint4 here = load_four(source->from, k, share);
   if (source->step == 0) return here;
-  const uint4 next = load_words(from + source->next_group);
+  const uint4 next = load_four(source->from + source->next_group, k, share);
   return source->step < 0 ? here << BITS | next >> (32 - BITS) : here >> BITS | next << (32 - BITS);
 }
 
-// The beliefs of four labels.
-INLINE uint4 beliefs(const Sources* sources, int label) {
-  uint4 sum = load_words(sources->data + label * PIXELS);
+// The beliefs of four labels of a share.
+INLINE uint4 beliefs(const Sources* sources, int k, int share) {
+  uint4 sum = load_four(sources->data, k, share);
 #pragma unroll
   for (int direction = 0; direction < DIRECTIONS; ++direction)
-    sum += receive(&sources->from[direction], label);
+    sum += receive(&sources->from[direction], k, share);
   return sum;
 }
 
@@ -230,13 +229,13 @@ kernel GROUP void update(global uchar* memory, OpenclPairs pairs, OpenclLevel le
   }
   FOR_LABELS(k, &place) {
     Word messages[DIRECTIONS];
-    const Word belief = receive(&sources, k * LABEL_STEP(&level), messages);
+    const Word belief = receive(&sources, k * level.pitch, messages);
 #pragma unroll
     for (int direction = 0; direction < DIRECTIONS; ++direction) {
       const Values h = TO_VALUES(DIFFERENCE(belief, messages[direction]));
       least[direction] = lower(least[direction], h);
       reach[direction] = lower_of_raised(reach[direction], slope[direction], h);
-      store_word(TO_WORD(reach[direction]), to[direction] + k * LABEL_STEP(&level));
+      store_word(TO_WORD(reach[direction]), to[direction] + k * level.pitch);
     }
   }
   const Word mask = inside_mask(&place);
@@ -246,7 +245,7 @@ kernel GROUP void update(global uchar* memory, OpenclPairs pairs, OpenclLevel le
     const Values highest = raised(least[direction], own.truncation);
     Values down = all_values(NOTHING);
     FOR_LABELS_DOWN(k, &place) {
-      global Value* at = to[direction] + k * LABEL_STEP(&level);
+      global Value* at = to[direction] + k * level.pitch;
       down = lower_of_raised(down, own.slope, TO_VALUES(load_word(at)));
       store_word(TO_WORD(lower(down, highest) - least[direction]) & mask, at);
     }
@@ -267,7 +266,7 @@ INLINE Values way(Values slope) {
 
 // The lowest values that the previous shares' labels allow at the last label before this share.
 INLINE Values carried_up(const local SharedMessages* shared, Values slope, int reach) {
-  const int own = get_local_id(0), share = get_local_id(1);
+  const int own = get_local_id(1), share = get_local_id(0);
   Values carry = all_values(NOTHING);
   for (int other = max(0, share - reach); other < share; ++other)
     carry = lower_of_raised(carry, way(slope), TO_VALUES(shared->up[other][own]));
@@ -275,7 +274,7 @@ INLINE Values carried_up(const local SharedMessages* shared, Values slope, int r
 }
 
 INLINE Values carried_down(const local SharedMessages* shared, Values slope, int reach) {
-  const int own = get_local_id(0), share = get_local_id(1);
+  const int own = get_local_id(1), share = get_local_id(0);
   Values carry = all_values(NOTHING);
   for (int other = min(SHARES - 1, share + reach); other > share; --other)
     carry = lower_of_raised(carry, way(slope), TO_VALUES(shared->down[other][own]));
@@ -285,41 +284,41 @@ INLINE Values carried_down(const local SharedMessages* shared, Values slope, int
 INLINE Values min_of_shares(const local SharedMessages* shared) {
   Values least = all_values(NOTHING);
   for (int other = 0; other < SHARES; ++other)
-    least = lower(least, TO_VALUES(shared->least[other][get_local_id(0)]));
+    least = lower(least, TO_VALUES(shared->least[other][get_local_id(1)]));
   return least;
 }
 
 // One iteration: the messages of one colour. Each is the lower envelope of h, limited to its minimum plus the
 // truncation, minus its minimum. A work item has one direction of its pixels and labels, and finds the beliefs
 // of a quarter of them. Global size z = 4 directions of each pair.
-kernel __attribute__((reqd_work_group_size(UPDATE_WORDS, SHARES, DIRECTIONS))) void update(
+kernel __attribute__((reqd_work_group_size(SHARES, UPDATE_WORDS, DIRECTIONS))) void update(
     global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclSmoothness alike, int colour) {
   const Place place = own_place(level.width, level.height, level.labels, colour);
   memory = LEVELS_OF(memory, pairs, PAIR_OF(pairs, DIRECTIONS));
-  const int own = get_local_id(0), share = get_local_id(1), direction = get_local_id(2);
+  const int own = get_local_id(1), share = get_local_id(0), direction = get_local_id(2);
   const Source source = find_source(memory, &level, &place, direction);
-  const global Value* data =
-      data_at(memory, &level, colour, place.y, place.group) + place.first_label * PIXELS;
-  // Words of four labels; the padding makes groups use different banks.
-  local uint4 received[DIRECTIONS][UPDATE_WORDS][SHARES * PER_SHARE / WORDS_AT_ONCE + 1];
-  local uint4 summed[UPDATE_WORDS][SHARES * PER_SHARE / WORDS_AT_ONCE + 1];
-  const int first = share * (PER_SHARE / WORDS_AT_ONCE);
-  UNROLLED for (int k = 0; k < PER_SHARE / WORDS_AT_ONCE; ++k)
-    received[direction][own][first + k] = receive(&source, place.first_label + k * WORDS_AT_ONCE);
+  const global Value* data = data_at(memory, &level, colour, place.y, place.group);
+  // Words of four labels of each share.
+  local uint4 received[DIRECTIONS][UPDATE_WORDS][SHARES * PER_SHARE / WORDS_AT_ONCE];
+  local uint4 summed[UPDATE_WORDS][SHARES * PER_SHARE / WORDS_AT_ONCE];
+  UNROLLED for (int k = 0; k < PER_SHARE; k += WORDS_AT_ONCE)
+    received[direction][own][FOUR_AT(k, share) / WORDS_AT_ONCE] = receive(&source, k, share);
   const Smoothness smoothness = own_smoothness(memory, &level, &alike, &place, direction);
   const Values slope = smoothness.slope;
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int k = direction; k < PER_SHARE / WORDS_AT_ONCE; k += DIRECTIONS) {
-    uint4 sum = load_words(data + k * WORDS_AT_ONCE * PIXELS);
+  for (int k = direction * WORDS_AT_ONCE; k < PER_SHARE; k += DIRECTIONS * WORDS_AT_ONCE) {
+    const int at = FOUR_AT(k, share) / WORDS_AT_ONCE;
+    uint4 sum = load_four(data, k, share);
 #pragma unroll
-    for (int other = 0; other < DIRECTIONS; ++other) sum += received[other][own][first + k];
-    summed[own][first + k] = sum;
+    for (int other = 0; other < DIRECTIONS; ++other) sum += received[other][own][at];
+    summed[own][at] = sum;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   Values kept[PER_SHARE];
   Values least = all_values(NOTHING), up = least, down = least;
   UNROLLED for (int k = 0; k < PER_SHARE; k += WORDS_AT_ONCE) {
-    const uint4 h = summed[own][first + k / WORDS_AT_ONCE] - received[direction][own][first + k / WORDS_AT_ONCE];
+    const int at = FOUR_AT(k, share) / WORDS_AT_ONCE;
+    const uint4 h = summed[own][at] - received[direction][own][at];
     const Word words[WORDS_AT_ONCE] = {h.x, h.y, h.z, h.w};
     UNROLLED for (int j = 0; j < WORDS_AT_ONCE; ++j) {
       const Values value = has_label(&place, k + j) ? TO_VALUES(words[j]) : all_values(NOTHING);
@@ -344,37 +343,29 @@ kernel __attribute__((reqd_work_group_size(UPDATE_WORDS, SHARES, DIRECTIONS))) v
   if (!place.exists) return;
   const Word mask = inside_mask(&place);
   const Values highest = raised(least, smoothness.truncation);
-  global Value* to = messages_at(memory, &level, colour, direction, place.y, place.group) +
-                     place.first_label * PIXELS;
+  global Value* to = messages_at(memory, &level, colour, direction, place.y, place.group);
   UNROLLED for (int k = PER_SHARE - WORDS_AT_ONCE; k >= 0; k -= WORDS_AT_ONCE) {
     Word words[WORDS_AT_ONCE];
     UNROLLED for (int j = WORDS_AT_ONCE - 1; j >= 0; --j) {
       down = lower_of_raised(down, slope, kept[k + j]);
       words[j] = TO_WORD(lower(down, highest) - least) & mask;
     }
-    store_words((uint4)(words[0], words[1], words[2], words[3]), to + k * PIXELS);
+    store_four((uint4)(words[0], words[1], words[2], words[3]), to, k, share);
   }
 }
 
 #endif
 
+#if PROCESSOR
+
 // Decides from the beliefs of a work item's pixels, in the order of labels.
 static Decision decide_pixels(global uchar* memory, const OpenclLevel* level, const Place* place) {
   const Sources sources = find_sources(memory, level, place);
   Decision decision = undecided();
-#if PROCESSOR
   for (int label = 0; label < level->labels; ++label) {
     Word messages[DIRECTIONS];
-    take(&decision, label, TO_WIDE(receive(&sources, label * LABEL_STEP(level), messages)));
+    take(&decision, label, TO_WIDE(receive(&sources, label * level->pitch, messages)));
   }
-#else
-  for (int label = 0; label < level->labels; label += WORDS_AT_ONCE) {
-    const uint4 four = beliefs(&sources, label);
-    const Word words[WORDS_AT_ONCE] = {four.x, four.y, four.z, four.w};
-    UNROLLED for (int j = 0; j < WORDS_AT_ONCE; ++j)
-      if (label + j < level->labels) take(&decision, label + j, TO_WIDE(words[j]));
-  }
-#endif
   return decision;
 }
 
@@ -392,8 +383,6 @@ kernel void decide(global uchar* memory, OpenclPairs pairs, OpenclLevel level, O
   }
 }
 
-#if PROCESSOR
-
 // Finds the label of each pixel's lowest belief. z = 2 colours of each pair.
 kernel void find_labels(global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclLabels best) {
   const Place place = own_place(level.width, level.height, level.labels, get_global_id(2) % 2);
@@ -406,29 +395,80 @@ kernel void find_labels(global uchar* memory, OpenclPairs pairs, OpenclLevel lev
   for (int i = 0; i < place.pixels; ++i) to[2 * (place.group * PIXELS + i) + place.odd] = labels.of[i];
 }
 
-#elif BITS == 8
+#else
 
-// Finds the label of each pixel's lowest belief; shares find that of their labels. z = 2 colours of each pair.
+// The value of a pixel in a word.
+INLINE uint value_of(uint word, int i) {
+  return word >> i * BITS & ((1u << BITS) - 1);
+}
+
+// The lowest beliefs of a word's pixels, with their labels in the lower halves.
+typedef struct {
+  uint of[PIXELS];
+} Lowest;
+
+// Those of a share's labels.
+INLINE Lowest lowest_of_share(const Sources* sources, const Place* place) {
+  Lowest lowest;
+  FOR_PIXELS(i) lowest.of[i] = ~0u;
+  UNROLLED for (int k = 0; k < PER_SHARE; k += WORDS_AT_ONCE) {
+    const uint4 four = beliefs(sources, k, get_local_id(0));
+    const uint words[WORDS_AT_ONCE] = {four.x, four.y, four.z, four.w};
+    UNROLLED for (int j = 0; j < WORDS_AT_ONCE; ++j) {
+      if (!has_label(place, k + j)) continue;
+      FOR_PIXELS(i) lowest.of[i] = min(lowest.of[i], value_of(words[j], i) << 16 | (uint)(place->first_label + k + j));
+    }
+  }
+  return lowest;
+}
+
+// Those of all labels, for the first share.
+INLINE Lowest lowest_of_all(local Lowest (*shared)[SHARES], const Lowest* own) {
+  local Lowest* of_word = shared[get_local_id(1)];
+  of_word[get_local_id(0)] = *own;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  Lowest lowest = *own;
+  for (int share = 1; share < SHARES; ++share)
+    FOR_PIXELS(i) lowest.of[i] = min(lowest.of[i], of_word[share].of[i]);
+  return lowest;
+}
+
+// The belief of a pixel for a label; infinite for labels that do not exist.
+INLINE float belief_of(const Sources* sources, const OpenclLevel* level, int i, int label) {
+  if (label < 0 || label >= level->labels) return INFINITY;
+  const uint4 four = beliefs(sources, label % PER_SHARE, label / PER_SHARE);
+  const uint words[WORDS_AT_ONCE] = {four.x, four.y, four.z, four.w};
+  return (float)value_of(words[label % WORDS_AT_ONCE], i);
+}
+
+// Shares find the lowest beliefs of their labels. z = 2 colours of each pair.
+kernel GROUP void decide(global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclDecisions to) {
+  local Lowest shared[GROUP_WORDS][SHARES];
+  const Place place = own_place(level.width, level.height, level.labels, get_global_id(2) % 2);
+  const int pair = PAIR_OF(pairs, 2);
+  const Sources sources = find_sources(LEVELS_OF(memory, pairs, pair), &level, &place);
+  const Lowest own = lowest_of_share(&sources, &place), lowest = lowest_of_all(shared, &own);
+  if (get_local_id(0) > 0 || !place.exists) return;
+  for (int i = 0; i < place.pixels; ++i) {
+    const int label = lowest.of[i] & 0xFFFF;
+    const Beliefs found = {label, belief_of(&sources, &level, i, label - 1), (float)(lowest.of[i] >> 16),
+                           belief_of(&sources, &level, i, label + 1)};
+    write_decision(memory, &to.of[pair], level.width, 2 * (place.group * PIXELS + i) + place.odd, place.y,
+                   &found);
+  }
+}
+
+// Finds the label of each pixel's lowest belief. z = 2 colours of each pair.
 kernel GROUP void find_labels(global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclLabels best) {
+  local Lowest shared[GROUP_WORDS][SHARES];
   const Place place = own_place(level.width, level.height, level.labels, get_global_id(2) % 2);
   memory = LEVELS_OF(memory, pairs, PAIR_OF(pairs, 2));
   const Sources sources = find_sources(memory, &level, &place);
-  uint4 lowest = ~0u;  // with its label in the lower half
-  for (int k = 0; k < place.labels; k += WORDS_AT_ONCE) {
-    const uint4 four = beliefs(&sources, place.first_label + k);
-    const Word words[WORDS_AT_ONCE] = {four.x, four.y, four.z, four.w};
-    UNROLLED for (int j = 0; j < WORDS_AT_ONCE; ++j)
-      if (has_label(&place, k + j))
-        lowest = min(lowest, convert_uint4(as_uchar4(words[j])) << 16 | (uint4)(place.first_label + k + j));
-  }
-  local uint4 shared[SHARES][GROUP_WORDS];
-  shared[get_local_id(1)][get_local_id(0)] = lowest;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (get_local_id(1) > 0 || !place.exists) return;
-  for (int share = 1; share < SHARES; ++share) lowest = min(lowest, shared[share][get_local_id(0)]);
-  const uint labels[PIXELS] = {lowest.x, lowest.y, lowest.z, lowest.w};
+  const Lowest own = lowest_of_share(&sources, &place), lowest = lowest_of_all(shared, &own);
+  if (get_local_id(0) > 0 || !place.exists) return;
   global ushort* to = (global ushort*)(memory + best.labels) + (long)place.y * best.width;
-  for (int i = 0; i < place.pixels; ++i) to[2 * (place.group * PIXELS + i) + place.odd] = labels[i] & 0xFFFF;
+  for (int i = 0; i < place.pixels; ++i)
+    to[2 * (place.group * PIXELS + i) + place.odd] = lowest.of[i] & 0xFFFF;
 }
 
 #endif

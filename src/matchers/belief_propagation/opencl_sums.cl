@@ -141,6 +141,6 @@ kernel __attribute__((reqd_work_group_size(SUM_ITEMS, 1, 1))) void sum_costs(
         if (group * SUM_PIXELS + i < level.width)
           word |= min(sums[i][label] - least[i], (uint)DATA_BOUND) << p * BITS;
       }
-      store_word(word, data_at(levels, &level, colour, y, group) + label * LABEL_STEP(&level));
+      store_word(word, data_at(levels, &level, colour, y, group) + LABEL_AT(label) * SUM_PIXELS / 2);
     }
 }

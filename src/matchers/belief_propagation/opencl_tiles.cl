@@ -732,9 +732,12 @@ static Parents find_parents(global uchar* memory, global uchar* levels, const Co
   for (int colour = 0; colour < 2; ++colour) {
     if (coarser->all.width > 0) {
       const OpenclLevel* all = &coarser->all;
-      const int words_of_label = PROCESSOR ? all->pitch / WORD_PIXELS : 1, words_of_group = PROCESSOR ? 1 : all->stored_labels;
-      parents.from[colour] = (const global uint*)messages_at(levels, all, colour, direction, row, 0) +
-                             label * words_of_label + x * words_of_group;
+#if PROCESSOR
+      const long at = label * all->pitch / WORD_PIXELS + x;
+#else
+      const long at = LABEL_AT(label) + x * all->stored_labels;
+#endif
+      parents.from[colour] = (const global uint*)messages_at(levels, all, colour, direction, row, 0) + at;
       parents.stride = all->stored_labels * all->pitch / WORD_PIXELS;
       continue;
     }
@@ -812,23 +815,28 @@ static Rows data_rows(global uchar* memory, const OpenclLevel* all, const Place*
 INLINE void find_data(global uchar* images, global uchar* levels, const OpenclInputs* inputs,
                       const OpenclCosts* costs, const OpenclImageCosts* image, const local uint* table,
                       const Place* place, int side, int label, int column, local uchar* data) {
-  UNROLLED for (int row = 0; row < TILE_SIDE; ++row) {
-    uint sum = 0;
-    UNROLLED for (int i = 0; i < side * side; ++i) {
-      const int y = (place->y * TILE_SIDE + row) * side + i / side;
-      const int x = (place->x * TILE_SIDE + column) * side + i % side, right_x = x - costs->min_disparity - label;
-      const int at = x / PARTS, right_at = clamp(right_x >> 1, -1, (inputs->width + 1) / PARTS);
-      if (y >= inputs->height) continue;
-      const ulong left = features_at(images, inputs, 0, y, x % PARTS, 0)[at],
-                  right = features_at(images, inputs, 1, y, right_x & 1, 0)[right_at];
-      const bool has_data = has_data_at(levels, inputs, image, y, x % PARTS)[at] != 0,
-                 exists = validity_at(images, inputs, 1, y, right_x & 1)[right_at] != 0;
-      sum += table[(has_data ? 0 : 2 * SIGNATURES) + (exists ? 0 : SIGNATURES) + (int)popcount(left ^ right)];
+  const int first_y = place->y * TILE_SIDE * side, next_row = PARTS * inputs->feature_stride;
+  uint sums[TILE_SIDE];
+  UNROLLED for (int row = 0; row < TILE_SIDE; ++row) sums[row] = 0;
+  UNROLLED for (int i = 0; i < side; ++i) {
+    const int x = (place->x * TILE_SIDE + column) * side + i, right_x = x - costs->min_disparity - label;
+    const int part = x % PARTS, at = x / PARTS, right_part = right_x & 1;
+    const int right_at = clamp(right_x >> 1, -1, (inputs->width + 1) / PARTS);
+    const global ulong* left = features_at(images, inputs, 0, 0, part, 0) + at;
+    const global ulong* right = features_at(images, inputs, 1, 0, right_part, 0) + right_at;
+    const global uchar* has_data = has_data_at(levels, inputs, image, 0, part) + at;
+    const global uchar* exists = validity_at(images, inputs, 1, 0, right_part) + right_at;
+    UNROLLED for (int row = 0; row < TILE_SIDE * side; ++row) {
+      const int row_at = min(first_y + row, inputs->height - 1) * next_row;
+      const uint cost = table[(has_data[row_at] != 0 ? 0 : 2 * SIGNATURES) +
+                              (exists[row_at] != 0 ? 0 : SIGNATURES) +
+                              (int)popcount(left[row_at] ^ right[row_at])];
+      sums[row / side] += first_y + row < inputs->height ? cost : 0;
     }
-    // A tile begins in an even row.
-    const int colour = (row + column) % 2;
-    data[row * TILE_SIDE + colour * WORD_PIXELS + column / 2] = sum;
   }
+  // A tile begins in an even row.
+  UNROLLED for (int row = 0; row < TILE_SIDE; ++row)
+    data[row * TILE_SIDE + (row + column) % 2 * WORD_PIXELS + column / 2] = sums[row];
 }
 
 #endif

@@ -14,7 +14,7 @@ using decision::OpenclDecision;
 
 // A level that considers all labels. Each colour has rows of `pitch` values of neighbouring pixels, in groups of
 // PIXELS; the last element is no pixel. On a processor, a label's groups are neighbours in memory: rows are
-// [label][group]; on a GPU, a group's labels are: [group][label].
+// [label][group]; on a GPU, a group's labels are: [group][label], see LABEL_AT() in opencl_values.cl.
 typedef struct {
   cl_int width, height, labels;
   cl_int stored_labels;  // at least `labels`

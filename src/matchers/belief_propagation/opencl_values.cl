@@ -2,7 +2,8 @@
 // Values of neighbouring pixels of one colour in a row, in vectors, and their layout on levels that consider
 // all labels.
 //
-// Specialised by PROCESSOR, BITS of a value (8, 16), PIXELS of a vector, and by the macros of words.cl.
+// Specialised by PROCESSOR, BITS of a value (8, 16), PIXELS of a vector, on a GPU by SHARES and PER_SHARE (see
+// opencl_levels.cl), and by the macros of words.cl.
 
 #define DIRECTIONS 4
 // The pair of a work item, if the global size z has `deep` for each pair; and where that pair's levels are.
@@ -151,12 +152,10 @@ INLINE int pixels_in(int width, int y, int colour) {
   return (width - parity(y, colour) + 1) / 2;
 }
 
-// Values from one label of a group to the next, and from one group to the next.
+// Values from one group to the next. On a processor, those of a label are neighbours.
 #if PROCESSOR
-#define LABEL_STEP(level) (level)->pitch
 #define GROUP_STEP(level) PIXELS
 #else
-#define LABEL_STEP(level) PIXELS
 #define GROUP_STEP(level) ((level)->stored_labels * PIXELS)
 #endif
 
@@ -183,13 +182,18 @@ static void store_word(Word word, global Value* to) {
 }
 
 #if !PROCESSOR
-// The words of four labels of a group; shares begin at multiples of four labels.
+// A share's labels are loaded by fours. Those of all shares are neighbours in memory, so that neighbouring work
+// items read neighbours.
 #define WORDS_AT_ONCE 4
-static uint4 load_words(const global Value* from) {
-  return *(const global uint4*)from;
+// Words from the start of a group to labels k to k + 3 of a share, and to a label.
+#define FOUR_AT(k, share) (((k) / WORDS_AT_ONCE * SHARES + (share)) * WORDS_AT_ONCE)
+#define LABEL_AT(label) (FOUR_AT((label) % PER_SHARE, (label) / PER_SHARE) + (label) % WORDS_AT_ONCE)
+
+static uint4 load_four(const global Value* group, int k, int share) {
+  return *(const global uint4*)((const global uint*)group + FOUR_AT(k, share));
 }
 
-static void store_words(uint4 words, global Value* to) {
-  *(global uint4*)to = words;
+static void store_four(uint4 words, global Value* group, int k, int share) {
+  *(global uint4*)((global uint*)group + FOUR_AT(k, share)) = words;
 }
 #endif
