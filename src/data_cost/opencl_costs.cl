@@ -57,10 +57,10 @@ INLINE float cost_of(const OpenclCosts* costs, Difference difference) {
 
 // The caller's cost of a label of column x, in units, not rounded; of the mirrored pair, that of the right
 // pixel.
-static float volume_cost(const global uchar* memory, const OpenclInputs* inputs, const OpenclCosts* costs,
-                         int x, long y, int label, int labels) {
+static float volume_cost(const global uchar* memory, const OpenclInputs* inputs, int mirrored,
+                         const OpenclCosts* costs, int x, long y, int label, int labels) {
   const int right = x - costs->min_disparity - label;
-  const int column = clamp(inputs->mirrored ? inputs->width - 1 - right : x, 0, inputs->width - 1);
+  const int column = clamp(mirrored ? inputs->width - 1 - right : x, 0, inputs->width - 1);
   const long pixel = y * inputs->width + column;
   const float units =
       ((const global float*)(memory + costs->volume))[pixel * labels + label] * costs->volume_scale;

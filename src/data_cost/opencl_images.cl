@@ -43,16 +43,16 @@ kernel void smooth(global uchar* memory, OpenclInputs inputs, int down) {
 }
 
 // Row y of a plane of the matched pair, in the order of the given image.
-static const global ushort* samples_of(const global uchar* memory, const OpenclInputs* inputs, int side,
-                                       int plane, int y) {
+static const global ushort* samples_of(const global uchar* memory, const OpenclInputs* inputs, int mirrored,
+                                       int side, int plane, int y) {
   const long row = (long)plane * inputs->height + clamp(y, 0, inputs->height - 1);
-  return (const global ushort*)(memory + inputs->samples[side ^ inputs->mirrored]) + row * inputs->stride;
+  return (const global ushort*)(memory + inputs->samples[side ^ mirrored]) + row * inputs->stride;
 }
 
 // Column x of the matched pair in the given image; border samples are repeated.
-static int column_of(const OpenclInputs* inputs, int x) {
+static int column_of(const OpenclInputs* inputs, int mirrored, int x) {
   const int column = clamp(x, 0, inputs->width - 1);
-  return inputs->mirrored ? inputs->width - 1 - column : column;
+  return mirrored ? inputs->width - 1 - column : column;
 }
 
 #if COST == CENSUS || COST == CENSUS_OF_OPPOSITES
@@ -66,14 +66,14 @@ static int column_of(const OpenclInputs* inputs, int x) {
 #endif
 
 // Loads the samples of one row that the features of a work item's pixels need.
-static void load_row(const global uchar* memory, const OpenclInputs* inputs, int side, int plane, int x,
-                     int y, ushort* row) {
-  const int count = LANES + 2 * REACH_X, first = x - REACH_X, mirrored = inputs->width - 1 - first;
-  const global ushort* samples = samples_of(memory, inputs, side, plane, y);
+static void load_row(const global uchar* memory, const OpenclInputs* inputs, int mirrored, int side, int plane,
+                     int x, int y, ushort* row) {
+  const int count = LANES + 2 * REACH_X, first = x - REACH_X, last = inputs->width - 1 - first;
+  const global ushort* samples = samples_of(memory, inputs, mirrored, side, plane, y);
   if (first < 0 || first + count > inputs->width)
-    for (int i = 0; i < count; ++i) row[i] = samples[column_of(inputs, first + i)];
-  else if (inputs->mirrored)
-    for (int i = 0; i < count; ++i) row[i] = samples[mirrored - i];
+    for (int i = 0; i < count; ++i) row[i] = samples[column_of(inputs, mirrored, first + i)];
+  else if (mirrored)
+    for (int i = 0; i < count; ++i) row[i] = samples[last - i];
   else
     for (int i = 0; i < count; ++i) row[i] = samples[first + i];
 }
@@ -117,15 +117,15 @@ typedef uint CensusBits;
 #define IS_NEGATIVE(value) ((uint)(value) >> 31)
 #endif
 
-static void find_features(const global uchar* memory, const OpenclInputs* inputs, int side, int x, int y,
-                          FEATURE features[FEATURE_PLANES][LANES]) {
+static void find_features(const global uchar* memory, const OpenclInputs* inputs, int mirrored, int side, int x,
+                          int y, FEATURE features[FEATURE_PLANES][LANES]) {
 #if COST == CENSUS
   // Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre; see
   // census_bit() in data_cost.h.
   ushort window[7][LANES + 2 * REACH_X];
   CensusBits bits[LANES];
 #pragma unroll
-  for (int j = 0; j < 7; ++j) load_row(memory, inputs, side, inputs->planes - 1, x, y + j - 3, window[j]);
+  for (int j = 0; j < 7; ++j) load_row(memory, inputs, mirrored, side, inputs->planes - 1, x, y + j - 3, window[j]);
   for (int i = 0; i < LANES; ++i) features[0][i] = bits[i] = 0;
 #pragma unroll
   for (int n = 0; n < 63; ++n) {
@@ -148,7 +148,7 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
   // For each pair of opposite pixels in a 9×7 window, whether the first one, row by row, is brighter.
   ushort window[7][LANES + 2 * REACH_X];
 #pragma unroll
-  for (int j = 0; j < 7; ++j) load_row(memory, inputs, side, inputs->planes - 1, x, y + j - 3, window[j]);
+  for (int j = 0; j < 7; ++j) load_row(memory, inputs, mirrored, side, inputs->planes - 1, x, y + j - 3, window[j]);
   for (int i = 0; i < LANES; ++i) features[0][i] = 0;
 #pragma unroll
   for (int n = 0; n < 31; ++n)
@@ -158,39 +158,38 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
 #elif COST == GRADIENT_BIRCHFIELD_TOMASI
   ushort rows[3][LANES + 2 * REACH_X], gradients[LANES + 2];
 #pragma unroll
-  for (int j = 0; j < 3; ++j) load_row(memory, inputs, side, inputs->planes - 1, x, y + j - 1, rows[j]);
+  for (int j = 0; j < 3; ++j) load_row(memory, inputs, mirrored, side, inputs->planes - 1, x, y + j - 1, rows[j]);
   find_gradients(inputs, rows, x, gradients);
   find_ranges(gradients, 1, features);
   find_ranges(rows[1], REACH_X, features + 3);
 #elif COST == BIRCHFIELD_TOMASI
   ushort row[LANES + 2 * REACH_X];
-  load_row(memory, inputs, side, inputs->planes - 1, x, y, row);
+  load_row(memory, inputs, mirrored, side, inputs->planes - 1, x, y, row);
   find_ranges(row, REACH_X, features);
 #else
   // The samples of all three channels, or the gray samples.
   for (int plane = 0; plane < FEATURE_PLANES; ++plane)
-    load_row(memory, inputs, side, FEATURE_PLANES == 1 ? inputs->planes - 1 : plane, x, y, features[plane]);
+    load_row(memory, inputs, mirrored, side, FEATURE_PLANES == 1 ? inputs->planes - 1 : plane, x, y, features[plane]);
 #endif
 }
 
 // Writes the features of the matched pairs, their validity, and their gray images. A work item has LANES pixels
 // of a row; global size z = 2 sides of each pair, from `first` on.
-kernel void find_inputs(global uchar* memory, Pair pair, OpenclInputs given, int first) {
-  const int x = LANES * get_global_id(0), side = get_global_id(2) % 2;
+kernel void find_inputs(global uchar* memory, Pair pair, OpenclInputs inputs, int first) {
+  const int x = LANES * get_global_id(0), side = get_global_id(2) % 2, mirrored = first + get_global_id(2) / 2;
   const long y = get_global_id(1);
-  if (x >= given.width) return;
-  const OpenclInputs inputs = inputs_of_pair(&given, first + get_global_id(2) / 2);
-  const long mask = pair.mask[side ^ inputs.mirrored];
+  if (x >= inputs.width) return;
+  const long mask = pair.mask[side ^ mirrored];
   FEATURE features[FEATURE_PLANES][LANES];
-  find_features(memory, &inputs, side, x, y, features);
-  const global ushort* gray = samples_of(memory, &inputs, side, inputs.planes - 1, y);
+  find_features(memory, &inputs, mirrored, side, x, y, features);
+  const global ushort* gray = samples_of(memory, &inputs, mirrored, side, inputs.planes - 1, y);
+  global uchar* to = memory + mirrored * inputs.apart;
   for (int i = 0; i < LANES && x + i < inputs.width; ++i) {
-    const long column = column_of(&inputs, x + i);
+    const long column = column_of(&inputs, mirrored, x + i);
     const int part = (x + i) % PARTS, at = (x + i) / PARTS;
     for (int plane = 0; plane < FEATURE_PLANES; ++plane)
-      features_at(memory, &inputs, side, y, part, plane)[at] = features[plane][i];
-    validity_at(memory, &inputs, side, y, part)[at] =
-        mask < 0 || memory[mask + y * inputs.width + column] != 0;
-    if (side == 0) ((global ushort*)(memory + inputs.gray))[y * inputs.stride + x + i] = gray[column];
+      features_at(to, &inputs, side, y, part, plane)[at] = features[plane][i];
+    validity_at(to, &inputs, side, y, part)[at] = mask < 0 || memory[mask + y * inputs.width + column] != 0;
+    if (side == 0) ((global ushort*)(to + inputs.gray))[y * inputs.stride + x + i] = gray[column];
   }
 }

@@ -222,7 +222,8 @@ class Opencl final : public opencl::Plan {
          opencl::belief_propagation_decision_cl, opencl::belief_propagation_tiles_cl},
         opencl::joined(images_.options(),
                        opencl::joined(levels_options(is_processor() ? tile_side * row_pixels : 1),
-                                      {define("TILES_OF_GROUP", tiles_of_group())})));
+                                      {define("TILES_OF_GROUP", tiles_of_group()),
+                                       define("OPEN_ITEMS", open_items())})));
     find_candidates_ = tiles_program_.kernel("find_candidates");
     open_tiles_ = tiles_program_.kernel("open_tiles");
     update_tiles_ = tiles_program_.kernel("update_tiles");
@@ -274,6 +275,8 @@ class Opencl final : public opencl::Plan {
                                tile_lanes = directions * tile_side;
   // Tiles of a group on a GPU: on NVIDIA's, two fill its multiprocessors better.
   std::size_t tiles_of_group() const { return context().info().nvidia_capability > 0 ? 2 : 1; }
+  // Work items of groups that open a tile, and that add up data costs.
+  std::size_t open_items() const { return is_processor() ? 1 : sum_items(); }
   std::size_t sum_items() const { return std::min<std::size_t>(128, context().info().group_items); }
 
   static constexpr std::size_t group_pixels = 64;
@@ -457,16 +460,17 @@ class Opencl final : public opencl::Plan {
       find_labels_.launch(queue(), items_of(above, 2 * deep), group_of_shares(), memory(), which, above,
                           best);
     const cl_int slack = parameters().candidate_slack, ranges = parameters().candidate_ranges;
-    const Shape group{is_processor() ? 1 : tile_lanes};
-    find_candidates_.launch(queue(), {count, 1, deep}, group, memory(), which, tiles, best, slack, ranges);
+    find_candidates_.launch(queue(), {count, 1, deep}, {is_processor() ? 1 : tile_lanes}, memory(), which,
+                            tiles, best, slack, ranges);
     const OpenclLevel coarser = has_tiles_above ? OpenclLevel{} : above;
     const OpenclTiles coarser_tiles = has_tiles_above ? tiles_[index + 1] : OpenclTiles{};
     if (is_processor())
-      open_tiles_.launch(queue(), {count, 1, deep}, group, memory(), which, tiles, levels_[index], coarser,
-                         coarser_tiles, alike());
+      open_tiles_.launch(queue(), {count, 1, deep}, {open_items()}, memory(), which, tiles, levels_[index],
+                         coarser, coarser_tiles, alike());
     else
-      open_tiles_.launch(queue(), {count, 1, deep}, group, memory(), which, tiles, levels_[index], coarser,
-                         coarser_tiles, alike(), images_.inputs(), images_.costs(pair), image_costs(index));
+      open_tiles_.launch(queue(), {count, 1, deep}, {open_items()}, memory(), which, tiles, levels_[index],
+                         coarser, coarser_tiles, alike(), images_.inputs(), images_.costs(pair),
+                         image_costs(index));
     for_iterations(index, pairs, [&](Pairs these, cl_int colour) {
       update_tiles_.launch(queue(), groups_of(tiles, to_size(these.count)), tile_group(), memory(),
                            argument(these), tiles, alike(), colour);

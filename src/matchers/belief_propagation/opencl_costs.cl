@@ -17,7 +17,8 @@ typedef struct {
   uchar some[PIXELS], missing[PIXELS];  // 1 = a right pixel exists, or does not exist
 } Found;
 
-INLINE void find_costs_of_label(global uchar* memory, const OpenclInputs* inputs, const OpenclCosts* costs,
+INLINE void find_costs_of_label(global uchar* memory, const global uchar* images, int mirrored,
+                                const OpenclInputs* inputs, const OpenclCosts* costs,
                                 const Place* place, FEATURE left[FEATURE_PLANES][PIXELS], int labels,
                                 int label, UNITS* own, Found* found) {
   // Column of the first pixel's right pixel. No pixel is valid beyond the image.
@@ -29,7 +30,7 @@ INLINE void find_costs_of_label(global uchar* memory, const OpenclInputs* inputs
   for (int plane = 0; plane < FEATURE_PLANES; ++plane)
     right[plane] = features_at(memory, inputs, 1, place->y, x & 1, plane) + at;
   // A volume's labels correspond to no right pixels.
-  const bool everywhere = COST == VOLUME && !inputs->mirrored;
+  const bool everywhere = COST == VOLUME && !mirrored;
 #if COST != VOLUME
   // This is a loop of its own so that compilers for processors vectorise it.
   Difference differences[PIXELS];
@@ -42,7 +43,7 @@ INLINE void find_costs_of_label(global uchar* memory, const OpenclInputs* inputs
   FOR_PIXELS(i) {
 #if COST == VOLUME
     const int column = 2 * (place->group * PIXELS + i) + place->odd;
-    const UNITS cost = to_units(volume_cost(memory, inputs, costs, column, place->y, label, labels));
+    const UNITS cost = to_units(volume_cost(images, inputs, mirrored, costs, column, place->y, label, labels));
 #else
     const UNITS cost = to_units(cost_of(costs, differences[i]));
 #endif
@@ -76,11 +77,12 @@ static void combine_shares(local SharedCosts* shared, Found* found) {
 }
 
 // Finds the data costs of the image, and the status of its pixels before matching. z = 2 colours of each pair.
-kernel GROUP void find_costs(global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclInputs given,
+kernel GROUP void find_costs(global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclInputs inputs,
                              OpenclCosts costs) {
   const Place place = own_place(level.width, level.height, level.labels, get_global_id(2) % 2);
   const int pair = PAIR_OF(pairs, 2);
-  const OpenclInputs inputs = inputs_of_pair(&given, pair);
+  const global uchar* images = memory;
+  memory = LEVELS_OF(memory, pairs, pair);
   const int at = place.group * PIXELS;
   FEATURE left[FEATURE_PLANES][PIXELS];
   Found found;
@@ -94,7 +96,7 @@ kernel GROUP void find_costs(global uchar* memory, OpenclPairs pairs, OpenclLeve
   }
   FOR_LABELS(k, &place)
   if (has_label(&place, k))
-    find_costs_of_label(memory, &inputs, &costs, &place, left, level.labels, place.first_label + k,
+    find_costs_of_label(memory, images, pair, &inputs, &costs, &place, left, level.labels, place.first_label + k,
                         found.costs[k], &found);
 #if SHARES > 1
   local SharedCosts shared;
@@ -107,7 +109,7 @@ kernel GROUP void find_costs(global uchar* memory, OpenclPairs pairs, OpenclLeve
     const bool has_data = valid[i] != 0 && (costs.has_outside || found.missing[i] == 0);
     highest[i] = has_data ? (UNITS)min((float)DATA_BOUND, (float)MOST_UNITS) : 0;
   }
-  global Value* to = data_at(LEVELS_OF(memory, pairs, pair), &level, place.colour, place.y, place.group);
+  global Value* to = data_at(memory, &level, place.colour, place.y, place.group);
 #if PROCESSOR
   FOR_LABELS(k, &place) {
     Pixels kept;

@@ -12,12 +12,12 @@ INLINE uint validity_word(const global uchar* validity, int word, int end) {
 
 // Finds the status of pixels before matching, and whether they have data costs. A work item has four elements of
 // a part of a row; global size z = parts of each pair.
-kernel void find_existence(global uchar* memory, OpenclPairs pairs, OpenclInputs given, OpenclCosts costs,
+kernel void find_existence(global uchar* memory, OpenclPairs pairs, OpenclInputs inputs, OpenclCosts costs,
                            OpenclImageCosts image) {
   const int first = 4 * get_global_id(0), y = get_global_id(1), part = get_global_id(2) % PARTS;
-  const int pair = PAIR_OF(pairs, PARTS), end = (given.width + 1) / 2;
+  const int pair = PAIR_OF(pairs, PARTS), end = (inputs.width + 1) / 2;
   if (first >= end) return;
-  const OpenclInputs inputs = inputs_of_pair(&given, pair);
+  memory = LEVELS_OF(memory, pairs, pair);
   uint some = 0, all = 0x01010101u;  // whether right pixels of the labels exist: a byte for each pixel
   for (int right_part = 0; right_part < PARTS; ++right_part) {
     // Every second label has right pixels in this part, each one element before that of the previous one.
@@ -39,7 +39,7 @@ kernel void find_existence(global uchar* memory, OpenclPairs pairs, OpenclInputs
     }
   }
   const uint valid = *(const global uint*)(validity_at(memory, &inputs, 0, y, part) + first);
-  *(global uint*)(has_data_at(LEVELS_OF(memory, pairs, pair), &inputs, &image, y, part) + first) =
+  *(global uint*)(has_data_at(memory, &inputs, &image, y, part) + first) =
       costs.has_outside ? valid : valid & all;
   for (int i = 0; i < 4; ++i) {
     const int x = PARTS * (first + i) + part;
@@ -69,7 +69,7 @@ INLINE int element_of(const OpenclInputs* inputs, int x) {
 // Data costs of a level for all labels: sums over the costs of SIDE × SIDE pixels of the image, less a pixel's
 // least one. Global size z = pairs.
 kernel __attribute__((reqd_work_group_size(SUM_ITEMS, 1, 1))) void sum_costs(
-    global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclInputs given, OpenclCosts costs,
+    global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclInputs inputs, OpenclCosts costs,
     OpenclImageCosts image) {
   local uint table[COST_TABLE];
   local ulong left[SIDE][LEFT_COLUMNS], right[SIDE][APART(RIGHT_COLUMNS) + 1];
@@ -77,8 +77,8 @@ kernel __attribute__((reqd_work_group_size(SUM_ITEMS, 1, 1))) void sum_costs(
   local ushort sums[SUM_PIXELS][LABELS];
   local uint least[SUM_PIXELS];
   const int own = get_local_id(0), group = get_group_id(0), y = get_group_id(1), pair = PAIR_OF(pairs, 1);
-  const int first_x = group * LEFT_COLUMNS, rows = min(SIDE, given.height - y * SIDE);
-  const OpenclInputs inputs = inputs_of_pair(&given, pair);
+  const int first_x = group * LEFT_COLUMNS, rows = min(SIDE, inputs.height - y * SIDE);
+  memory = LEVELS_OF(memory, pairs, pair);
   fill_table(&costs, table, own, SUM_ITEMS);
   if (own < SUM_PIXELS) least[own] = ~0u;
   for (int i = own; i < rows * LEFT_COLUMNS; i += SUM_ITEMS) {
@@ -86,7 +86,7 @@ kernel __attribute__((reqd_work_group_size(SUM_ITEMS, 1, 1))) void sum_costs(
     const int at = element_of(&inputs, x);
     left[row][column] = features_at(memory, &inputs, 0, y * SIDE + row, x & 1, 0)[at];
     left_costs[row][column] =
-        has_data_at(LEVELS_OF(memory, pairs, pair), &inputs, &image, y * SIDE + row, x & 1)[at] != 0 ? 0 : 2 * SIGNATURES;
+        has_data_at(memory, &inputs, &image, y * SIDE + row, x & 1)[at] != 0 ? 0 : 2 * SIGNATURES;
   }
   const int pixel = own / LABEL_LANES, lane = own % LABEL_LANES;
   for (int first_label = 0; first_label < LABELS; first_label += LABELS_AT_ONCE) {
@@ -132,7 +132,6 @@ kernel __attribute__((reqd_work_group_size(SUM_ITEMS, 1, 1))) void sum_costs(
     atomic_min(&least[pixel], lowest);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  global uchar* levels = LEVELS_OF(memory, pairs, pair);
   for (int label = own; label < LABELS; label += SUM_ITEMS)
     for (int colour = 0; colour < 2; ++colour) {
       uint word = 0;
@@ -141,6 +140,6 @@ kernel __attribute__((reqd_work_group_size(SUM_ITEMS, 1, 1))) void sum_costs(
         if (group * SUM_PIXELS + i < level.width)
           word |= min(sums[i][label] - least[i], (uint)DATA_BOUND) << p * BITS;
       }
-      store_word(word, data_at(levels, &level, colour, y, group) + LABEL_AT(label) * SUM_PIXELS / 2);
+      store_word(word, data_at(memory, &level, colour, y, group) + LABEL_AT(label) * SUM_PIXELS / 2);
     }
 }

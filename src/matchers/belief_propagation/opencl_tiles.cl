@@ -6,7 +6,7 @@
 // a tile; on a GPU, TILE_LANES have one: a lane receives and sends the messages of one direction for a row.
 //
 // Specialised by the macros of opencl_values.cl; on a GPU also by TILES_OF_GROUP (more than 1 only where lanes
-// exchange values without local memory), and by the macros of opencl_image_costs.cl.
+// exchange values without local memory), OPEN_ITEMS (of a group that opens a tile), and by the macros of opencl_image_costs.cl.
 
 #define TILE_SIDE 8
 #define WORD_PIXELS 4
@@ -617,12 +617,12 @@ kernel TILE_GROUP void find_tile_labels(global uchar* memory, OpenclPairs pairs,
 
 // Candidates
 
+// Work items of a group that finds the candidates of a tile.
 #if PROCESSOR
-#define OPEN_ITEMS 1
+#define CANDIDATE_ITEMS 1
 #else
-#define OPEN_ITEMS TILE_LANES
+#define CANDIDATE_ITEMS TILE_LANES
 #endif
-#define OPEN_GROUP __attribute__((reqd_work_group_size(OPEN_ITEMS, 1, 1)))
 
 // A tile's parents are the pixels under it and next to them.
 #define MOST_PARENTS ((TILE_SIDE / 2 + 2) * (TILE_SIDE / 2 + 2))
@@ -633,7 +633,7 @@ static void find_best(const global uchar* levels, const OpenclLabels* best, int 
   const int side = TILE_SIDE / 2, left = max(0, x * side - 1), top = max(0, y * side - 1);
   const int across = min(best->width, (x + 1) * side + 1) - left,
             down = min(best->height, (y + 1) * side + 1) - top;
-  for (int i = get_local_id(0); i < across * down; i += OPEN_ITEMS) {
+  for (int i = get_local_id(0); i < across * down; i += CANDIDATE_ITEMS) {
     const long at = (long)(top + i / across) * best->width + left + i % across;
     const uint label = ((const global ushort*)(levels + best->labels))[at];
     atomic_or(&found[label / 32], 1u << label % 32);
@@ -671,12 +671,12 @@ static int join_nearest(int2* ranges, int count) {
 
 // Finds the candidates of a tile from the beliefs of the next coarser level: one group per tile, global size z
 // = pairs.
-kernel OPEN_GROUP void find_candidates(global uchar* memory, OpenclPairs pairs, OpenclTiles tiles,
+kernel __attribute__((reqd_work_group_size(CANDIDATE_ITEMS, 1, 1))) void find_candidates(global uchar* memory, OpenclPairs pairs, OpenclTiles tiles,
                                        OpenclLabels best, int slack, int max_ranges) {
   const int tile = get_group_id(0), own = get_local_id(0), pair = PAIR_OF(pairs, 1);
   local uint found[MOST_LABELS / 32];
   local int2 ranges[STORED_RANGES];
-  for (int i = own; i < MOST_LABELS / 32; i += OPEN_ITEMS) found[i] = 0;
+  for (int i = own; i < MOST_LABELS / 32; i += CANDIDATE_ITEMS) found[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   find_best(LEVELS_OF(memory, pairs, pair), &best, tile % tiles.across, tile / tiles.across, found);
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -697,7 +697,7 @@ kernel OPEN_GROUP void find_candidates(global uchar* memory, OpenclPairs pairs, 
   global ushort* slots = slots_of(memory, &tiles, tile);
   for (int i = 0, slot = 0; i < STORED_RANGES; ++i) {
     const int labels = ranges[i].y - ranges[i].x;
-    for (int k = own; k < labels; k += OPEN_ITEMS) LABEL_OF(slots, slot + k) = ranges[i].x + k;
+    for (int k = own; k < labels; k += CANDIDATE_ITEMS) LABEL_OF(slots, slot + k) = ranges[i].x + k;
     slot += labels;
   }
 }
@@ -708,52 +708,33 @@ static uint interleave(uint even, uint odd, int x) {
   return (first & 0xFF) | (second & 0xFF) << 8 | (first & 0xFF00) << 8 | (second & 0xFF00) << 16;
 }
 
-// The source of the initial messages: `all` labels of the next coarser level (width 0: it has tiles), or
-// `tiles`.
-typedef struct {
-  OpenclLevel all;
-  OpenclTiles tiles;
-} Coarser;
-
 // The messages that the parents of a tile's rows send, for a direction and a label.
 typedef struct {
-  const global uint* from[2];  // [colour], addresses of their first row; null = `everywhere`
-  long stride;                 // words between rows
+  const global uint *of_even, *of_odd;  // of colours 0 and 1, addresses of the first row; null = `everywhere`
+  long stride;                          // words between rows
   uint everywhere;
 } Parents;
 
-static Parents find_parents(global uchar* memory, global uchar* levels, const Coarser* coarser, const OpenclSmoothness* alike,
-                            const Place* place, int direction, int label, int slot) {
-  const OpenclTiles* tiles = &coarser->tiles;
-  const int x = place->x / 2, row = place->y * TILE_SIDE / 2, tile = place->y / 2 * tiles->across + x;
-  Parents parents;
-  parents.everywhere = 0x01010101u * (uint)alike->truncation;
-#pragma unroll
-  for (int colour = 0; colour < 2; ++colour) {
-    if (coarser->all.width > 0) {
-      const OpenclLevel* all = &coarser->all;
+// Address of the first parents of a tile for a label, on a level that considers all labels.
+static const global uint* parents_of_all(global uchar* levels, const OpenclLevel* all, const Place* place,
+                                         int colour, int direction, int label) {
+  const int x = place->x / 2, row = place->y * TILE_SIDE / 2;
 #if PROCESSOR
-      const long at = label * all->pitch / WORD_PIXELS + x;
+  const long at = label * all->pitch / WORD_PIXELS + x;
 #else
-      const long at = LABEL_AT(label) + x * all->stored_labels;
+  const long at = LABEL_AT(label) + x * all->stored_labels;
 #endif
-      parents.from[colour] = (const global uint*)messages_at(levels, all, colour, direction, row, 0) + at;
-      parents.stride = all->stored_labels * all->pitch / WORD_PIXELS;
-      continue;
-    }
-    const int row_of_tile = row % TILE_SIDE;
-    const long edges = ((long)colour * tiles->across * tiles_down(tiles) + tile) * DIRECTIONS + direction;
-    parents.stride = 1;
-    if (slot != NO_SLOT)
-      parents.from[colour] =
-          messages_of(memory, tiles, colour, tile, direction) + slot * SLOT_WORDS + row_of_tile;
-    else if (tiles->edges >= 0)
-      parents.from[colour] =
-          (const global uint*)(levels + tiles->edges) + (2 * edges + 1) * TILE_SIDE + row_of_tile;
-    else
-      parents.from[colour] = 0;
-  }
-  return parents;
+  return (const global uint*)messages_at(levels, all, colour, direction, row, 0) + at;
+}
+
+// The same on a level whose tiles have candidates. `slot`: that of the label there.
+static const global uint* parents_of_tile(global uchar* memory, global uchar* levels, const OpenclTiles* tiles,
+                                          const Place* place, int colour, int direction, int slot) {
+  const int tile = place->y / 2 * tiles->across + place->x / 2, row = place->y * TILE_SIDE / 2 % TILE_SIDE;
+  const long edges = ((long)colour * tiles->across * tiles_down(tiles) + tile) * DIRECTIONS + direction;
+  return slot != NO_SLOT    ? messages_of(memory, tiles, colour, tile, direction) + slot * SLOT_WORDS + row
+         : tiles->edges < 0 ? 0
+                            : (const global uint*)(levels + tiles->edges) + (2 * edges + 1) * TILE_SIDE + row;
 }
 
 // The initial messages of colour 0, which are those of the pixels (x/2, y/2) of the coarser level.
@@ -762,25 +743,36 @@ static Rows start_rows(const Parents* parents, const OpenclTiles* tiles, const P
 #pragma unroll
   for (int i = 0; i < ROWS; ++i) {
     const int y = min(place->row + i, tiles->height - 1 - place->y * TILE_SIDE);
-    const int row = y / 2, even = (place->y * TILE_SIDE / 2 + row) & 1;
-    const uint first = parents->from[0] ? parents->from[even][row * parents->stride] : parents->everywhere,
-               second =
-                   parents->from[0] ? parents->from[1 - even][row * parents->stride] : parents->everywhere;
-    words.of[i] = interleave(first, second, place->x);
+    const int row = y / 2, colour = (place->y * TILE_SIDE / 2 + row) & 1;
+    const long at = row * parents->stride;
+    const uint even = parents->of_even ? parents->of_even[at] : parents->everywhere,
+               odd = parents->of_odd ? parents->of_odd[at] : parents->everywhere;
+    words.of[i] = colour == 0 ? interleave(even, odd, place->x) : interleave(odd, even, place->x);
   }
   return words.rows;
 }
 
-// The initial messages of colour 0 in a slot, in a work item's rows.
+// The initial messages of colour 0 in a slot, in a work item's rows. They come from the coarser level, which
+// considers `all` labels (width 0: it has tiles), or has `coarser` tiles.
 static void start_slot(global uchar* memory, global uchar* levels, const OpenclTiles* tiles,
-                       const Coarser* coarser, const OpenclSmoothness* alike, const Place* place, int slot,
-                       int label) {
+                       const OpenclLevel* all, const OpenclTiles* coarser, const OpenclSmoothness* alike,
+                       const Place* place, int slot, int label) {
   const Rows mask = inside_mask(tiles, place);
-  const int parent = place->y / 2 * coarser->tiles.across + place->x / 2;
-  const int parents_slot = coarser->all.width > 0 ? NO_SLOT : slot_of(memory, &coarser->tiles, parent, label);
+  const int parent = place->y / 2 * coarser->across + place->x / 2;
+  const int parents_slot = all->width > 0 ? NO_SLOT : slot_of(memory, coarser, parent, label);
 #pragma unroll
   for (int direction = 0; direction < DIRECTIONS; ++direction) {
-    const Parents parents = find_parents(memory, levels, coarser, alike, place, direction, label, parents_slot);
+    Parents parents;
+    parents.everywhere = 0x01010101u * (uint)alike->truncation;
+    if (all->width > 0) {
+      parents.of_even = parents_of_all(levels, all, place, 0, direction, label);
+      parents.of_odd = parents_of_all(levels, all, place, 1, direction, label);
+      parents.stride = all->stored_labels * all->pitch / WORD_PIXELS;
+    } else {
+      parents.of_even = parents_of_tile(memory, levels, coarser, place, 0, direction, parents_slot);
+      parents.of_odd = parents_of_tile(memory, levels, coarser, place, 1, direction, parents_slot);
+      parents.stride = 1;
+    }
     *(global Rows*)(messages_of(memory, tiles, 0, place->tile, direction) + slot * SLOT_WORDS + place->row) =
         start_rows(&parents, tiles, place) & mask;
   }
@@ -804,15 +796,15 @@ static Rows data_rows(global uchar* memory, const OpenclLevel* all, const Place*
 
 #else
 
-#define COSTS_OF_IMAGE , OpenclInputs given, OpenclCosts costs, OpenclImageCosts image
+#define COSTS_OF_IMAGE , OpenclInputs inputs, OpenclCosts costs, OpenclImageCosts image
 
 // Slots whose data costs lanes find together, and those costs: bytes [slot][row][colour][pixel].
-#define SLOTS_AT_ONCE (TILE_LANES / TILE_SIDE)
+#define SLOTS_AT_ONCE (OPEN_ITEMS / TILE_SIDE)
 #define SLOT_BYTES (TILE_SIDE * TILE_SIDE)
 
 // Finds the data costs of a label in a column of a tile: sums over `side` × `side` pixels of the image. Lanes
 // have neighbouring columns, so that they read neighbours.
-INLINE void find_data(global uchar* images, global uchar* levels, const OpenclInputs* inputs,
+INLINE void find_data(global uchar* levels, const OpenclInputs* inputs,
                       const OpenclCosts* costs, const OpenclImageCosts* image, const local uint* table,
                       const Place* place, int side, int label, int column, local uchar* data) {
   const int first_y = place->y * TILE_SIDE * side, next_row = PARTS * inputs->feature_stride;
@@ -822,16 +814,25 @@ INLINE void find_data(global uchar* images, global uchar* levels, const OpenclIn
     const int x = (place->x * TILE_SIDE + column) * side + i, right_x = x - costs->min_disparity - label;
     const int part = x % PARTS, at = x / PARTS, right_part = right_x & 1;
     const int right_at = clamp(right_x >> 1, -1, (inputs->width + 1) / PARTS);
-    const global ulong* left = features_at(images, inputs, 0, 0, part, 0) + at;
-    const global ulong* right = features_at(images, inputs, 1, 0, right_part, 0) + right_at;
+    const global ulong* left = features_at(levels, inputs, 0, 0, part, 0) + at;
+    const global ulong* right = features_at(levels, inputs, 1, 0, right_part, 0) + right_at;
     const global uchar* has_data = has_data_at(levels, inputs, image, 0, part) + at;
-    const global uchar* exists = validity_at(images, inputs, 1, 0, right_part) + right_at;
-    UNROLLED for (int row = 0; row < TILE_SIDE * side; ++row) {
-      const int row_at = min(first_y + row, inputs->height - 1) * next_row;
-      const uint cost = table[(has_data[row_at] != 0 ? 0 : 2 * SIGNATURES) +
-                              (exists[row_at] != 0 ? 0 : SIGNATURES) +
-                              (int)popcount(left[row_at] ^ right[row_at])];
-      sums[row / side] += first_y + row < inputs->height ? cost : 0;
+    const global uchar* exists = validity_at(levels, inputs, 1, 0, right_part) + right_at;
+    UNROLLED for (int first_row = 0; first_row < TILE_SIDE * side; first_row += TILE_SIDE) {
+      // Everything is loaded before it is used.
+      ulong differences[TILE_SIDE];
+      uchar has_data_of[TILE_SIDE], exists_of[TILE_SIDE];
+      UNROLLED for (int row = 0; row < TILE_SIDE; ++row) {
+        const int at_row = min(first_y + first_row + row, inputs->height - 1) * next_row;
+        differences[row] = left[at_row] ^ right[at_row];
+        has_data_of[row] = has_data[at_row];
+        exists_of[row] = exists[at_row];
+      }
+      UNROLLED for (int row = 0; row < TILE_SIDE; ++row) {
+        const uint cost = table[(has_data_of[row] != 0 ? 0 : 2 * SIGNATURES) +
+                                (exists_of[row] != 0 ? 0 : SIGNATURES) + (int)popcount(differences[row])];
+        sums[(first_row + row) / side] += first_y + first_row + row < inputs->height ? cost : 0;
+      }
     }
   }
   // A tile begins in an even row.
@@ -845,7 +846,7 @@ INLINE void find_data(global uchar* images, global uchar* levels, const OpenclIn
 // colour 1 are never read. On a processor, `all` has data costs of all labels; a GPU finds them, and `side` is
 // the number of pixels of the image along a side of a pixel of the level. One group per tile, global size z =
 // pairs.
-kernel OPEN_GROUP void open_tiles(global uchar* memory, OpenclPairs pairs, OpenclTiles tiles, OpenclLevel all,
+kernel __attribute__((reqd_work_group_size(OPEN_ITEMS, 1, 1))) void open_tiles(global uchar* memory, OpenclPairs pairs, OpenclTiles tiles, OpenclLevel all,
                                   OpenclLevel coarser_level, OpenclTiles coarser_tiles,
                                   OpenclSmoothness alike COSTS_OF_IMAGE) {
   const int tile = get_group_id(0), pair = PAIR_OF(pairs, 1);
@@ -853,12 +854,9 @@ kernel OPEN_GROUP void open_tiles(global uchar* memory, OpenclPairs pairs, Openc
 #if !PROCESSOR
   local uint table[COST_TABLE];
   fill_table(&costs, table, get_local_id(0), OPEN_ITEMS);
-  const OpenclInputs inputs = inputs_of_pair(&given, pair);
-  global uchar* images = memory;
 #endif
   memory = TILES_OF(memory, pairs, pair);
   const int count = slot_count(memory, &tiles, tile);
-  const Coarser coarser = {coarser_level, coarser_tiles};
   global ushort* slots = slots_of(memory, &tiles, tile);
   for (int i = get_local_id(0); i < count * DIRECTIONS; i += OPEN_ITEMS) {
     const int slot = i / DIRECTIONS, direction = i % DIRECTIONS;
@@ -875,7 +873,7 @@ kernel OPEN_GROUP void open_tiles(global uchar* memory, OpenclPairs pairs, Openc
     for (int colour = 0; colour < 2; ++colour)
       *(global Rows*)data_of(memory, &tiles, colour, tile, slot) =
           data_rows(levels, &all, &place, colour, label);
-    start_slot(memory, levels, &tiles, &coarser, &alike, &place, slot, label);
+    start_slot(memory, levels, &tiles, &coarser_level, &coarser_tiles, &alike, &place, slot, label);
   }
 #else
   local uchar data[SLOTS_AT_ONCE][SLOT_BYTES] __attribute__((aligned(8)));
@@ -884,16 +882,17 @@ kernel OPEN_GROUP void open_tiles(global uchar* memory, OpenclPairs pairs, Openc
     const int label = LABEL_OF(slots, slot);
     // First a lane has a column of the tile, then a row.
     const Place place = place_at(&tiles, tile, lane % TILE_SIDE, 0);
-    if (image.side == 1)
-      find_data(images, levels, &inputs, &costs, &image, table, &place, 1, label, lane % TILE_SIDE, data[own]);
-    else
-      find_data(images, levels, &inputs, &costs, &image, table, &place, 2, label, lane % TILE_SIDE, data[own]);
+    const bool has_slot = first + own < count;
+    if (has_slot && image.side == 1)
+      find_data(levels, &inputs, &costs, &image, table, &place, 1, label, lane % TILE_SIDE, data[own]);
+    if (has_slot && image.side == 2)
+      find_data(levels, &inputs, &costs, &image, table, &place, 2, label, lane % TILE_SIDE, data[own]);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (place.exists) {
+    if (has_slot && place.exists) {
       const local uint* words = (const local uint*)&data[own][place.row * TILE_SIDE];
       data_of(memory, &tiles, 0, tile, slot)[place.row] = words[0];
       data_of(memory, &tiles, 1, tile, slot)[place.row] = words[1];
-      start_slot(memory, levels, &tiles, &coarser, &alike, &place, slot, label);
+      start_slot(memory, levels, &tiles, &coarser_level, &coarser_tiles, &alike, &place, slot, label);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }

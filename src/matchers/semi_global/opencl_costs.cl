@@ -42,7 +42,7 @@ INLINE ushort cost_in_units(const OpenclCosts* costs, Difference difference) {
 INLINE ushort volume_cost_in_units(global uchar* memory, const OpenclVolumes* volumes, const OpenclInputs* inputs,
                                    const OpenclCosts* costs, int x, int y, int k) {
   const int label = min(first_label() + k, volumes->labels - 1);
-  return to_units(volume_cost(memory, inputs, costs, x, y, label, volumes->labels));
+  return to_units(volume_cost(memory, inputs, inputs->mirrored, costs, x, y, label, volumes->labels));
 }
 
 #if PROCESSOR
