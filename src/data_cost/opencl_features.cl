@@ -16,11 +16,11 @@
 // pair, or as much later as the mirrored pair's inputs are.
 static global FEATURE* features_at(global uchar* memory, const OpenclInputs* inputs, int side, long y,
                                    int part, int plane) {
-  return (global FEATURE*)(memory + inputs->features[side]) +
+  return (global FEATURE*)(memory + EITHER(inputs->features, side)) +
          ((y * PARTS + part) * FEATURE_PLANES + plane) * inputs->feature_stride;
 }
 
 static global uchar* validity_at(global uchar* memory, const OpenclInputs* inputs, int side, long y,
                                  int part) {
-  return memory + inputs->validity[side] + (y * PARTS + part) * inputs->feature_stride;
+  return memory + EITHER(inputs->validity, side) + (y * PARTS + part) * inputs->feature_stride;
 }

@@ -9,10 +9,10 @@ kernel void take(global uchar* memory, Pair pair, OpenclInputs inputs) {
   const int x = get_global_id(0), side = get_global_id(2);
   const long y = get_global_id(1);
   if (x >= inputs.width) return;
-  const int channels = pair.channels[side];
+  const int channels = EITHER(pair.channels, side);
   const global SAMPLE* from =
-      (const global SAMPLE*)(memory + pair.image[side]) + (y * inputs.width + x) * channels;
-  global ushort* to = (global ushort*)(memory + inputs.samples[side]) + y * inputs.stride + x;
+      (const global SAMPLE*)(memory + EITHER(pair.image, side)) + (y * inputs.width + x) * channels;
+  global ushort* to = (global ushort*)(memory + EITHER(inputs.samples, side)) + y * inputs.stride + x;
   for (int plane = 0; plane < inputs.planes; ++plane) {
     const bool is_gray = channels == 3 && plane == inputs.planes - 1;
     const uint value = is_gray         ? (9797u * from[0] + 19234u * from[1] + 3737u * from[2]) >> 15
@@ -29,9 +29,9 @@ kernel void smooth(global uchar* memory, OpenclInputs inputs, int down) {
   const int side = plane / inputs.planes;
   const long start = plane % inputs.planes * inputs.height * inputs.stride;
   const global ushort* in =
-      (const global ushort*)(memory + (down ? inputs.half_smoothed : inputs.samples)[side]) + start;
+      (const global ushort*)(memory + (down ? EITHER(inputs.half_smoothed, side) : EITHER(inputs.samples, side))) + start;
   global ushort* out =
-      (global ushort*)(memory + (down ? inputs.samples : inputs.half_smoothed)[side]) + start;
+      (global ushort*)(memory + (down ? EITHER(inputs.samples, side) : EITHER(inputs.half_smoothed, side))) + start;
   const global uint* weights = (const global uint*)(memory + inputs.weights);
   uint sum = 32768;
   for (int i = -inputs.radius; i <= inputs.radius; ++i) {
@@ -46,7 +46,7 @@ kernel void smooth(global uchar* memory, OpenclInputs inputs, int down) {
 static const global ushort* samples_of(const global uchar* memory, const OpenclInputs* inputs, int mirrored,
                                        int side, int plane, int y) {
   const long row = (long)plane * inputs->height + clamp(y, 0, inputs->height - 1);
-  return (const global ushort*)(memory + inputs->samples[side ^ mirrored]) + row * inputs->stride;
+  return (const global ushort*)(memory + EITHER(inputs->samples, side ^ mirrored)) + row * inputs->stride;
 }
 
 // Column x of the matched pair in the given image; border samples are repeated.
@@ -179,7 +179,7 @@ kernel void find_inputs(global uchar* memory, Pair pair, OpenclInputs inputs, in
   const int x = LANES * get_global_id(0), side = get_global_id(2) % 2, mirrored = first + get_global_id(2) / 2;
   const long y = get_global_id(1);
   if (x >= inputs.width) return;
-  const long mask = pair.mask[side ^ mirrored];
+  const long mask = EITHER(pair.mask, side ^ mirrored);
   FEATURE features[FEATURE_PLANES][LANES];
   find_features(memory, &inputs, mirrored, side, x, y, features);
   const global ushort* gray = samples_of(memory, &inputs, mirrored, side, inputs.planes - 1, y);

@@ -16,6 +16,10 @@
 #define UNROLLED _Pragma("unroll")
 #endif
 
+// One of the two elements of an array in an argument. Compilers for GPUs copy an argument to memory, in every
+// work item, where a variable is an index.
+#define EITHER(array, which) ((which) ? (array)[1] : (array)[0])
+
 // The type or function for vectors of LANES, float4 of `float`; both names are expanded first.
 #define JOINED_AS_THEY_ARE(first, second) first##second
 #define JOINED(first, second) JOINED_AS_THEY_ARE(first, second)

@@ -53,3 +53,10 @@ INLINE Beliefs beliefs_of(const DecidedPixels* pixels, int i) {
                            as_belief(pixels->best.of[i]), as_belief(pixels->after.of[i])};
   return beliefs;
 }
+
+// The destination of a pair's decisions: 0 = the given one, 1 = the mirrored one.
+INLINE OpenclDecision map_of(const OpenclDecisions* maps, int pair) {
+  OpenclDecision map = maps->of[0];
+  if (pair > 0) map = maps->of[1];
+  return map;
+}

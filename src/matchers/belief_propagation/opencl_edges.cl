@@ -44,9 +44,14 @@ static global uint* edges_at(global uchar* memory, const OpenclEdges* level, int
 // each pair.
 kernel void find_edges(global uchar* memory, OpenclPairs pairs, OpenclEdgeLevels levels) {
   const int group = get_global_id(0), colour = get_global_id(2) % 2;
-  int y = get_global_id(1), index = 0;
-  while (y >= levels.of[index].height) y -= levels.of[index++].height;
-  const OpenclEdges level = levels.of[index];
+  int y = get_global_id(1);
+  OpenclEdges level = levels.of[0];
+#pragma unroll
+  for (int index = 1; index < EDGE_LEVELS; ++index)
+    if (y >= level.height) {
+      y -= level.height;
+      level = levels.of[index];
+    }
   const int odd = (y + colour) & 1, bits = levels.value_bits, word_pixels = 32 / bits;
   if (2 * group * word_pixels >= level.width) return;
   const global uint* table = (const global uint*)(memory + levels.table);

@@ -376,9 +376,10 @@ kernel void decide(global uchar* memory, OpenclPairs pairs, OpenclLevel level, O
   const int pair = PAIR_OF(pairs, 2);
   const Decision decision = decide_pixels(LEVELS_OF(memory, pairs, pair), &level, &place);
   const DecidedPixels pixels = pixels_of(&decision);
+  const OpenclDecision own_map = map_of(&to, pair);
   for (int i = 0; i < place.pixels; ++i) {
     const Beliefs found = beliefs_of(&pixels, i);
-    write_decision(memory, &to.of[pair], level.width, 2 * (place.group * PIXELS + i) + place.odd, place.y,
+    write_decision(memory, &own_map, level.width, 2 * (place.group * PIXELS + i) + place.odd, place.y,
                    &found);
   }
 }
@@ -449,11 +450,12 @@ kernel GROUP void decide(global uchar* memory, OpenclPairs pairs, OpenclLevel le
   const Sources sources = find_sources(LEVELS_OF(memory, pairs, pair), &level, &place);
   const Lowest own = lowest_of_share(&sources, &place), lowest = lowest_of_all(shared, &own);
   if (get_local_id(0) > 0 || !place.exists) return;
+  const OpenclDecision own_map = map_of(&to, pair);
   for (int i = 0; i < place.pixels; ++i) {
     const int label = lowest.of[i] & 0xFFFF;
     const Beliefs found = {label, belief_of(&sources, &level, i, label - 1), (float)(lowest.of[i] >> 16),
                            belief_of(&sources, &level, i, label + 1)};
-    write_decision(memory, &to.of[pair], level.width, 2 * (place.group * PIXELS + i) + place.odd, place.y,
+    write_decision(memory, &own_map, level.width, 2 * (place.group * PIXELS + i) + place.odd, place.y,
                    &found);
   }
 }

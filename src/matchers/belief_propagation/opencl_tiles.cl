@@ -60,12 +60,12 @@ static Place place_at(const OpenclTiles* tiles, int tile, int row, int colour) {
 }
 
 static global uint* data_of(global uchar* memory, const OpenclTiles* tiles, int colour, long tile, int slot) {
-  return (global uint*)(memory + tiles->data[colour]) + (tile * tiles->labels + slot) * TILE_SIDE;
+  return (global uint*)(memory + EITHER(tiles->data, colour)) + (tile * tiles->labels + slot) * TILE_SIDE;
 }
 
 static global uint* messages_of(global uchar* memory, const OpenclTiles* tiles, int colour, long tile,
                                 int direction) {
-  return (global uint*)(memory + tiles->messages[colour]) + tile * tiles->labels * DIRECTIONS * TILE_SIDE +
+  return (global uint*)(memory + EITHER(tiles->messages, colour)) + tile * tiles->labels * DIRECTIONS * TILE_SIDE +
          direction * TILE_SIDE;
 }
 
@@ -328,11 +328,12 @@ kernel void decide_tiles(global uchar* memory, OpenclPairs pairs, OpenclTiles ti
   const int pair = PAIR_OF(pairs, 2);
   const DecidedPixels pixels = decide_pixels(TILES_OF(memory, pairs, pair), LEVELS_OF(memory, pairs, pair),
                                              &tiles, &alike, &place);
+  const OpenclDecision own_map = map_of(&to, pair);
   for (int i = 0; i < PIXELS; ++i) {
     const int2 pixel = pixel_of(&place, i);
     if (pixel.x >= tiles.width || pixel.y >= tiles.height) continue;
     const Beliefs found = beliefs_of(&pixels, i);
-    write_decision(memory, &to.of[pair], tiles.width, pixel.x, pixel.y, &found);
+    write_decision(memory, &own_map, tiles.width, pixel.x, pixel.y, &found);
   }
 }
 
@@ -588,7 +589,8 @@ kernel TILE_GROUP void decide_tiles(global uchar* memory, OpenclPairs pairs, Ope
   if (!place.exists || x >= tiles.width) return;
   const DecidedPixels pixels = pixels_of(&decision);
   const Beliefs found = beliefs_of(&pixels, 0);
-  write_decision(memory, &to.of[pair], tiles.width, x, y, &found);
+  const OpenclDecision own_map = map_of(&to, pair);
+  write_decision(memory, &own_map, tiles.width, x, y, &found);
 }
 
 // Finds the label of each pixel's lowest belief. z = 2 colours of each pair.

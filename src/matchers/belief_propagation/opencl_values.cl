@@ -162,14 +162,14 @@ INLINE int pixels_in(int width, int y, int colour) {
 // Address of label 0 of the first pixel of a group in row `y`: its data costs, and its messages of a
 // direction.
 static global Value* data_at(global uchar* memory, const OpenclLevel* level, int colour, long y, int group) {
-  return (global Value*)(memory + level->data[colour]) + y * level->stored_labels * level->pitch +
+  return (global Value*)(memory + EITHER(level->data, colour)) + y * level->stored_labels * level->pitch +
          group * GROUP_STEP(level);
 }
 
 static global Value* messages_at(global uchar* memory, const OpenclLevel* level, int colour, int direction,
                                  long y, int group) {
   const long row = direction * (level->height + 2L) + y + 1;
-  return (global Value*)(memory + level->messages[colour]) + row * level->stored_labels * level->pitch +
+  return (global Value*)(memory + EITHER(level->messages, colour)) + row * level->stored_labels * level->pitch +
          group * GROUP_STEP(level);
 }
 

@@ -152,7 +152,7 @@ static bool are_candidates(const OpenclImages* images, const OpenclSearch* searc
                            const Shifts* shifts, int index, int count) {
   const int first = shifts->bottom + LABELS * index, last = first + LABELS * count - 1;
   return first >= shifts->first && last <= shifts->last && strip->first_x - last >= 0 &&
-         strip->last_x - first < images->width && !search->masked[1 - strip->side];
+         strip->last_x - first < images->width && !EITHER(search->masked, 1 - strip->side);
 }
 
 static Chunk chunk_at(const OpenclImages* images, const Strip* strip, const Shifts* shifts, int index) {
@@ -215,12 +215,12 @@ INLINE void sweep(const global uchar* memory, const OpenclImages* images, const 
                   local Shared* shared) {
   const int share = get_local_id(1), x = strip->x - RADIUS, y = strip->y - RADIUS;
   const int bytes = chunk->first & 3;
-  const global uint* base = (const global uint*)(memory + images->filtered[strip->side] + x) + (long)y * STRIDE;
+  const global uint* base = (const global uint*)(memory + EITHER(images->filtered, strip->side) + x) + (long)y * STRIDE;
   const global uint* other =
-      (const global uint*)(memory + images->filtered[1 - strip->side] + x - (chunk->first - bytes)) +
+      (const global uint*)(memory + EITHER(images->filtered, 1 - strip->side) + x - (chunk->first - bytes)) +
       (long)y * STRIDE;
   const global uint* best =
-      (const global uint*)(memory + images->keys[strip->side]) + strip->y * images->key_stride + strip->x;
+      (const global uint*)(memory + EITHER(images->keys, strip->side)) + strip->y * images->key_stride + strip->x;
   Sums sums, ring[WINDOW];
   UNROLLED
   for (int j = 0; j < COLUMNS; ++j) sums.of[j] = 0;
@@ -297,7 +297,7 @@ kernel __attribute__((reqd_work_group_size(LANES, SHARES, 1))) void find_rivals(
 
 static const global uchar* filtered_at(const global uchar* memory, const OpenclImages* images, int side, int x,
                                        int y) {
-  return memory + images->filtered[side] + (long)y * 4 * STRIDE + x;
+  return memory + EITHER(images->filtered, side) + (long)y * 4 * STRIDE + x;
 }
 
 static uint key_at(const global uchar* memory, const OpenclImages* images, long plane, int x, int y) {
@@ -305,7 +305,7 @@ static uint key_at(const global uchar* memory, const OpenclImages* images, long 
 }
 
 static bool is_valid(const global uchar* memory, const OpenclImages* images, int side, int x, int y) {
-  return x >= 0 && x < images->width && memory[images->validity[side] + y * images->validity_stride + x] != 0;
+  return x >= 0 && x < images->width && memory[EITHER(images->validity, side) + y * images->validity_stride + x] != 0;
 }
 
 // Finds the costs of the labels next to the best, if both are candidates.
@@ -357,7 +357,7 @@ static void decide_left(global uchar* memory, const OpenclImages* images, const 
 kernel void decide(global uchar* memory, OpenclImages images, OpenclSearch search, Map map) {
   const int x = get_global_id(0), y = get_global_id(1), side = get_global_id(2);
   if (x >= images.width) return;
-  const uint key = key_at(memory, &images, images.keys[side], x, y);
+  const uint key = key_at(memory, &images, EITHER(images.keys, side), x, y);
   if (side == 0) {
     decide_left(memory, &images, &search, &map, x, y, key);
     return;

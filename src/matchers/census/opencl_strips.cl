@@ -53,7 +53,7 @@ static int pixel_of(int row) {
 
 // The validity of each row of the strip as a bit, including rows below the image.
 static uint validity_of(const global uchar* memory, const OpenclSearch* search, int side, int x, int y) {
-  if (!search->masked[side]) return UINT_MAX;
+  if (!EITHER(search->masked, side)) return UINT_MAX;
   const int rows = min(ROWS, search->level.height - y);
   uint bits = 0;
   for (int row = 0; row < rows; ++row)
@@ -123,7 +123,7 @@ typedef struct {
 static const global uint* column_at(const global uchar* memory, const OpenclSearch* search, int side, int x,
                                     int y) {
   const OpenclLevel* level = &search->level;
-  return (const global uint*)(memory + level->signatures[side]) + (long)(y - RADIUS) * PLANES * STRIDE +
+  return (const global uint*)(memory + EITHER(level->signatures, side)) + (long)(y - RADIUS) * PLANES * STRIDE +
          clamp(x, 0, level->width - 1);
 }
 
