@@ -45,13 +45,20 @@ static global uint* edges_at(global uchar* memory, const OpenclEdges* level, int
 kernel void find_edges(global uchar* memory, OpenclPairs pairs, OpenclEdgeLevels levels) {
   const int group = get_global_id(0), colour = get_global_id(2) % 2;
   int y = get_global_id(1);
-  OpenclEdges level = levels.of[0];
+  // The level of the row, field by field: see EITHER.
+  OpenclEdges level;
+  level.height = 0;
 #pragma unroll
-  for (int index = 1; index < EDGE_LEVELS; ++index)
-    if (y >= level.height) {
-      y -= level.height;
-      level = levels.of[index];
-    }
+  for (int index = 0; index < EDGE_LEVELS; ++index) {
+    const bool is_further = index == 0 || y >= level.height;
+    y -= is_further ? level.height : 0;
+    level.width = is_further ? levels.of[index].width : level.width;
+    level.height = is_further ? levels.of[index].height : level.height;
+    level.gray = is_further ? levels.of[index].gray : level.gray;
+    level.stride = is_further ? levels.of[index].stride : level.stride;
+    level.edges = is_further ? levels.of[index].edges : level.edges;
+    level.pitch = is_further ? levels.of[index].pitch : level.pitch;
+  }
   const int odd = (y + colour) & 1, bits = levels.value_bits, word_pixels = 32 / bits;
   if (2 * group * word_pixels >= level.width) return;
   const global uint* table = (const global uint*)(memory + levels.table);

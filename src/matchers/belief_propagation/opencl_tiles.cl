@@ -762,7 +762,7 @@ static void start_slot(global uchar* memory, global uchar* levels, const OpenclT
   const Rows mask = inside_mask(tiles, place);
   const int parent = place->y / 2 * coarser->across + place->x / 2;
   const int parents_slot = all->width > 0 ? NO_SLOT : slot_of(memory, coarser, parent, label);
-#pragma unroll
+#pragma unroll 1
   for (int direction = 0; direction < DIRECTIONS; ++direction) {
     Parents parents;
     parents.everywhere = 0x01010101u * (uint)alike->truncation;
@@ -803,43 +803,56 @@ static Rows data_rows(global uchar* memory, const OpenclLevel* all, const Place*
 // Slots whose data costs lanes find together, and those costs: bytes [slot][row][colour][pixel].
 #define SLOTS_AT_ONCE (OPEN_ITEMS / TILE_SIDE)
 #define SLOT_BYTES (TILE_SIDE * TILE_SIDE)
+#define ROWS_AT_ONCE 4
+
+// Addresses of a column of the image, and of the right pixels of a label; in row 0.
+typedef struct {
+  const global ulong *left, *right;
+  const global uchar *has_data, *exists;
+} Column;
+
+static Column column_at(global uchar* levels, const OpenclInputs* inputs, const OpenclImageCosts* image, int x,
+                        int right_x) {
+  const int at = x / PARTS, right_at = clamp(right_x >> 1, -1, (inputs->width + 1) / PARTS);
+  const Column column = {features_at(levels, inputs, 0, 0, x % PARTS, 0) + at,
+                         features_at(levels, inputs, 1, 0, right_x & 1, 0) + right_at,
+                         has_data_at(levels, inputs, image, 0, x % PARTS) + at,
+                         validity_at(levels, inputs, 1, 0, right_x & 1) + right_at};
+  return column;
+}
 
 // Finds the data costs of a label in a column of a tile: sums over `side` × `side` pixels of the image. Lanes
 // have neighbouring columns, so that they read neighbours.
-INLINE void find_data(global uchar* levels, const OpenclInputs* inputs,
-                      const OpenclCosts* costs, const OpenclImageCosts* image, const local uint* table,
-                      const Place* place, int side, int label, int column, local uchar* data) {
-  const int first_y = place->y * TILE_SIDE * side, next_row = PARTS * inputs->feature_stride;
-  uint sums[TILE_SIDE];
-  UNROLLED for (int row = 0; row < TILE_SIDE; ++row) sums[row] = 0;
-  UNROLLED for (int i = 0; i < side; ++i) {
-    const int x = (place->x * TILE_SIDE + column) * side + i, right_x = x - costs->min_disparity - label;
-    const int part = x % PARTS, at = x / PARTS, right_part = right_x & 1;
-    const int right_at = clamp(right_x >> 1, -1, (inputs->width + 1) / PARTS);
-    const global ulong* left = features_at(levels, inputs, 0, 0, part, 0) + at;
-    const global ulong* right = features_at(levels, inputs, 1, 0, right_part, 0) + right_at;
-    const global uchar* has_data = has_data_at(levels, inputs, image, 0, part) + at;
-    const global uchar* exists = validity_at(levels, inputs, 1, 0, right_part) + right_at;
-    UNROLLED for (int first_row = 0; first_row < TILE_SIDE * side; first_row += TILE_SIDE) {
-      // Everything is loaded before it is used.
-      ulong differences[TILE_SIDE];
-      uchar has_data_of[TILE_SIDE], exists_of[TILE_SIDE];
-      UNROLLED for (int row = 0; row < TILE_SIDE; ++row) {
-        const int at_row = min(first_y + first_row + row, inputs->height - 1) * next_row;
-        differences[row] = left[at_row] ^ right[at_row];
-        has_data_of[row] = has_data[at_row];
-        exists_of[row] = exists[at_row];
+INLINE void find_data(global uchar* levels, const OpenclInputs* inputs, const OpenclCosts* costs,
+                      const OpenclImageCosts* image, const local uint* table, const Place* place, int side,
+                      int label, int column, local uchar* data) {
+  const int first_x = (place->x * TILE_SIDE + column) * side, first_y = place->y * TILE_SIDE * side;
+  const int shift = costs->min_disparity + label, next_row = PARTS * inputs->feature_stride;
+  const Column first = column_at(levels, inputs, image, first_x, first_x - shift),
+               last = column_at(levels, inputs, image, first_x + side - 1, first_x + side - 1 - shift);
+  // As many rows at once as registers allow.
+#pragma unroll 1
+  for (int row = 0; row < TILE_SIDE * side; row += ROWS_AT_ONCE) {
+    uint sums[ROWS_AT_ONCE];
+    UNROLLED for (int i = 0; i < ROWS_AT_ONCE; ++i) sums[i] = 0;
+    UNROLLED for (int k = 0; k < side; ++k) {
+      const Column* from = k == 0 ? &first : &last;
+      ulong differences[ROWS_AT_ONCE];
+      int tables[ROWS_AT_ONCE];
+      UNROLLED for (int i = 0; i < ROWS_AT_ONCE; ++i) {
+        const int at = min(first_y + row + i, inputs->height - 1) * next_row;
+        differences[i] = from->left[at] ^ from->right[at];
+        tables[i] = (from->has_data[at] != 0 ? 0 : 2 * SIGNATURES) + (from->exists[at] != 0 ? 0 : SIGNATURES);
       }
-      UNROLLED for (int row = 0; row < TILE_SIDE; ++row) {
-        const uint cost = table[(has_data_of[row] != 0 ? 0 : 2 * SIGNATURES) +
-                                (exists_of[row] != 0 ? 0 : SIGNATURES) + (int)popcount(differences[row])];
-        sums[(first_row + row) / side] += first_y + first_row + row < inputs->height ? cost : 0;
-      }
+      UNROLLED for (int i = 0; i < ROWS_AT_ONCE; ++i)
+        sums[i / side] += first_y + row + i < inputs->height ? table[tables[i] + (int)popcount(differences[i])] : 0;
+    }
+    // A tile begins in an even row.
+    UNROLLED for (int i = 0; i < ROWS_AT_ONCE / side; ++i) {
+      const int to_row = row / side + i;
+      data[to_row * TILE_SIDE + (to_row + column) % 2 * WORD_PIXELS + column / 2] = sums[i];
     }
   }
-  // A tile begins in an even row.
-  UNROLLED for (int row = 0; row < TILE_SIDE; ++row)
-    data[row * TILE_SIDE + (row + column) % 2 * WORD_PIXELS + column / 2] = sums[row];
 }
 
 #endif

@@ -45,7 +45,11 @@ typedef Wide Sums;
 typedef uint Word;
 #if BITS == 8
 typedef uint2 Values;
+#if PIXELS == 1
+typedef ushort Wide;  // of a pixel that a work item decides alone
+#else
 typedef ushort4 Wide;
+#endif
 #define TO_VALUES(word) ((uint2)(word, word >> 8) & 0x00FF00FFu)
 #define TO_WORD(values) ((values).x | (values).y << 8)
 #define TO_WIDE(word) convert_ushort4(as_uchar4(word))
