@@ -43,8 +43,10 @@ Layout layout_of(const opencl::DeviceInfo& device, int bits, int labels) {
   const int per_share =
       round_up(std::max(std::min(labels, most), divide_round_up(labels * directions, group_items)), 4);
   const int shares = divide_round_up(labels, per_share);
+  // Work items that hold many labels run in smaller groups, of which more fit on a multiprocessor.
+  const int update_items = per_share > 8 ? std::max(group_items / 2, shares * directions) : group_items;
   return {32 / bits, shares, per_share, std::clamp(group_items / shares, 1, max_words),
-          std::clamp(group_items / (shares * directions), 1, max_words)};
+          std::clamp(update_items / (shares * directions), 1, max_words)};
 }
 
 // The most memory that is worth having twice, so that the given and the mirrored pair are matched at once.
@@ -276,7 +278,7 @@ class Opencl final : public opencl::Plan {
   // Tiles of a group on a GPU: on NVIDIA's, two fill its multiprocessors better.
   std::size_t tiles_of_group() const { return context().info().nvidia_capability > 0 ? 2 : 1; }
   // Work items of groups that open a tile, and that add up data costs.
-  std::size_t open_items() const { return is_processor() ? 1 : sum_items(); }
+  std::size_t open_items() const { return is_processor() ? 1 : opencl::least_group_items; }
   std::size_t sum_items() const { return std::min<std::size_t>(128, context().info().group_items); }
 
   static constexpr std::size_t group_pixels = 64;
@@ -341,34 +343,36 @@ class Opencl final : public opencl::Plan {
   }
 
   void find_edges(Pairs pairs) {
-    for (std::size_t index = 1; index < levels_.size(); ++index) {
-      const OpenclLevel &level = levels_[index], &fine = levels_[index - 1];
-      const auto [gray, stride] = gray_of(index);
-      const auto [fine_gray, fine_stride] = gray_of(index - 1);
-      average_.launch(queue(), groups_of(level.width, level.height, to_size(pairs.count)), {group_pixels},
-                      memory(), argument(pairs), fine_gray, fine_stride, fine.width, fine.height, gray,
-                      stride);
+    constexpr std::size_t averaged = 4, side = 8;  // see average()
+    const std::size_t count = to_size(pairs.count);
+    for (std::size_t first = 0; first + 1 < levels_.size(); first += averaged) {
+      const OpenclLevel& next = levels_[first + 1];
+      average_.launch(queue(), {groups_for(next.width, side), groups_for(next.height, side), count},
+                      {side, side}, memory(), argument(pairs), edge_levels(first, averaged + 1));
     }
     for (std::size_t first = 0; first < levels_.size(); first += EDGE_LEVELS) {
-      OpenclEdgeLevels edges{};
+      const OpenclEdgeLevels levels = edge_levels(first, EDGE_LEVELS);
       int rows = 0;
-      for (std::size_t index = first; index < std::min(levels_.size(), first + EDGE_LEVELS); ++index) {
-        const OpenclLevel& level = levels_[index];
-        const auto [gray, stride] = gray_of(index);
-        const bool has_tiles = index < tiles_.size();
-        edges.of[edges.count++] = {level.width,
+      for (int i = 0; i < levels.count; ++i) rows += levels.of[i].height;
+      find_edges_.launch(queue(), groups_of(levels_[first].width, rows, 2 * count, 64 / bits_),
+                         {group_pixels}, memory(), argument(pairs), levels);
+    }
+  }
+
+  OpenclEdgeLevels edge_levels(std::size_t first, std::size_t count) const {
+    OpenclEdgeLevels levels{.of = {}, .count = 0, .value_bits = bits_, .table = edge_table_};
+    for (std::size_t index = first; index < std::min(levels_.size(), first + count); ++index) {
+      const OpenclLevel& level = levels_[index];
+      const auto [gray, stride] = gray_of(index);
+      const bool has_tiles = index < tiles_.size();
+      levels.of[levels.count++] = {level.width,
                                    level.height,
                                    gray,
                                    stride,
                                    has_tiles ? tiles_[index].edges : level.edges,
                                    has_tiles ? 0 : level.pitch};
-        rows += level.height;
-      }
-      edges.value_bits = bits_;
-      edges.table = edge_table_;
-      find_edges_.launch(queue(), groups_of(levels_[first].width, rows, 2 * to_size(pairs.count), 64 / bits_),
-                         {group_pixels}, memory(), argument(pairs), edges);
     }
+    return levels;
   }
 
   // One work item for each word and share of a level.

@@ -2,30 +2,59 @@
 // The gray images of coarser levels, and the edges of all levels.
 
 #define DIRECTIONS 4
+#define AVERAGED 4
+#define AVERAGE_SIDE 8
 
-// The gray image of a coarser level: one work item per pixel, global size z = pairs.
-kernel void average(global uchar* memory, OpenclPairs pairs, long fine, long fine_stride, int width, int height, long coarse,
-                    long stride) {
-  const int x = get_global_id(0);
-  const long y = get_global_id(1);
-  if (2 * x >= width) return;
+// The mean of a pixel's children, rounded; up to four of them exist on a finer level of that size.
+INLINE int mean_of_children(const int* children, int x, int y, int width, int height) {
+  const int columns = min(2, width - 2 * x), rows = min(2, height - 2 * y), count = rows * columns;
+  const int sum = children[0] + (columns > 1 ? children[1] : 0) + (rows > 1 ? children[2] : 0) +
+                  (count > 3 ? children[3] : 0);
+  return (sum + count / 2) / count;
+}
+
+// The gray images of up to AVERAGED coarser levels, from that of the first one. A group of AVERAGE_SIDE ×
+// AVERAGE_SIDE work items, one for each pixel of the next level, computes what is above them; global size z =
+// pairs.
+kernel __attribute__((reqd_work_group_size(AVERAGE_SIDE, AVERAGE_SIDE, 1))) void average(
+    global uchar* memory, OpenclPairs pairs, OpenclEdgeLevels levels) {
+  local ushort means[AVERAGE_SIDE][AVERAGE_SIDE];
+  const int u = get_local_id(0), v = get_local_id(1);
   memory += (pairs.first + get_global_id(2)) * pairs.apart;
-  const int columns = min(2, width - 2 * x), rows = min(2, height - 2 * (int)y), children = rows * columns;
-  int sum = 0;
-  for (int j = 0; j < rows; ++j)
-    for (int i = 0; i < columns; ++i)
-      sum += ((const global ushort*)(memory + fine))[(2 * y + j) * fine_stride + 2 * x + i];
-  ((global ushort*)(memory + coarse))[y * stride + x] = (sum + children / 2) / children;
+#pragma unroll
+  for (int index = 1; index <= AVERAGED; ++index) {
+    if (index >= levels.count) return;
+    const OpenclEdges fine = levels.of[index - 1], level = levels.of[index];
+    const int side = AVERAGE_SIDE >> (index - 1), x = get_group_id(0) * side + u, y = get_group_id(1) * side + v;
+    const bool exists = u < side && v < side && x < level.width && y < level.height;
+    int mean = 0;
+    if (exists) {
+      int children[4];
+      for (int i = 0; i < 4; ++i) {
+        const int child_x = min(2 * x + i % 2, fine.width - 1), child_y = min(2 * y + i / 2, fine.height - 1);
+        children[i] = index == 1
+                          ? ((const global ushort*)(memory + fine.gray))[child_y * fine.stride + child_x]
+                          : means[min(2 * v + i / 2, AVERAGE_SIDE - 1)][min(2 * u + i % 2, AVERAGE_SIDE - 1)];
+      }
+      mean = mean_of_children(children, x, y, fine.width, fine.height);
+      ((global ushort*)(memory + level.gray))[y * level.stride + x] = mean;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (exists) means[v][u] = mean;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
 }
 
 // The slope and the truncation of an edge. There are no image edges beyond the border.
 static uint edge_of(const global uchar* memory, const OpenclEdges* level, const global uint* table, int x,
                     int y, int direction) {
   const int u = x + (direction == 3) - (direction == 2), v = y + (direction == 1) - (direction == 0);
-  if (x >= level->width || u < 0 || u >= level->width || v < 0 || v >= level->height) return table[0];
+  const bool is_inside = x < level->width && u >= 0 && u < level->width && v >= 0 && v < level->height;
+  // Loads without branches, which run at the same time.
   const global ushort* gray = (const global ushort*)(memory + level->gray);
-  const int difference = abs((int)gray[y * level->stride + x] - (int)gray[v * level->stride + u]);
-  return table[(difference + 128) / 256];
+  const int own = gray[y * level->stride + min(x, level->width - 1)],
+            other = gray[clamp(v, 0, level->height - 1) * level->stride + clamp(u, 0, level->width - 1)];
+  return table[is_inside ? ((int)abs(own - other) + 128) / 256 : 0];
 }
 
 // Address of a direction's word of slopes; its word of truncations is `apart` words further.

@@ -5,9 +5,25 @@
 // Specialised by LABELS, SIDE (pixels of the image along a side of a pixel of that level), SUM_ITEMS (of a
 // group), and by the macros of opencl_image_costs.cl and opencl_values.cl.
 
-// The word of the four elements at a multiple of four; those outside the image are not valid.
-INLINE uint validity_word(const global uchar* validity, int word, int end) {
-  return ((const global uint*)validity)[clamp(word, -1, (end + 3) / 4)];
+// Whether some, and all, of some elements are valid.
+typedef struct {
+  uint some, all;
+} Existence;
+
+// Takes the elements from `first` to `last`, of a part of a row that has `end` elements. Those outside the image
+// are not valid.
+static void take_elements(Existence* so_far, const global uchar* validity, int first, int last, int end) {
+  const int stop = clamp(last, -1, end);
+  uint some = 0, all = 0x01010101u;
+  for (int at = clamp(first, -1, end); at <= stop;) {
+    const bool is_word = at % 4 == 0 && at + 3 <= stop;
+    const uint valid = is_word ? *(const global uint*)(validity + at) : 0x01010101u * validity[at];
+    some |= valid;
+    all &= valid;
+    at += is_word ? 4 : 1;
+  }
+  so_far->some |= some != 0 ? 1 : 0;
+  so_far->all &= all == 0x01010101u ? 1 : 0;
 }
 
 // Finds the status of pixels before matching, and whether they have data costs. A work item has four elements of
@@ -18,34 +34,34 @@ kernel void find_existence(global uchar* memory, OpenclPairs pairs, OpenclInputs
   const int pair = PAIR_OF(pairs, PARTS), end = (inputs.width + 1) / 2;
   if (first >= end) return;
   memory = LEVELS_OF(memory, pairs, pair);
-  uint some = 0, all = 0x01010101u;  // whether right pixels of the labels exist: a byte for each pixel
+  Existence right[4];
+  UNROLLED for (int i = 0; i < 4; ++i) right[i].some = 0, right[i].all = 1;
   for (int right_part = 0; right_part < PARTS; ++right_part) {
     // Every second label has right pixels in this part, each one element before that of the previous one.
     const int shift = part - costs.min_disparity, lowest = (shift - right_part) & 1;
-    const int at = first + ((shift - lowest) >> 1);
+    const int labels = (LABELS - lowest + 1) / 2, last = first + ((shift - lowest) >> 1),
+              start = last - labels + 1;
     const global uchar* validity = validity_at(memory, &inputs, 1, y, right_part);
-    int word = at >> 2, bits = (at & 3) * 8;
-    uint here = validity_word(validity, word, end), after = validity_word(validity, word + 1, end);
-    for (int label = lowest; label < LABELS; label += 2) {
-      const uint exists = bits == 0 ? here : here >> bits | after << (32 - bits);
-      some |= exists;
-      all &= exists;
-      bits -= 8;
-      if (bits < 0) {
-        bits = 24;
-        after = here;
-        here = validity_word(validity, --word, end);
-      }
+    // The elements of all four pixels, and then those of each.
+    const int common = max(0, labels - 3);
+    Existence shared = {0, 1};
+    if (common > 0) take_elements(&shared, validity, start + 3, last, end);
+    UNROLLED for (int i = 0; i < 4; ++i) {
+      right[i].some |= shared.some;
+      right[i].all &= shared.all;
+      if (common > 0 && i < 3) take_elements(&right[i], validity, start + i, start + 2, end);
+      if (common > 0 && i > 0) take_elements(&right[i], validity, last + 1, last + i, end);
+      if (common == 0 && labels > 0) take_elements(&right[i], validity, start + i, last + i, end);
     }
   }
   const uint valid = *(const global uint*)(validity_at(memory, &inputs, 0, y, part) + first);
   *(global uint*)(has_data_at(memory, &inputs, &image, y, part) + first) =
-      costs.has_outside ? valid : valid & all;
-  for (int i = 0; i < 4; ++i) {
+      costs.has_outside ? valid : valid & (right[0].all | right[1].all << 8 | right[2].all << 16 | right[3].all << 24);
+  UNROLLED for (int i = 0; i < 4; ++i) {
     const int x = PARTS * (first + i) + part;
     if (x < inputs.width)
       memory[inputs.status + y * inputs.stride + x] = (valid >> 8 * i & 1) == 0  ? INPUT_MASKED
-                                                      : (some >> 8 * i & 1) != 0 ? MATCHED
+                                                      : right[i].some != 0       ? MATCHED
                                                                                  : OUT_OF_RANGE;
   }
 }
