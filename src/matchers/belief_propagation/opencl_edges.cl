@@ -45,18 +45,6 @@ kernel __attribute__((reqd_work_group_size(AVERAGE_SIDE, AVERAGE_SIDE, 1))) void
   }
 }
 
-// The slope and the truncation of an edge. There are no image edges beyond the border.
-static uint edge_of(const global uchar* memory, const OpenclEdges* level, const global uint* table, int x,
-                    int y, int direction) {
-  const int u = x + (direction == 3) - (direction == 2), v = y + (direction == 1) - (direction == 0);
-  const bool is_inside = x < level->width && u >= 0 && u < level->width && v >= 0 && v < level->height;
-  // Loads without branches, which run at the same time.
-  const global ushort* gray = (const global ushort*)(memory + level->gray);
-  const int own = gray[y * level->stride + min(x, level->width - 1)],
-            other = gray[clamp(v, 0, level->height - 1) * level->stride + clamp(u, 0, level->width - 1)];
-  return table[is_inside ? ((int)abs(own - other) + 128) / 256 : 0];
-}
-
 // Address of a direction's word of slopes; its word of truncations is `apart` words further.
 static global uint* edges_at(global uchar* memory, const OpenclEdges* level, int value_bits, int colour,
                              int y, int group, int direction, long* apart) {
@@ -92,13 +80,21 @@ kernel void find_edges(global uchar* memory, OpenclPairs pairs, OpenclEdgeLevels
   if (2 * group * word_pixels >= level.width) return;
   const global uint* table = (const global uint*)(memory + levels.table);
   memory += (pairs.first + get_global_id(2) / 2) * pairs.apart;
-  // Everything is loaded before the first store, because compilers move no loads across stores.
-  uint slopes[DIRECTIONS], truncations[DIRECTIONS];
+  const global ushort* row = (const global ushort*)(memory + level.gray) + y * level.stride;
+  const global ushort* above = row - (y > 0 ? level.stride : 0);
+  const global ushort* below = row + (y + 1 < level.height ? level.stride : 0);
+  uint slopes[DIRECTIONS] = {0, 0, 0, 0}, truncations[DIRECTIONS] = {0, 0, 0, 0};
+  // Loads without branches, which run at the same time.
 #pragma unroll
-  for (int direction = 0; direction < DIRECTIONS; ++direction) {
-    slopes[direction] = truncations[direction] = 0;
-    for (int p = 0; p < word_pixels; ++p) {
-      const uint edge = edge_of(memory, &level, table, 2 * (group * word_pixels + p) + odd, y, direction);
+  for (int p = 0; p < 4; ++p) {
+    if (p >= word_pixels) break;
+    const int x = 2 * (group * word_pixels + p) + odd, at = min(x, level.width - 1);
+    const int own = row[at];
+    // There are no image edges beyond the border.
+    const int beside[DIRECTIONS] = {above[at], below[at], row[max(at - 1, 0)], row[min(at + 1, level.width - 1)]};
+#pragma unroll
+    for (int direction = 0; direction < DIRECTIONS; ++direction) {
+      const uint edge = table[x < level.width ? ((int)abs(own - beside[direction]) + 128) / 256 : 0];
       slopes[direction] |= (edge & 0xFFFF) << p * bits;
       truncations[direction] |= edge >> 16 << p * bits;
     }
