@@ -283,11 +283,6 @@ class Opencl final : public opencl::Plan {
 
   static constexpr std::size_t group_pixels = 64;
 
-  // One work item for each pixel, or for `lanes` of them.
-  static Shape groups_of(int width, int height, std::size_t deep, int lanes = 1) {
-    return {groups_for(width, group_pixels * to_size(lanes)), to_size(height), deep};
-  }
-
   void match(const opencl::Pair& pair, const opencl::Map& map) override {
     images_.take(pair, queue());
     queue().finish_stage("prepare");
@@ -343,7 +338,7 @@ class Opencl final : public opencl::Plan {
   }
 
   void find_edges(Pairs pairs) {
-    constexpr std::size_t averaged = 4, side = 8;  // see average()
+    constexpr std::size_t averaged = 4, side = 8;  // see opencl_edges.cl
     const std::size_t count = to_size(pairs.count);
     for (std::size_t first = 0; first + 1 < levels_.size(); first += averaged) {
       const OpenclLevel& next = levels_[first + 1];
@@ -352,10 +347,11 @@ class Opencl final : public opencl::Plan {
     }
     for (std::size_t first = 0; first < levels_.size(); first += EDGE_LEVELS) {
       const OpenclEdgeLevels levels = edge_levels(first, EDGE_LEVELS);
-      int rows = 0;
-      for (int i = 0; i < levels.count; ++i) rows += levels.of[i].height;
-      find_edges_.launch(queue(), groups_of(levels_[first].width, rows, 2 * count, 64 / bits_),
-                         {group_pixels}, memory(), argument(pairs), levels);
+      std::size_t down = 0;
+      for (int i = 0; i < levels.count; ++i) down += groups_for(levels.of[i].height, side);
+      find_edges_.launch(queue(),
+                         {groups_for(levels_[first].width, 64 / to_size(bits_) * side), down, 2 * count},
+                         {side, side}, memory(), argument(pairs), levels);
     }
   }
 

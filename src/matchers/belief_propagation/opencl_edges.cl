@@ -4,6 +4,7 @@
 #define DIRECTIONS 4
 #define AVERAGED 4
 #define AVERAGE_SIDE 8
+#define EDGE_SIDE 8
 
 // The mean of a pixel's children, rounded; up to four of them exist on a finer level of that size.
 INLINE int mean_of_children(const int* children, int x, int y, int width, int height) {
@@ -57,18 +58,22 @@ static global uint* edges_at(global uchar* memory, const OpenclEdges* level, int
   return (global uint*)(memory + level->edges) + pair * *apart + (level->pitch > 0 ? group : y % 8);
 }
 
-// One work item for each word; global size y = rows of all levels, one after the other, z = 2 colours of
-// each pair.
-kernel void find_edges(global uchar* memory, OpenclPairs pairs, OpenclEdgeLevels levels) {
-  const int group = get_global_id(0), colour = get_global_id(2) % 2;
-  int y = get_global_id(1);
+// One work item for each word. A group has EDGE_SIDE words of EDGE_SIDE rows, which are neighbours in memory
+// where levels have tiles; get_group_id(1) counts such rows of all levels, one after the other. Global size z = 2
+// colours of each pair.
+kernel __attribute__((reqd_work_group_size(EDGE_SIDE, EDGE_SIDE, 1))) void find_edges(global uchar* memory,
+                                                                                      OpenclPairs pairs,
+                                                                                      OpenclEdgeLevels levels) {
+  const int group = get_group_id(0) * EDGE_SIDE + get_local_id(1), colour = get_global_id(2) % 2;
+  int y = get_group_id(1) * EDGE_SIDE + get_local_id(0);
   // The level of the row, field by field: see EITHER.
   OpenclEdges level;
   level.height = 0;
 #pragma unroll
   for (int index = 0; index < EDGE_LEVELS; ++index) {
-    const bool is_further = index == 0 || y >= level.height;
-    y -= is_further ? level.height : 0;
+    const int rows = (level.height + EDGE_SIDE - 1) / EDGE_SIDE * EDGE_SIDE;
+    const bool is_further = index == 0 || y >= rows;
+    y -= is_further ? rows : 0;
     level.width = is_further ? levels.of[index].width : level.width;
     level.height = is_further ? levels.of[index].height : level.height;
     level.gray = is_further ? levels.of[index].gray : level.gray;
@@ -77,7 +82,7 @@ kernel void find_edges(global uchar* memory, OpenclPairs pairs, OpenclEdgeLevels
     level.pitch = is_further ? levels.of[index].pitch : level.pitch;
   }
   const int odd = (y + colour) & 1, bits = levels.value_bits, word_pixels = 32 / bits;
-  if (2 * group * word_pixels >= level.width) return;
+  if (2 * group * word_pixels >= level.width || y >= level.height) return;
   const global uint* table = (const global uint*)(memory + levels.table);
   memory += (pairs.first + get_global_id(2) / 2) * pairs.apart;
   const global ushort* row = (const global ushort*)(memory + level.gray) + y * level.stride;
