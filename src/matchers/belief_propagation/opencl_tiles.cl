@@ -400,7 +400,7 @@ static Source find_source(global uchar* memory, const global uchar* levels, cons
 }
 
 // Slots whose words are loaded together; those beyond the last are the last one, which changes no results.
-#define AT_ONCE 4
+#define AT_ONCE 2
 
 typedef struct {
   uint label[AT_ONCE], next[AT_ONCE];
