@@ -28,10 +28,12 @@ kernel void smooth(global uchar* memory, OpenclInputs inputs, int down) {
   if (x >= inputs.width) return;
   const int side = plane / inputs.planes;
   const long start = plane % inputs.planes * inputs.height * inputs.stride;
-  const global ushort* in =
-      (const global ushort*)(memory + (down ? EITHER(inputs.half_smoothed, side) : EITHER(inputs.samples, side))) + start;
+  const global ushort* in = (const global ushort*)(memory + (down ? EITHER(inputs.half_smoothed, side)
+                                                                  : EITHER(inputs.samples, side))) +
+                            start;
   global ushort* out =
-      (global ushort*)(memory + (down ? EITHER(inputs.samples, side) : EITHER(inputs.half_smoothed, side))) + start;
+      (global ushort*)(memory + (down ? EITHER(inputs.samples, side) : EITHER(inputs.half_smoothed, side))) +
+      start;
   const global uint* weights = (const global uint*)(memory + inputs.weights);
   uint sum = 32768;
   for (int i = -inputs.radius; i <= inputs.radius; ++i) {
@@ -66,8 +68,8 @@ static int column_of(const OpenclInputs* inputs, int mirrored, int x) {
 #endif
 
 // Loads the samples of one row that the features of a work item's pixels need.
-static void load_row(const global uchar* memory, const OpenclInputs* inputs, int mirrored, int side, int plane,
-                     int x, int y, ushort* row) {
+static void load_row(const global uchar* memory, const OpenclInputs* inputs, int mirrored, int side,
+                     int plane, int x, int y, ushort* row) {
   const int count = LANES + 2 * REACH_X, first = x - REACH_X, last = inputs->width - 1 - first;
   const global ushort* samples = samples_of(memory, inputs, mirrored, side, plane, y);
   if (first < 0 || first + count > inputs->width)
@@ -117,8 +119,8 @@ typedef uint CensusBits;
 #define IS_NEGATIVE(value) ((uint)(value) >> 31)
 #endif
 
-static void find_features(const global uchar* memory, const OpenclInputs* inputs, int mirrored, int side, int x,
-                          int y, FEATURE features[FEATURE_PLANES][LANES]) {
+static void find_features(const global uchar* memory, const OpenclInputs* inputs, int mirrored, int side,
+                          int x, int y, FEATURE features[FEATURE_PLANES][LANES]) {
 #if COST == CENSUS
   // Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre; see
   // census_bit() in data_cost.h.
@@ -152,7 +154,8 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
   // For each pair of opposite pixels in a 9×7 window, whether the first one, row by row, is brighter.
   ushort window[7][LANES + 2 * REACH_X];
 #pragma unroll
-  for (int j = 0; j < 7; ++j) load_row(memory, inputs, mirrored, side, inputs->planes - 1, x, y + j - 3, window[j]);
+  for (int j = 0; j < 7; ++j)
+    load_row(memory, inputs, mirrored, side, inputs->planes - 1, x, y + j - 3, window[j]);
   for (int i = 0; i < LANES; ++i) features[0][i] = 0;
 #pragma unroll
   for (int n = 0; n < 31; ++n)
@@ -162,7 +165,8 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
 #elif COST == GRADIENT_BIRCHFIELD_TOMASI
   ushort rows[3][LANES + 2 * REACH_X], gradients[LANES + 2];
 #pragma unroll
-  for (int j = 0; j < 3; ++j) load_row(memory, inputs, mirrored, side, inputs->planes - 1, x, y + j - 1, rows[j]);
+  for (int j = 0; j < 3; ++j)
+    load_row(memory, inputs, mirrored, side, inputs->planes - 1, x, y + j - 1, rows[j]);
   find_gradients(inputs, rows, x, gradients);
   find_ranges(gradients, 1, features);
   find_ranges(rows[1], REACH_X, features + 3);
@@ -173,14 +177,16 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
 #else
   // The samples of all three channels, or the gray samples.
   for (int plane = 0; plane < FEATURE_PLANES; ++plane)
-    load_row(memory, inputs, mirrored, side, FEATURE_PLANES == 1 ? inputs->planes - 1 : plane, x, y, features[plane]);
+    load_row(memory, inputs, mirrored, side, FEATURE_PLANES == 1 ? inputs->planes - 1 : plane, x, y,
+             features[plane]);
 #endif
 }
 
 // Writes the features of the matched pairs, their validity, and their gray images. A work item has LANES pixels
 // of a row; global size z = 2 sides of each pair, from `first` on.
 kernel void find_inputs(global uchar* memory, Pair pair, OpenclInputs inputs, int first) {
-  const int x = LANES * get_global_id(0), side = get_global_id(2) % 2, mirrored = first + get_global_id(2) / 2;
+  const int x = LANES * get_global_id(0), side = get_global_id(2) % 2,
+            mirrored = first + get_global_id(2) / 2;
   const long y = get_global_id(1);
   if (x >= inputs.width) return;
   const long mask = EITHER(pair.mask, side ^ mirrored);

@@ -117,14 +117,14 @@ static Floats filtered(const Centre* centre, Floats here) {
 #if KEEPS
 #define ROW_WORDS ((WINDOW + 3) / 4)
 #define DECLARE_WEIGHTS uint word = 0;
-#define KEEP(weight)                                                              \
-  word |= (uint)(weight) << column % 4 * 8;                                       \
-  if (column % 4 == 3 || column == WINDOW - 1) {                                  \
-    centre->kept[(row * ROW_WORDS + column / 4) * TILE_ITEMS] = word;             \
-    word = 0;                                                                     \
+#define KEEP(weight)                                                  \
+  word |= (uint)(weight) << column % 4 * 8;                           \
+  if (column % 4 == 3 || column == WINDOW - 1) {                      \
+    centre->kept[(row * ROW_WORDS + column / 4) * TILE_ITEMS] = word; \
+    word = 0;                                                         \
   }
-#define LOAD_WEIGHTS                                                              \
-  uint words[ROW_WORDS];                                                          \
+#define LOAD_WEIGHTS     \
+  uint words[ROW_WORDS]; \
   UNROLLED for (int k = 0; k < ROW_WORDS; ++k) words[k] = centre->kept[(row * ROW_WORDS + k) * TILE_ITEMS];
 #define WEIGHT (words[column / 4] >> column % 4 * 8 & 0xFF)
 #elif LANES == 1
@@ -201,12 +201,15 @@ typedef struct {
   ushort distance[WINDOW_PIXELS];
 } Tile;
 
-static void load_tile(const global uchar* memory, const Map* map, const OpenclGuidedStep* step, local Tile* tile) {
-  const int left = (int)get_group_id(0) * TILE_LANES - RADIUS, top = (int)get_group_id(1) * TILE_ROWS - RADIUS;
+static void load_tile(const global uchar* memory, const Map* map, const OpenclGuidedStep* step,
+                      local Tile* tile) {
+  const int left = (int)get_group_id(0) * TILE_LANES - RADIUS,
+            top = (int)get_group_id(1) * TILE_ROWS - RADIUS;
   const int own = get_local_id(1) * TILE_LANES + get_local_id(0);
   for (int i = own; i < HEIGHT * WIDTH; i += TILE_ITEMS) {
     // Repeats the last pixels that any window covers.
-    const long x = min(left + i % WIDTH, map->width - 1 + RADIUS), y = min(top + i / WIDTH, map->height - 1 + RADIUS);
+    const long x = min(left + i % WIDTH, map->width - 1 + RADIUS),
+               y = min(top + i / WIDTH, map->height - 1 + RADIUS);
     tile->values[i / WIDTH][i % WIDTH] = ((const global float*)(memory + step->from))[y * step->stride + x];
     tile->levels[i / WIDTH][i % WIDTH] = (memory + step->guide)[y * step->guide_stride + x];
   }

@@ -51,12 +51,14 @@ kernel void remap(global uchar* memory, global uchar* target, OpenclRemap pair) 
   const long row = (long)y * pair.stride;
   const global ushort* columns = (const global ushort*)(memory + EITHER(pair.x, side)) + row;
   const global ushort* rows = (const global ushort*)(memory + EITHER(pair.y, side)) + row;
-  const global short* blocks = (const global short*)(memory + EITHER(pair.blocks, side)) + row / BLOCK_COLUMNS * 2;
+  const global short* blocks =
+      (const global short*)(memory + EITHER(pair.blocks, side)) + row / BLOCK_COLUMNS * 2;
   const int channels = EITHER(pair.channels, side), end = min(first + PIXELS, pair.width);
-  Channel image = {(const global SAMPLE*)(memory + EITHER(pair.from, side)), channels, EITHER(pair.camera_width, side),
-                   EITHER(pair.camera_height, side)};
+  Channel image = {(const global SAMPLE*)(memory + EITHER(pair.from, side)), channels,
+                   EITHER(pair.camera_width, side), EITHER(pair.camera_height, side)};
   for (int channel = 0; channel < channels; ++channel, ++image.samples) {
-    global SAMPLE* to = (global SAMPLE*)(target + EITHER(pair.to, side)) + (long)y * pair.width * channels + channel;
+    global SAMPLE* to =
+        (global SAMPLE*)(target + EITHER(pair.to, side)) + (long)y * pair.width * channels + channel;
     for (int x = first; x < end; ++x) {
       const global short* block = blocks + x / BLOCK_COLUMNS * 2;
       const int u = block[0] * STEPS + columns[x], v = block[1] * STEPS + rows[x];

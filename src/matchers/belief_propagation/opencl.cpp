@@ -221,7 +221,10 @@ class Opencl final : public opencl::Plan {
          opencl::data_cost_costs_cl, opencl::decision_types_cl, opencl::decision_sub_pixel_cl,
          opencl::decision_decision_cl, opencl::belief_propagation_types_cl, opencl::words_cl,
          opencl::belief_propagation_values_cl, opencl::belief_propagation_image_costs_cl,
-         opencl::belief_propagation_decision_cl, opencl::belief_propagation_tiles_cl},
+         opencl::belief_propagation_decision_cl, opencl::belief_propagation_tiles_cl,
+         is_processor() ? opencl::belief_propagation_tile_vectors_cl
+                        : opencl::belief_propagation_tile_lanes_cl,
+         opencl::belief_propagation_candidates_cl},
         opencl::joined(images_.options(),
                        opencl::joined(levels_options(is_processor() ? tile_side * row_pixels : 1),
                                       {define("TILES_OF_GROUP", tiles_of_group()),

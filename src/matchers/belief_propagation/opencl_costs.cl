@@ -18,9 +18,9 @@ typedef struct {
 } Found;
 
 INLINE void find_costs_of_label(global uchar* memory, const global uchar* images, int mirrored,
-                                const OpenclInputs* inputs, const OpenclCosts* costs,
-                                const Place* place, FEATURE left[FEATURE_PLANES][PIXELS], int labels,
-                                int label, UNITS* own, Found* found) {
+                                const OpenclInputs* inputs, const OpenclCosts* costs, const Place* place,
+                                FEATURE left[FEATURE_PLANES][PIXELS], int labels, int label, UNITS* own,
+                                Found* found) {
   // Column of the first pixel's right pixel. No pixel is valid beyond the image.
   const int x = 2 * place->group * PIXELS + place->odd - costs->min_disparity - label;
   const int at = clamp(x >> 1, -PIXELS, (inputs->width + 1) / 2);
@@ -43,7 +43,8 @@ INLINE void find_costs_of_label(global uchar* memory, const global uchar* images
   FOR_PIXELS(i) {
 #if COST == VOLUME
     const int column = 2 * (place->group * PIXELS + i) + place->odd;
-    const UNITS cost = to_units(volume_cost(images, inputs, mirrored, costs, column, place->y, label, labels));
+    const UNITS cost =
+        to_units(volume_cost(images, inputs, mirrored, costs, column, place->y, label, labels));
 #else
     const UNITS cost = to_units(cost_of(costs, differences[i]));
 #endif
@@ -96,8 +97,8 @@ kernel GROUP void find_costs(global uchar* memory, OpenclPairs pairs, OpenclLeve
   }
   FOR_LABELS(k, &place)
   if (has_label(&place, k))
-    find_costs_of_label(memory, images, pair, &inputs, &costs, &place, left, level.labels, place.first_label + k,
-                        found.costs[k], &found);
+    find_costs_of_label(memory, images, pair, &inputs, &costs, &place, left, level.labels,
+                        place.first_label + k, found.costs[k], &found);
 #if SHARES > 1
   local SharedCosts shared;
   combine_shares(&shared, &found);

@@ -26,7 +26,8 @@ kernel __attribute__((reqd_work_group_size(AVERAGE_SIDE, AVERAGE_SIDE, 1))) void
   for (int index = 1; index <= AVERAGED; ++index) {
     if (index >= levels.count) return;
     const OpenclEdges fine = levels.of[index - 1], level = levels.of[index];
-    const int side = AVERAGE_SIDE >> (index - 1), x = get_group_id(0) * side + u, y = get_group_id(1) * side + v;
+    const int side = AVERAGE_SIDE >> (index - 1), x = get_group_id(0) * side + u,
+              y = get_group_id(1) * side + v;
     const bool exists = u < side && v < side && x < level.width && y < level.height;
     int mean = 0;
     if (exists) {
@@ -61,9 +62,8 @@ static global uint* edges_at(global uchar* memory, const OpenclEdges* level, int
 // One work item for each word. A group has EDGE_SIDE words of EDGE_SIDE rows, which are neighbours in memory
 // where levels have tiles; get_group_id(1) counts such rows of all levels, one after the other. Global size z = 2
 // colours of each pair.
-kernel __attribute__((reqd_work_group_size(EDGE_SIDE, EDGE_SIDE, 1))) void find_edges(global uchar* memory,
-                                                                                      OpenclPairs pairs,
-                                                                                      OpenclEdgeLevels levels) {
+kernel __attribute__((reqd_work_group_size(EDGE_SIDE, EDGE_SIDE, 1))) void find_edges(
+    global uchar* memory, OpenclPairs pairs, OpenclEdgeLevels levels) {
   const int group = get_group_id(0) * EDGE_SIDE + get_local_id(1), colour = get_global_id(2) % 2;
   int y = get_group_id(1) * EDGE_SIDE + get_local_id(0);
   // The level of the row, field by field: see EITHER.
@@ -96,7 +96,8 @@ kernel __attribute__((reqd_work_group_size(EDGE_SIDE, EDGE_SIDE, 1))) void find_
     const int x = 2 * (group * word_pixels + p) + odd, at = min(x, level.width - 1);
     const int own = row[at];
     // There are no image edges beyond the border.
-    const int beside[DIRECTIONS] = {above[at], below[at], row[max(at - 1, 0)], row[min(at + 1, level.width - 1)]};
+    const int beside[DIRECTIONS] = {above[at], below[at], row[max(at - 1, 0)],
+                                    row[min(at + 1, level.width - 1)]};
 #pragma unroll
     for (int direction = 0; direction < DIRECTIONS; ++direction) {
       const uint edge = table[x < level.width ? ((int)abs(own - beside[direction]) + 128) / 256 : 0];

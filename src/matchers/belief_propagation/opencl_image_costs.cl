@@ -19,7 +19,7 @@ INLINE void fill_table(const OpenclCosts* costs, local uint* table, int own, int
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-static global uchar* has_data_at(global uchar* memory, const OpenclInputs* inputs, const OpenclImageCosts* image,
-                                 long y, int part) {
+static global uchar* has_data_at(global uchar* memory, const OpenclInputs* inputs,
+                                 const OpenclImageCosts* image, long y, int part) {
   return memory + image->has_data + (y * PARTS + part) * inputs->feature_stride;
 }

@@ -136,8 +136,8 @@ static Source find_source(global uchar* memory, const OpenclLevel* level, const 
   // Reads the messages of the opposite direction. The columns of a colour, halved, count 0, 1, 2, … in each
   // row.
   const int step = direction == LEFT ? place->odd - 1 : direction == RIGHT ? place->odd : 0;
-  const Source source = {messages_at(memory, level, 1 - place->colour, direction ^ 1, row, place->group), step,
-                         step * GROUP_STEP(level)};
+  const Source source = {messages_at(memory, level, 1 - place->colour, direction ^ 1, row, place->group),
+                         step, step * GROUP_STEP(level)};
   return source;
 }
 
@@ -302,7 +302,7 @@ kernel __attribute__((reqd_work_group_size(SHARES, UPDATE_WORDS, DIRECTIONS))) v
   local uint4 received[DIRECTIONS][UPDATE_WORDS][SHARES * PER_SHARE / WORDS_AT_ONCE];
   local uint4 summed[UPDATE_WORDS][SHARES * PER_SHARE / WORDS_AT_ONCE];
   UNROLLED for (int k = 0; k < PER_SHARE; k += WORDS_AT_ONCE)
-    received[direction][own][FOUR_AT(k, share) / WORDS_AT_ONCE] = receive(&source, k, share);
+      received[direction][own][FOUR_AT(k, share) / WORDS_AT_ONCE] = receive(&source, k, share);
   const Smoothness smoothness = own_smoothness(memory, &level, &alike, &place, direction);
   const Values slope = smoothness.slope;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -417,7 +417,8 @@ INLINE Lowest lowest_of_share(const Sources* sources, const Place* place) {
     const uint words[WORDS_AT_ONCE] = {four.x, four.y, four.z, four.w};
     UNROLLED for (int j = 0; j < WORDS_AT_ONCE; ++j) {
       if (!has_label(place, k + j)) continue;
-      FOR_PIXELS(i) lowest.of[i] = min(lowest.of[i], value_of(words[j], i) << 16 | (uint)(place->first_label + k + j));
+      FOR_PIXELS(i)
+      lowest.of[i] = min(lowest.of[i], value_of(words[j], i) << 16 | (uint)(place->first_label + k + j));
     }
   }
   return lowest;

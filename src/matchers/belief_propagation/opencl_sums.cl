@@ -56,13 +56,15 @@ kernel void find_existence(global uchar* memory, OpenclPairs pairs, OpenclInputs
   }
   const uint valid = *(const global uint*)(validity_at(memory, &inputs, 0, y, part) + first);
   *(global uint*)(has_data_at(memory, &inputs, &image, y, part) + first) =
-      costs.has_outside ? valid : valid & (right[0].all | right[1].all << 8 | right[2].all << 16 | right[3].all << 24);
+      costs.has_outside
+          ? valid
+          : valid & (right[0].all | right[1].all << 8 | right[2].all << 16 | right[3].all << 24);
   UNROLLED for (int i = 0; i < 4; ++i) {
     const int x = PARTS * (first + i) + part;
     if (x < inputs.width)
-      memory[inputs.status + y * inputs.stride + x] = (valid >> 8 * i & 1) == 0  ? INPUT_MASKED
-                                                      : right[i].some != 0       ? MATCHED
-                                                                                 : OUT_OF_RANGE;
+      memory[inputs.status + y * inputs.stride + x] = (valid >> 8 * i & 1) == 0 ? INPUT_MASKED
+                                                      : right[i].some != 0      ? MATCHED
+                                                                                : OUT_OF_RANGE;
   }
 }
 

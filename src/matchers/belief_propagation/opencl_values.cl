@@ -173,8 +173,8 @@ static global Value* data_at(global uchar* memory, const OpenclLevel* level, int
 static global Value* messages_at(global uchar* memory, const OpenclLevel* level, int colour, int direction,
                                  long y, int group) {
   const long row = direction * (level->height + 2L) + y + 1;
-  return (global Value*)(memory + EITHER(level->messages, colour)) + row * level->stored_labels * level->pitch +
-         group * GROUP_STEP(level);
+  return (global Value*)(memory + EITHER(level->messages, colour)) +
+         row * level->stored_labels * level->pitch + group * GROUP_STEP(level);
 }
 
 static Word load_word(const global Value* from) {

@@ -79,7 +79,8 @@ DEFINE_SUM_WINDOWS(sum_windows, SUM)
 // Σ and 1/√(n·Σ² − (Σ)²) of neighbouring windows.
 static const global double2* statistics_at(const global uchar* memory, const OpenclImages* images, int side,
                                            int x, int y) {
-  return (const global double2*)(memory + EITHER(images->statistics, side)) + y * images->statistics_stride + x;
+  return (const global double2*)(memory + EITHER(images->statistics, side)) + y * images->statistics_stride +
+         x;
 }
 
 static COST zncc_cost(SUM products, double2 left, double2 right) {
@@ -219,7 +220,8 @@ static void decide_left(global uchar* memory, const OpenclImages* images, const 
         (global float*)(memory + map->confidence) + y * map->confidence_stride + tile->x;
     for (int i = 0; i < tile->width; ++i) {
       const int pixel = row * COLUMNS + i;
-      const Costs costs = {found->best[pixel], found->before[pixel], found->after[pixel], found->rival[pixel]};
+      const Costs costs = {found->best[pixel], found->before[pixel], found->after[pixel],
+                           found->rival[pixel]};
       status[i] = status_of(&costs, valid[i] != 0, found->textureless[pixel]);
       disparity[i] =
           status[i] == MATCHED ? refined(&costs, search->lowest + (int)found->label[pixel]) : NO_VALUE;

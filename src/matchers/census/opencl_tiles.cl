@@ -21,7 +21,7 @@ typedef struct {
 // State of a tile's pixels.
 typedef struct {
   ushort best[PIXELS], label[PIXELS];
-  ushort first[PIXELS], span[PIXELS];  // searched labels: the first, and how many more
+  ushort first[PIXELS], span[PIXELS];                      // searched labels: the first, and how many more
   ushort before[PIXELS], after[PIXELS], previous[PIXELS];  // costs next to the best; cost of the last label
   ushort rival[PIXELS];              // the lowest cost searched more than one label away from the best
   ushort distant[PIXELS];            // the lowest cost searched two or more labels before the current one
