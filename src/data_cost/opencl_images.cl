@@ -109,8 +109,8 @@ static void find_gradients(const OpenclInputs* inputs, ushort rows[3][LANES + 2 
 }
 #endif
 
-// Bits of a signature that are collected at once: a processor has vectors of bytes, a GPU shifts a sign bit into
-// a word.
+// Bits of a signature that are collected at once: a processor has vectors of bytes, a GPU shifts a sign bit
+// into a word.
 #if LANES > 4
 typedef uchar CensusBits;
 #define IS_NEGATIVE(value) ((value) < 0)
@@ -182,8 +182,8 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
 #endif
 }
 
-// Writes the features of the matched pairs, their validity, and their gray images. A work item has LANES pixels
-// of a row; global size z = 2 sides of each pair, from `first` on.
+// Writes the features of the matched pairs, their validity, and their gray images. A work item has LANES
+// pixels of a row; global size z = 2 sides of each pair, from `first` on.
 kernel void find_inputs(global uchar* memory, Pair pair, OpenclInputs inputs, int first) {
   const int x = LANES * get_global_id(0), side = get_global_id(2) % 2,
             mirrored = first + get_global_id(2) / 2;

@@ -28,7 +28,7 @@ typedef struct {
   cl_long gray;    // the left gray image, ushorts in rows of `stride`
   cl_long status;  // status of the left image's pixels before matching, bytes in rows of `stride`
   cl_int mirrored;
-  cl_long apart;  // bytes from these inputs of the given pair to those of the mirrored one; 0 = the same place
+  cl_long apart;  // bytes from the inputs of the given pair to those of the mirrored one; 0: the same place
 } OpenclInputs;
 
 typedef struct {

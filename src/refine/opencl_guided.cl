@@ -112,8 +112,8 @@ static Floats filtered(const Centre* centre, Floats here) {
 #else
 #define FILTER weighted_median
 
-// The weights of the window are looked up once where they can be kept: in vectors on a processor, and in words
-// of four weights in local memory; else for each pivot.
+// The weights of the window are looked up once where they can be kept: in vectors on a processor, and in
+// words of four weights in local memory; else for each pivot.
 #if KEEPS
 #define ROW_WORDS ((WINDOW + 3) / 4)
 #define DECLARE_WEIGHTS uint word = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The candidates of tiles (candidates.h), and how a level begins that has them.
 //
-// Specialised by the macros of opencl_tiles.cl; on a GPU also by OPEN_ITEMS (of a group that opens a tile), and
-// by the macros of opencl_image_costs.cl.
+// Specialised by the macros of opencl_tiles.cl; on a GPU also by OPEN_ITEMS (of a group that opens a tile),
+// and by the macros of opencl_image_costs.cl.
 
 // Work items of a group that finds the candidates of a tile.
 #if PROCESSOR
@@ -56,8 +56,8 @@ static int join_nearest(int2* ranges, int count) {
   return count - 1;
 }
 
-// Finds the candidates of a tile from the beliefs of the next coarser level: one group per tile, global size z
-// = pairs.
+// Finds the candidates of a tile from the beliefs of the next coarser level: one group per tile, global
+// size z = pairs.
 kernel __attribute__((reqd_work_group_size(CANDIDATE_ITEMS, 1, 1))) void find_candidates(
     global uchar* memory, OpenclPairs pairs, OpenclTiles tiles, OpenclLabels best, int slack,
     int max_ranges) {
@@ -244,10 +244,10 @@ INLINE void find_data(global uchar* levels, const OpenclInputs* inputs, const Op
 
 #endif
 
-// Begins a level: the links of a tile's slots, its data costs, and the initial messages of colour 0; those of
-// colour 1 are never read. On a processor, `all` has data costs of all labels; a GPU finds them, and `side` is
-// the number of pixels of the image along a side of a pixel of the level. One group per tile, global size z =
-// pairs.
+// Begins a level: the links of a tile's slots, its data costs, and the initial messages of colour 0; those
+// of colour 1 are never read. On a processor, `all` has data costs of all labels; a GPU finds them, and
+// `side` is the number of pixels of the image along a side of a pixel of the level. One group per tile,
+// global size z = pairs.
 kernel __attribute__((reqd_work_group_size(OPEN_ITEMS, 1, 1))) void open_tiles(
     global uchar* memory, OpenclPairs pairs, OpenclTiles tiles, OpenclLevel all, OpenclLevel coarser_level,
     OpenclTiles coarser_tiles, OpenclSmoothness alike COSTS_OF_IMAGE) {

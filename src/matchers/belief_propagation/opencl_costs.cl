@@ -77,7 +77,8 @@ static void combine_shares(local SharedCosts* shared, Found* found) {
     }
 }
 
-// Finds the data costs of the image, and the status of its pixels before matching. z = 2 colours of each pair.
+// Finds the data costs of the image, and the status of its pixels before matching. z = 2 colours of each
+// pair.
 kernel GROUP void find_costs(global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclInputs inputs,
                              OpenclCosts costs) {
   const Place place = own_place(level.width, level.height, level.labels, get_global_id(2) % 2);

@@ -59,9 +59,9 @@ static global uint* edges_at(global uchar* memory, const OpenclEdges* level, int
   return (global uint*)(memory + level->edges) + pair * *apart + (level->pitch > 0 ? group : y % 8);
 }
 
-// One work item for each word. A group has EDGE_SIDE words of EDGE_SIDE rows, which are neighbours in memory
-// where levels have tiles; get_group_id(1) counts such rows of all levels, one after the other. Global size z = 2
-// colours of each pair.
+// One work item for each word. A group has EDGE_SIDE words of EDGE_SIDE rows, which are neighbours in
+// memory where levels have tiles; get_group_id(1) counts such rows of all levels, one after the other.
+// Global size z = 2 colours of each pair.
 kernel __attribute__((reqd_work_group_size(EDGE_SIDE, EDGE_SIDE, 1))) void find_edges(
     global uchar* memory, OpenclPairs pairs, OpenclEdgeLevels levels) {
   const int group = get_group_id(0) * EDGE_SIDE + get_local_id(1), colour = get_global_id(2) % 2;

@@ -4,9 +4,9 @@
 //
 // Specialised by the macros of data_cost/opencl_costs.cl.
 
-// Costs by the number of bits in which signatures differ, of pairs of pixels; then, behind SIGNATURES times 1,
-// of left pixels whose right pixel does not exist; behind SIGNATURES times 2, of left pixels without data
-// costs: 0.
+// Costs by the number of bits in which signatures differ, of pairs of pixels; then, behind SIGNATURES times
+// 1, of left pixels whose right pixel does not exist; behind SIGNATURES times 2, of left pixels without
+// data costs: 0.
 #define SIGNATURES 65
 #define COST_TABLE (4 * SIGNATURES)
 

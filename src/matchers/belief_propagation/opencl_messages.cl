@@ -288,9 +288,9 @@ INLINE Values min_of_shares(const local SharedMessages* shared) {
   return least;
 }
 
-// One iteration: the messages of one colour. Each is the lower envelope of h, limited to its minimum plus the
-// truncation, minus its minimum. A work item has one direction of its pixels and labels, and finds the beliefs
-// of a quarter of them. Global size z = 4 directions of each pair.
+// One iteration: the messages of one colour. Each is the lower envelope of h, limited to its minimum plus
+// the truncation, minus its minimum. A work item has one direction of its pixels and labels, and finds the
+// beliefs of a quarter of them. Global size z = 4 directions of each pair.
 kernel __attribute__((reqd_work_group_size(SHARES, UPDATE_WORDS, DIRECTIONS))) void update(
     global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclSmoothness alike, int colour) {
   const Place place = own_place(level.width, level.height, level.labels, colour);

@@ -10,8 +10,8 @@ typedef struct {
   uint some, all;
 } Existence;
 
-// Takes the elements from `first` to `last`, of a part of a row that has `end` elements. Those outside the image
-// are not valid.
+// Takes the elements from `first` to `last`, of a part of a row that has `end` elements. Those outside the
+// image are not valid.
 static void take_elements(Existence* so_far, const global uchar* validity, int first, int last, int end) {
   const int stop = clamp(last, -1, end);
   uint some = 0, all = 0x01010101u;
@@ -26,8 +26,8 @@ static void take_elements(Existence* so_far, const global uchar* validity, int f
   so_far->all &= all == 0x01010101u ? 1 : 0;
 }
 
-// Finds the status of pixels before matching, and whether they have data costs. A work item has four elements of
-// a part of a row; global size z = parts of each pair.
+// Finds the status of pixels before matching, and whether they have data costs. A work item has four
+// elements of a part of a row; global size z = parts of each pair.
 kernel void find_existence(global uchar* memory, OpenclPairs pairs, OpenclInputs inputs, OpenclCosts costs,
                            OpenclImageCosts image) {
   const int first = 4 * get_global_id(0), y = get_global_id(1), part = get_global_id(2) % PARTS;
@@ -84,8 +84,8 @@ INLINE int element_of(const OpenclInputs* inputs, int x) {
   return clamp(x >> 1, -1, (inputs->width + 1) / 2);
 }
 
-// Data costs of a level for all labels: sums over the costs of SIDE × SIDE pixels of the image, less a pixel's
-// least one. Global size z = pairs.
+// Data costs of a level for all labels: sums over the costs of SIDE × SIDE pixels of the image, less a
+// pixel's least one. Global size z = pairs.
 kernel __attribute__((reqd_work_group_size(SUM_ITEMS, 1, 1))) void sum_costs(
     global uchar* memory, OpenclPairs pairs, OpenclLevel level, OpenclInputs inputs, OpenclCosts costs,
     OpenclImageCosts image) {

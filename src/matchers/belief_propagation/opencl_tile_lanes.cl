@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages and decisions of levels whose tiles have candidates, on a GPU: TILE_LANES work items have a tile; each
-// receives and sends the messages of one direction for a row.
+// Messages and decisions of levels whose tiles have candidates, on a GPU: TILE_LANES work items have a
+// tile; each receives and sends the messages of one direction for a row.
 //
-// Specialised by TILES_OF_GROUP (more than 1 only where lanes exchange values without local memory), and by the
-// macros of opencl_tiles.cl.
+// Specialised by TILES_OF_GROUP (more than 1 only where lanes exchange values without local memory), and by
+// the macros of opencl_tiles.cl.
 
 #define TILE_GROUP __attribute__((reqd_work_group_size(TILES_OF_GROUP * TILE_LANES, 1, 1)))
 

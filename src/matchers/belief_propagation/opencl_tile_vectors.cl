@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages and decisions of levels whose tiles have candidates, on a processor: a work item has a tile, all rows
-// of which are in one vector.
+// Messages and decisions of levels whose tiles have candidates, on a processor: a work item has a tile, all
+// rows of which are in one vector.
 //
 // Specialised by the macros of opencl_tiles.cl.
 

@@ -12,9 +12,10 @@ namespace parallax::belief_propagation {
 using decision::OpenclDecision;
 #endif
 
-// A level that considers all labels. Each colour has rows of `pitch` values of neighbouring pixels, in groups of
-// PIXELS; the last element is no pixel. On a processor, a label's groups are neighbours in memory: rows are
-// [label][group]; on a GPU, a group's labels are: [group][label], see LABEL_AT() in opencl_values.cl.
+// A level that considers all labels. Each colour has rows of `pitch` values of neighbouring pixels, in
+// groups of PIXELS; the last element is no pixel. On a processor, a label's groups are neighbours in
+// memory: rows are [label][group]; on a GPU, a group's labels are: [group][label], see LABEL_AT() in
+// opencl_values.cl.
 typedef struct {
   cl_int width, height, labels;
   cl_int stored_labels;  // at least `labels`
@@ -61,7 +62,7 @@ typedef struct {
 
 // Data costs that are found from the image: see opencl_image_costs.cl.
 typedef struct {
-  cl_long has_data;  // bytes that are 1 where a left pixel has data costs, laid out like OpenclInputs::validity
+  cl_long has_data;  // bytes that are 1 where a left pixel has data costs, laid out like the validity
   cl_int side;       // pixels of the image along a side of a pixel of the level
 } OpenclImageCosts;
 

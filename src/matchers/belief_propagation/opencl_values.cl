@@ -2,8 +2,8 @@
 // Values of neighbouring pixels of one colour in a row, in vectors, and their layout on levels that consider
 // all labels.
 //
-// Specialised by PROCESSOR, BITS of a value (8, 16), PIXELS of a vector, on a GPU by SHARES and PER_SHARE (see
-// opencl_levels.cl), and by the macros of words.cl.
+// Specialised by PROCESSOR, BITS of a value (8, 16), PIXELS of a vector, on a GPU by SHARES and PER_SHARE
+// (see opencl_levels.cl), and by the macros of words.cl.
 
 #define DIRECTIONS 4
 // The pair of a work item, if the global size z has `deep` for each pair; and where that pair's levels are.
@@ -186,8 +186,8 @@ static void store_word(Word word, global Value* to) {
 }
 
 #if !PROCESSOR
-// A share's labels are loaded by fours. Those of all shares are neighbours in memory, so that neighbouring work
-// items read neighbours.
+// A share's labels are loaded by fours. Those of all shares are neighbours in memory, so that neighbouring
+// work items read neighbours.
 #define WORDS_AT_ONCE 4
 // Words from the start of a group to labels k to k + 3 of a share, and to a label.
 #define FOUR_AT(k, share) (((k) / WORDS_AT_ONCE * SHARES + (share)) * WORDS_AT_ONCE)
