@@ -124,20 +124,18 @@ static void find_features(const global uchar* memory, const OpenclInputs* inputs
 #if COST == CENSUS
   // Zabih & Woodfill 1994: which of the 62 neighbours in a 9×7 window are darker than the centre; see
   // census_bit() in data_cost.h.
-  ushort row[LANES + 2 * REACH_X];
-  int centre[LANES];
+  ushort middle[LANES + 2 * REACH_X], other[LANES + 2 * REACH_X];
   CensusBits bits[LANES];
-  load_row(memory, inputs, mirrored, side, inputs->planes - 1, x, y, row);
-  for (int i = 0; i < LANES; ++i) {
-    centre[i] = row[i + REACH_X];
-    features[0][i] = bits[i] = 0;
-  }
+  load_row(memory, inputs, mirrored, side, inputs->planes - 1, x, y, middle);
+  for (int i = 0; i < LANES; ++i) features[0][i] = bits[i] = 0;
 #pragma unroll
   for (int n = 0; n < 63; ++n) {
-    if (n % 9 == 0) load_row(memory, inputs, mirrored, side, inputs->planes - 1, x, y + n / 9 - 3, row);
+    const ushort* row = n / 9 == 3 ? middle : other;
+    if (n % 9 == 0 && row == other)
+      load_row(memory, inputs, mirrored, side, inputs->planes - 1, x, y + n / 9 - 3, other);
     const int kind = CENSUS_TOLERANCE == 0 ? 0 : (abs(n % 9 - 4) + n / 9) % 3;
     for (int i = 0; i < LANES; ++i) {
-      const int difference = (int)row[i + n % 9] - centre[i];
+      const int difference = (int)row[i + n % 9] - middle[i + REACH_X];
       const int negative_if_counts = kind == 0   ? difference
                                      : kind == 1 ? difference + CENSUS_TOLERANCE
                                                  : CENSUS_TOLERANCE - difference;

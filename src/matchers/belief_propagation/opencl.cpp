@@ -240,7 +240,8 @@ class Opencl final : public opencl::Plan {
     edges_program_ = opencl::Program(
         context(),
         {opencl::decision_types_cl, opencl::belief_propagation_types_cl, opencl::belief_propagation_edges_cl},
-        {});
+        {define("PROCESSOR", is_processor()), define("EDGE_WORDS", edge_words()),
+         define("EDGE_ROWS", group_pixels / edge_words())});
     average_ = edges_program_.kernel("average");
     find_edges_ = edges_program_.kernel("find_edges");
     std::vector<cl_uint> edges;
@@ -341,7 +342,7 @@ class Opencl final : public opencl::Plan {
   }
 
   void find_edges(Pairs pairs) {
-    constexpr std::size_t averaged = 4, side = 8;  // see opencl_edges.cl
+    const std::size_t averaged = is_processor() ? 1 : 4, side = 8;  // see opencl_edges.cl
     const std::size_t count = to_size(pairs.count);
     for (std::size_t first = 0; first + 1 < levels_.size(); first += averaged) {
       const OpenclLevel& next = levels_[first + 1];
@@ -351,12 +352,17 @@ class Opencl final : public opencl::Plan {
     for (std::size_t first = 0; first < levels_.size(); first += EDGE_LEVELS) {
       const OpenclEdgeLevels levels = edge_levels(first, EDGE_LEVELS);
       std::size_t down = 0;
-      for (int i = 0; i < levels.count; ++i) down += groups_for(levels.of[i].height, side);
+      for (int i = 0; i < levels.count; ++i)
+        down += groups_for(levels.of[i].height, group_pixels / edge_words());
+      const Shape words{edge_words(), group_pixels / edge_words()};
       find_edges_.launch(queue(),
-                         {groups_for(levels_[first].width, 64 / to_size(bits_) * side), down, 2 * count},
-                         {side, side}, memory(), argument(pairs), levels);
+                         {groups_for(levels_[first].width, 64 / to_size(bits_) * words.x), down, 2 * count},
+                         is_processor() ? words : Shape{words.y, words.x}, memory(), argument(pairs), levels);
     }
   }
+
+  // Words of a group that finds edges; it has group_pixels work items.
+  std::size_t edge_words() const { return is_processor() ? group_pixels : 8; }
 
   OpenclEdgeLevels edge_levels(std::size_t first, std::size_t count) const {
     OpenclEdgeLevels levels{.of = {}, .count = 0, .value_bits = bits_, .table = edge_table_};

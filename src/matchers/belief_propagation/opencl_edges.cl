@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gray images of coarser levels, and the edges of all levels.
+//
+// Specialised by PROCESSOR; by EDGE_WORDS and EDGE_ROWS of a group that finds edges.
 
 #define DIRECTIONS 4
-#define AVERAGED 4
+#define AVERAGED (PROCESSOR ? 1 : 4)
 #define AVERAGE_SIDE 8
-#define EDGE_SIDE 8
 
 // The mean of a pixel's children, rounded; up to four of them exist on a finer level of that size.
 INLINE int mean_of_children(const int* children, int x, int y, int width, int height) {
@@ -41,6 +42,7 @@ kernel __attribute__((reqd_work_group_size(AVERAGE_SIDE, AVERAGE_SIDE, 1))) void
       mean = mean_of_children(children, x, y, fine.width, fine.height);
       ((global ushort*)(memory + level.gray))[y * level.stride + x] = mean;
     }
+    if (index == AVERAGED) return;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (exists) means[v][u] = mean;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -59,21 +61,30 @@ static global uint* edges_at(global uchar* memory, const OpenclEdges* level, int
   return (global uint*)(memory + level->edges) + pair * *apart + (level->pitch > 0 ? group : y % 8);
 }
 
-// One work item for each word. A group has EDGE_SIDE words of EDGE_SIDE rows, which are neighbours in
-// memory where levels have tiles; get_group_id(1) counts such rows of all levels, one after the other.
-// Global size z = 2 colours of each pair.
-kernel __attribute__((reqd_work_group_size(EDGE_SIDE, EDGE_SIDE, 1))) void find_edges(
-    global uchar* memory, OpenclPairs pairs, OpenclEdgeLevels levels) {
-  const int group = get_group_id(0) * EDGE_SIDE + get_local_id(1), colour = get_global_id(2) % 2;
-  int y = get_group_id(1) * EDGE_SIDE + get_local_id(0);
-  // The level of the row, field by field: see EITHER.
+// On a GPU, neighbouring work items have neighbouring rows, whose words are neighbours in memory where levels
+// have tiles.
+#if PROCESSOR
+#define EDGE_GROUP __attribute__((reqd_work_group_size(EDGE_WORDS, EDGE_ROWS, 1)))
+#define WORD_DIMENSION 0
+#else
+#define EDGE_GROUP __attribute__((reqd_work_group_size(EDGE_ROWS, EDGE_WORDS, 1)))
+#define WORD_DIMENSION 1
+#endif
+
+// One work item for each word. Groups in y have the rows of all levels, one after the other; global size z = 2
+// colours of each pair.
+kernel EDGE_GROUP void find_edges(global uchar* memory, OpenclPairs pairs, OpenclEdgeLevels levels) {
+  const int group = get_group_id(0) * EDGE_WORDS + get_local_id(WORD_DIMENSION);
+  const int colour = get_global_id(2) % 2;
+  // The level of the group, field by field: see EITHER.
   OpenclEdges level;
   level.height = 0;
+  int down = get_group_id(1);
 #pragma unroll
   for (int index = 0; index < EDGE_LEVELS; ++index) {
-    const int rows = (level.height + EDGE_SIDE - 1) / EDGE_SIDE * EDGE_SIDE;
-    const bool is_further = index == 0 || y >= rows;
-    y -= is_further ? rows : 0;
+    const int groups = (level.height + EDGE_ROWS - 1) / EDGE_ROWS;
+    const bool is_further = index == 0 || down >= groups;
+    down -= is_further ? groups : 0;
     level.width = is_further ? levels.of[index].width : level.width;
     level.height = is_further ? levels.of[index].height : level.height;
     level.gray = is_further ? levels.of[index].gray : level.gray;
@@ -81,6 +92,7 @@ kernel __attribute__((reqd_work_group_size(EDGE_SIDE, EDGE_SIDE, 1))) void find_
     level.edges = is_further ? levels.of[index].edges : level.edges;
     level.pitch = is_further ? levels.of[index].pitch : level.pitch;
   }
+  const int y = down * EDGE_ROWS + get_local_id(1 - WORD_DIMENSION);
   const int odd = (y + colour) & 1, bits = levels.value_bits, word_pixels = 32 / bits;
   if (2 * group * word_pixels >= level.width || y >= level.height) return;
   const global uint* table = (const global uint*)(memory + levels.table);

@@ -145,8 +145,11 @@ kernel void update_tiles(global uchar* memory, OpenclPairs pairs, OpenclTiles ti
     least[direction] = reach[direction] = all_values(NOTHING);
   }
   int previous = 0;
+  // A slot is loaded before the previous one is stored, because compilers move no loads across stores.
+  Received ahead = receive_slot(&sources, &place, slots, 0);
   for (int slot = 0; slot < count; ++slot) {
-    const Received own = receive_slot(&sources, &place, slots, slot);
+    const Received own = ahead;
+    if (slot < last) ahead = receive_slot(&sources, &place, slots, slot + 1);
 #pragma unroll
     for (int direction = 0; direction < DIRECTIONS; ++direction) {
       const Values h = TO_VALUES(DIFFERENCE(own.belief, own.messages[direction]));
@@ -165,8 +168,10 @@ kernel void update_tiles(global uchar* memory, OpenclPairs pairs, OpenclTiles ti
     highest[direction] = raised(least[direction], TO_VALUES(FROM_ROWS(truncation)));
     reach[direction] = all_values(NOTHING);
   }
+  Stored stored_ahead = load_stored(slots, to, last);
   for (int slot = last; slot >= 0; --slot) {
-    const Stored own = load_stored(slots, to, slot);
+    const Stored own = stored_ahead;
+    stored_ahead = load_stored(slots, to, max(slot - 1, 0));
 #pragma unroll
     for (int direction = 0; direction < DIRECTIONS; ++direction) {
       const Values way = slope_over(slope[direction], previous - own.label);
