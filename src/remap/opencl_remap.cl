@@ -49,16 +49,14 @@ kernel void remap(global uchar* memory, global uchar* target, OpenclRemap pair) 
   const int first = (int)get_global_id(0) * PIXELS, y = get_global_id(1), side = get_global_id(2);
   if (first >= pair.width) return;
   const long row = (long)y * pair.stride;
-  const global ushort* columns = (const global ushort*)(memory + EITHER(pair.x, side)) + row;
-  const global ushort* rows = (const global ushort*)(memory + EITHER(pair.y, side)) + row;
-  const global short* blocks =
-      (const global short*)(memory + EITHER(pair.blocks, side)) + row / BLOCK_COLUMNS * 2;
-  const int channels = EITHER(pair.channels, side), end = min(first + PIXELS, pair.width);
-  Channel image = {(const global SAMPLE*)(memory + EITHER(pair.from, side)), channels,
-                   EITHER(pair.camera_width, side), EITHER(pair.camera_height, side)};
+  const global ushort* columns = (const global ushort*)(memory + pair.x[side]) + row;
+  const global ushort* rows = (const global ushort*)(memory + pair.y[side]) + row;
+  const global short* blocks = (const global short*)(memory + pair.blocks[side]) + row / BLOCK_COLUMNS * 2;
+  const int channels = pair.channels[side], end = min(first + PIXELS, pair.width);
+  Channel image = {(const global SAMPLE*)(memory + pair.from[side]), channels, pair.camera_width[side],
+                   pair.camera_height[side]};
   for (int channel = 0; channel < channels; ++channel, ++image.samples) {
-    global SAMPLE* to =
-        (global SAMPLE*)(target + EITHER(pair.to, side)) + (long)y * pair.width * channels + channel;
+    global SAMPLE* to = (global SAMPLE*)(target + pair.to[side]) + (long)y * pair.width * channels + channel;
     for (int x = first; x < end; ++x) {
       const global short* block = blocks + x / BLOCK_COLUMNS * 2;
       const int u = block[0] * STEPS + columns[x], v = block[1] * STEPS + rows[x];
@@ -72,7 +70,7 @@ kernel void remap(global uchar* memory, global uchar* target, OpenclRemap pair) 
       to[x * channels] = (SAMPLE)value;
     }
   }
-  if (EITHER(pair.mask, side) < 0) return;
-  global uchar* mask = target + EITHER(pair.mask, side) + (long)y * pair.width;
+  if (pair.mask[side] < 0) return;
+  global uchar* mask = target + pair.mask[side] + (long)y * pair.width;
   for (int x = first; x < end; ++x) mask[x] = columns[x] == UNSEEN ? 0 : 255;
 }

@@ -9,7 +9,7 @@
 
 static void clear_keys(global uchar* memory, const OpenclImages* images, int side, int x, long y) {
   const long at = y * images->key_stride + x;
-  if (EITHER(images->keys, side) >= 0) ((global uint*)(memory + EITHER(images->keys, side)))[at] = UINT_MAX;
+  if (images->keys[side] >= 0) ((global uint*)(memory + images->keys[side]))[at] = UINT_MAX;
   if (side == 0 && images->rivals >= 0) ((global uint*)(memory + images->rivals))[at] = UINT_MAX;
 }
 
@@ -18,13 +18,13 @@ kernel void take(global uchar* memory, Pair pair, OpenclImages images) {
   const int x = get_global_id(0), side = get_global_id(2);
   const long y = get_global_id(1);
   if (x >= images.width) return;
-  const int channels = EITHER(pair.channels, side);
+  const int channels = pair.channels[side];
   const long pixel = y * images.width + x;
-  const global GRAY* from = (const global GRAY*)(memory + EITHER(pair.image, side)) + pixel * channels;
-  ((global GRAY*)(memory + EITHER(images.gray, side)))[y * images.gray_stride + x] =
+  const global GRAY* from = (const global GRAY*)(memory + pair.image[side]) + pixel * channels;
+  ((global GRAY*)(memory + images.gray[side]))[y * images.gray_stride + x] =
       channels == 1 ? from[0] : (GRAY)((9797u * from[0] + 19234u * from[1] + 3737u * from[2]) >> 15);
-  memory[EITHER(images.validity, side) + y * images.validity_stride + x] =
-      EITHER(pair.mask, side) < 0 || memory[EITHER(pair.mask, side) + pixel] != 0;
+  memory[images.validity[side] + y * images.validity_stride + x] =
+      pair.mask[side] < 0 || memory[pair.mask[side] + pixel] != 0;
   clear_keys(memory, &images, side, x, y);
 }
 
@@ -35,7 +35,7 @@ typedef struct {
 } Extended;
 
 static Extended rows_at(const global uchar* memory, const OpenclImages* images, int side, int y) {
-  const global GRAY* first = (const global GRAY*)(memory + EITHER(images->gray, side));
+  const global GRAY* first = (const global GRAY*)(memory + images->gray[side]);
   const int last = images->height - 1;
   const int middle = clamp(y, 0, last);
   const Extended rows = {first + max(middle - 1, 0) * images->gray_stride,
@@ -87,7 +87,7 @@ kernel void filter(global uchar* memory, OpenclImages images) {
   const int x = column - images.before, y = (int)get_global_id(1) - images.radius;
   const Extended rows = rows_at(memory, &images, side, y);
   const long at = y * images.stride + x;
-  global VALUE* to = (global VALUE*)(memory + EITHER(images.filtered, side)) + at;
+  global VALUE* to = (global VALUE*)(memory + images.filtered[side]) + at;
   if (X_SOBEL)
     store_responses(&rows, x, images.cap, to);
   else

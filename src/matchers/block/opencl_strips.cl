@@ -86,8 +86,7 @@ static uint differences_of(uint left, uint right) {
 
 // `there`: bytes of the other image; the upper word has those of shift `first`.
 static Sums costs_of_bytes(uint own, ulong there) {
-  const uint first = differences_of(own, (uint)(there >> 32)),
-             second = differences_of(own, (uint)(there >> 24));
+  const uint first = differences_of(own, (uint)(there >> 32)), second = differences_of(own, (uint)(there >> 24));
   Sums costs;
   UNROLLED
   for (int j = 0; j < COLUMNS; ++j)
@@ -153,7 +152,7 @@ static bool are_candidates(const OpenclImages* images, const OpenclSearch* searc
                            const Shifts* shifts, int index, int count) {
   const int first = shifts->bottom + LABELS * index, last = first + LABELS * count - 1;
   return first >= shifts->first && last <= shifts->last && strip->first_x - last >= 0 &&
-         strip->last_x - first < images->width && !EITHER(search->masked, 1 - strip->side);
+         strip->last_x - first < images->width && !search->masked[1 - strip->side];
 }
 
 static Chunk chunk_at(const OpenclImages* images, const Strip* strip, const Shifts* shifts, int index) {
@@ -175,8 +174,8 @@ static uint valid_columns(const global uchar* memory, const OpenclImages* images
   const int other = 1 - strip->side;
   if (!search->masked[other]) return chunk->inside;
   const int y = min(strip->y + row, images->height - 1);
-  const global uchar* validity =
-      memory + images->validity[other] + y * images->validity_stride + strip->x - chunk->first - (LABELS - 1);
+  const global uchar* validity = memory + images->validity[other] + y * images->validity_stride + strip->x -
+                                 chunk->first - (LABELS - 1);
   uint valid = 0;
   for (int i = 0; i < COLUMNS + LABELS - 1; ++i)
     if ((chunk->inside >> i & 1) != 0) valid |= (uint)(validity[i] != 0) << i;
@@ -194,8 +193,8 @@ static uint cost_of(const Sums* windows, int label, int column) {
 
 // Keeps the least keys of a row of the strip. If `checked`, labels that are no candidates are left out; for
 // rivals, also those beside the best ones, which `best` has.
-INLINE void keep_least(const Sums* windows, const Chunk* chunk, const Shifts* shifts, bool checked,
-                       uint valid, const global uint* best, local uint (*keys)[LANES]) {
+INLINE void keep_least(const Sums* windows, const Chunk* chunk, const Shifts* shifts, bool checked, uint valid,
+                       const global uint* best, local uint (*keys)[LANES]) {
   const int lane = get_local_id(0);
   UNROLLED
   for (int j = 0; j < COLUMNS; ++j) {
@@ -216,13 +215,12 @@ INLINE void sweep(const global uchar* memory, const OpenclImages* images, const 
                   local Shared* shared) {
   const int share = get_local_id(1), x = strip->x - RADIUS, y = strip->y - RADIUS;
   const int bytes = chunk->first & 3;
-  const global uint* base =
-      (const global uint*)(memory + EITHER(images->filtered, strip->side) + x) + (long)y * STRIDE;
+  const global uint* base = (const global uint*)(memory + images->filtered[strip->side] + x) + (long)y * STRIDE;
   const global uint* other =
-      (const global uint*)(memory + EITHER(images->filtered, 1 - strip->side) + x - (chunk->first - bytes)) +
+      (const global uint*)(memory + images->filtered[1 - strip->side] + x - (chunk->first - bytes)) +
       (long)y * STRIDE;
-  const global uint* best = (const global uint*)(memory + EITHER(images->keys, strip->side)) +
-                            strip->y * images->key_stride + strip->x;
+  const global uint* best =
+      (const global uint*)(memory + images->keys[strip->side]) + strip->y * images->key_stride + strip->x;
   Sums sums, ring[WINDOW];
   UNROLLED
   for (int j = 0; j < COLUMNS; ++j) sums.of[j] = 0;
@@ -257,8 +255,7 @@ INLINE void search_strip(global uchar* memory, const OpenclImages* images, const
   const Strip strip = own_strip(images);
   const Shifts shifts = shifts_of(images, search, &strip);
   const int lane = get_local_id(0), shares = get_global_size(1);
-  for (int i = get_local_id(1); i < ROWS * COLUMNS; i += SHARES)
-    shared->keys[i / COLUMNS][i % COLUMNS][lane] = NO_KEY;
+  for (int i = get_local_id(1); i < ROWS * COLUMNS; i += SHARES) shared->keys[i / COLUMNS][i % COLUMNS][lane] = NO_KEY;
   barrier(CLK_LOCAL_MEM_FENCE);
   // Work items of a group go through the same number of chunks, because they wait for each other.
   for (int first = (int)get_group_id(1) * SHARES; first < shifts.count; first += shares) {
@@ -298,9 +295,9 @@ kernel __attribute__((reqd_work_group_size(LANES, SHARES, 1))) void find_rivals(
 
 // Maps from keys.
 
-static const global uchar* filtered_at(const global uchar* memory, const OpenclImages* images, int side,
-                                       int x, int y) {
-  return memory + EITHER(images->filtered, side) + (long)y * 4 * STRIDE + x;
+static const global uchar* filtered_at(const global uchar* memory, const OpenclImages* images, int side, int x,
+                                       int y) {
+  return memory + images->filtered[side] + (long)y * 4 * STRIDE + x;
 }
 
 static uint key_at(const global uchar* memory, const OpenclImages* images, long plane, int x, int y) {
@@ -308,13 +305,12 @@ static uint key_at(const global uchar* memory, const OpenclImages* images, long 
 }
 
 static bool is_valid(const global uchar* memory, const OpenclImages* images, int side, int x, int y) {
-  return x >= 0 && x < images->width &&
-         memory[EITHER(images->validity, side) + y * images->validity_stride + x] != 0;
+  return x >= 0 && x < images->width && memory[images->validity[side] + y * images->validity_stride + x] != 0;
 }
 
 // Finds the costs of the labels next to the best, if both are candidates.
-static void find_neighbours(const global uchar* memory, const OpenclImages* images,
-                            const OpenclSearch* search, int x, int y, int label, Costs* costs) {
+static void find_neighbours(const global uchar* memory, const OpenclImages* images, const OpenclSearch* search,
+                            int x, int y, int label, Costs* costs) {
   const int right_x = x - search->lowest - label;
   if (label == 0 || label + 1 == search->labels || !is_valid(memory, images, 1, right_x + 1, y) ||
       !is_valid(memory, images, 1, right_x - 1, y))
@@ -331,8 +327,7 @@ static void find_neighbours(const global uchar* memory, const OpenclImages* imag
   }
 }
 
-static bool is_textureless(const global uchar* memory, const OpenclImages* images, int threshold, int x,
-                           int y) {
+static bool is_textureless(const global uchar* memory, const OpenclImages* images, int threshold, int x, int y) {
   const global uchar* from = memory + images->responses + (long)(y - RADIUS) * 4 * STRIDE + x - RADIUS;
   uint sum = 0;
   for (int j = 0; j < WINDOW; ++j, from += 4 * STRIDE)
@@ -355,15 +350,14 @@ static void decide_left(global uchar* memory, const OpenclImages* images, const 
   ((global float*)(memory + map->disparity))[y * map->stride + x] =
       status == MATCHED ? refined(&costs, search->lowest + label) : NO_VALUE;
   if (map->confidence >= 0)
-    ((global float*)(memory + map->confidence))[y * map->confidence_stride + x] =
-        confidence_of(&costs, valid);
+    ((global float*)(memory + map->confidence))[y * map->confidence_stride + x] = confidence_of(&costs, valid);
 }
 
 // One work item per pixel of the left map, and of the right map if it is wanted.
 kernel void decide(global uchar* memory, OpenclImages images, OpenclSearch search, Map map) {
   const int x = get_global_id(0), y = get_global_id(1), side = get_global_id(2);
   if (x >= images.width) return;
-  const uint key = key_at(memory, &images, EITHER(images.keys, side), x, y);
+  const uint key = key_at(memory, &images, images.keys[side], x, y);
   if (side == 0) {
     decide_left(memory, &images, &search, &map, x, y, key);
     return;

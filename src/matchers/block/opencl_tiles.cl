@@ -33,7 +33,7 @@ static int other_column(int x, int disparity, int side) {
 
 static const global VALUE* values_at(const global uchar* memory, const OpenclImages* images, int side, int x,
                                      int y) {
-  return (const global VALUE*)(memory + EITHER(images->filtered, side)) + y * images->stride + x;
+  return (const global VALUE*)(memory + images->filtered[side]) + y * images->stride + x;
 }
 
 static SUM term(VALUE left, VALUE right) {
@@ -79,8 +79,7 @@ DEFINE_SUM_WINDOWS(sum_windows, SUM)
 // Σ and 1/√(n·Σ² − (Σ)²) of neighbouring windows.
 static const global double2* statistics_at(const global uchar* memory, const OpenclImages* images, int side,
                                            int x, int y) {
-  return (const global double2*)(memory + EITHER(images->statistics, side)) + y * images->statistics_stride +
-         x;
+  return (const global double2*)(memory + images->statistics[side]) + y * images->statistics_stride + x;
 }
 
 static COST zncc_cost(SUM products, double2 left, double2 right) {
@@ -220,8 +219,7 @@ static void decide_left(global uchar* memory, const OpenclImages* images, const 
         (global float*)(memory + map->confidence) + y * map->confidence_stride + tile->x;
     for (int i = 0; i < tile->width; ++i) {
       const int pixel = row * COLUMNS + i;
-      const Costs costs = {found->best[pixel], found->before[pixel], found->after[pixel],
-                           found->rival[pixel]};
+      const Costs costs = {found->best[pixel], found->before[pixel], found->after[pixel], found->rival[pixel]};
       status[i] = status_of(&costs, valid[i] != 0, found->textureless[pixel]);
       disparity[i] =
           status[i] == MATCHED ? refined(&costs, search->lowest + (int)found->label[pixel]) : NO_VALUE;

@@ -7,11 +7,11 @@
 // of OpenclTransform, and RADIUS (rows above and below the image that repeat its border).
 
 static global GRAY* gray_at(global uchar* memory, const OpenclLevel* level, int side, int x, int y) {
-  return (global GRAY*)(memory + EITHER(level->gray, side)) + y * level->stride + x;
+  return (global GRAY*)(memory + level->gray[side]) + y * level->stride + x;
 }
 
 static global uchar* validity_at(global uchar* memory, const OpenclLevel* level, int side, int x, int y) {
-  return memory + EITHER(level->validity, side) + y * level->stride + x;
+  return memory + level->validity[side] + y * level->stride + x;
 }
 
 // A square of pixels, from which the levels above are made: means of 2×2 pixels never leave the square.
@@ -61,8 +61,8 @@ kernel void take(global uchar* memory, Pair pair, OpenclLevels levels) {
   const int x = SQUARE * (int)get_global_id(0), y = SQUARE * (int)get_global_id(1), side = get_global_id(2);
   const int width = levels.levels[0].width, height = levels.levels[0].height;
   if (x >= width || y >= height) return;
-  const int channels = EITHER(pair.channels, side);
-  const global GRAY* image = (const global GRAY*)(memory + EITHER(pair.image, side));
+  const int channels = pair.channels[side];
+  const global GRAY* image = (const global GRAY*)(memory + pair.image[side]);
   Square square;
   for (int j = 0; j < SQUARE; ++j)
     for (int i = 0; i < SQUARE; ++i) {
@@ -70,7 +70,7 @@ kernel void take(global uchar* memory, Pair pair, OpenclLevels levels) {
       const global GRAY* from = image + pixel * channels;
       square.gray[j][i] =
           channels == 1 ? from[0] : (GRAY)((9797u * from[0] + 19234u * from[1] + 3737u * from[2]) >> 15);
-      square.valid[j][i] = EITHER(pair.mask, side) < 0 || memory[EITHER(pair.mask, side) + pixel] != 0;
+      square.valid[j][i] = pair.mask[side] < 0 || memory[pair.mask[side] + pixel] != 0;
     }
   store_square(memory, &levels.levels[0], side, x, y, SQUARE, &square);
   store_levels_above(memory, &levels, side, x, y, &square);
@@ -221,7 +221,7 @@ static int reference_value(const local GRAY* seen) {
 static void store_words(global uchar* memory, const OpenclLevel* level, int side, int x, int y,
                         const uint* words) {
   global uint* to =
-      (global uint*)(memory + EITHER(level->signatures, side)) + y * PLANES * level->signature_stride + x;
+      (global uint*)(memory + level->signatures[side]) + y * PLANES * level->signature_stride + x;
 #pragma unroll
   for (int i = 0; i < PLANES; ++i) to[i * level->signature_stride] = words[i];
 }

@@ -26,7 +26,7 @@ static Labels labels_around(const global uchar* memory, const OpenclSearch* sear
   const OpenclLevel* above = &search->above;
   int lowest = INT_MAX, highest = NO_DISPARITY;
   for (int j = -1; j <= 1; ++j) {
-    const global int* row = (const global int*)(memory + EITHER(above->disparities, side)) +
+    const global int* row = (const global int*)(memory + above->disparities[side]) +
                             clamp(y / 2 + j, 0, above->height - 1) * above->stride;
     for (int i = -1; i <= 1; ++i) {
       const int estimate = row[clamp(x / 2 + i, 0, above->width - 1)];
@@ -44,7 +44,7 @@ static Labels labels_around(const global uchar* memory, const OpenclSearch* sear
 
 static const global uchar* validity_at(const global uchar* memory, const OpenclLevel* level, int side, int x,
                                        int y) {
-  return memory + EITHER(level->validity, side) + y * level->stride + x;
+  return memory + level->validity[side] + y * level->stride + x;
 }
 
 // The result of a pixel of the image. Costs are NO_COST if they do not exist.
@@ -102,7 +102,7 @@ static void store(global uchar* memory, const OpenclSearch* search, const Map* m
   const bool has_label = valid && found->label != NO_LABEL;
   const int disparity = search->lowest + found->label;
   if (!search->is_image)
-    ((global int*)(memory + EITHER(search->level.disparities, side)))[y * search->level.stride + x] =
+    ((global int*)(memory + search->level.disparities[side]))[y * search->level.stride + x] =
         has_label ? disparity : NO_DISPARITY;
   else if (side == 0)
     store_left(memory, search, map, x, y, valid, found);

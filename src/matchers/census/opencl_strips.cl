@@ -26,8 +26,8 @@ typedef struct {
 #if !NVIDIA
   uint sums[SHARES][PIXELS];  // column sums of a share's pair of labels
 #endif
-  uint best[PIXELS];    // keys
-  uint rivals[PIXELS];  // costs
+  uint best[PIXELS];          // keys
+  uint rivals[PIXELS];        // costs
   ushort before[PIXELS], after[PIXELS];
   uint pairs[PAIR_WORDS];
   int first, end;  // labels
@@ -53,7 +53,7 @@ static int pixel_of(int row) {
 
 // The validity of each row of the strip as a bit, including rows below the image.
 static uint validity_of(const global uchar* memory, const OpenclSearch* search, int side, int x, int y) {
-  if (!EITHER(search->masked, side)) return UINT_MAX;
+  if (!search->masked[side]) return UINT_MAX;
   const int rows = min(ROWS, search->level.height - y);
   uint bits = 0;
   for (int row = 0; row < rows; ++row)
@@ -123,8 +123,8 @@ typedef struct {
 static const global uint* column_at(const global uchar* memory, const OpenclSearch* search, int side, int x,
                                     int y) {
   const OpenclLevel* level = &search->level;
-  return (const global uint*)(memory + EITHER(level->signatures, side)) +
-         (long)(y - RADIUS) * PLANES * STRIDE + clamp(x, 0, level->width - 1);
+  return (const global uint*)(memory + level->signatures[side]) + (long)(y - RADIUS) * PLANES * STRIDE +
+         clamp(x, 0, level->width - 1);
 }
 
 static void load_base(const global uchar* memory, const OpenclSearch* search, const Strip* strip,

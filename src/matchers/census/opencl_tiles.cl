@@ -21,7 +21,7 @@ typedef struct {
 // State of a tile's pixels.
 typedef struct {
   ushort best[PIXELS], label[PIXELS];
-  ushort first[PIXELS], span[PIXELS];                      // searched labels: the first, and how many more
+  ushort first[PIXELS], span[PIXELS];  // searched labels: the first, and how many more
   ushort before[PIXELS], after[PIXELS], previous[PIXELS];  // costs next to the best; cost of the last label
   ushort rival[PIXELS];              // the lowest cost searched more than one label away from the best
   ushort distant[PIXELS];            // the lowest cost searched two or more labels before the current one
@@ -96,8 +96,8 @@ static void find_costs(const global uchar* memory, const OpenclSearch* search, c
   const OpenclLevel* level = &search->level;
   const long stride = level->signature_stride;
   const uchar truncation = search->ad_truncation;
-  const global uchar* base = memory + EITHER(level->signatures, tile->side) + tile->x - RADIUS;
-  const global uchar* other = memory + EITHER(level->signatures, 1 - tile->side) + tile->x - RADIUS - shift;
+  const global uchar* base = memory + level->signatures[tile->side] + tile->x - RADIUS;
+  const global uchar* other = memory + level->signatures[1 - tile->side] + tile->x - RADIUS - shift;
   for (int row = 0; row < tile->rows + 2 * RADIUS; ++row) {
     const long at = clamp(tile->y - RADIUS + row, 0, level->height - 1) * PLANES * stride;
     for (int i = 0; i < LANES; ++i)
@@ -124,7 +124,7 @@ static void drop_missing(const global uchar* memory, const OpenclSearch* search,
                          const Candidate* candidate, int row, ushort* costs) {
   for (int i = 0; i < candidate->first_column; ++i) costs[i] = NO_COST;
   for (int i = candidate->last_column; i < tile->width; ++i) costs[i] = NO_COST;
-  if (!EITHER(search->masked, 1 - tile->side)) return;
+  if (!search->masked[1 - tile->side]) return;
   const global uchar* valid =
       validity_at(memory, &search->level, 1 - tile->side, tile->x - candidate->shift, tile->y + row);
   for (int i = candidate->first_column; i < candidate->last_column; ++i)
@@ -179,7 +179,7 @@ static void decide(const Candidate* candidate, const ushort* costs, Kept* kept, 
 static void try_label(const global uchar* memory, const OpenclSearch* search, const Tile* tile,
                       const Candidate* candidate, Kept* kept, int task) {
   const bool all_exist = candidate->first_column == 0 && candidate->last_column == tile->width &&
-                         !EITHER(search->masked, 1 - tile->side);
+                         !search->masked[1 - tile->side];
   uchar costs[COST_ROWS * LANES];
   ushort sums[COST_ROWS * LANES], window[TILE_COLUMNS];
   find_costs(memory, search, tile, candidate->shift, costs);
@@ -248,7 +248,7 @@ static Tile own_tile(const OpenclSearch* search) {
 }
 
 static bool is_valid(const global uchar* memory, const OpenclSearch* search, const Tile* tile, int x, int y) {
-  return !EITHER(search->masked, tile->side) || *validity_at(memory, &search->level, tile->side, x, y) != 0;
+  return !search->masked[tile->side] || *validity_at(memory, &search->level, tile->side, x, y) != 0;
 }
 
 static Found found_of(const Kept* kept, int pixel) {

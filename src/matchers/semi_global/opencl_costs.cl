@@ -39,9 +39,8 @@ INLINE ushort cost_in_units(const OpenclCosts* costs, Difference difference) {
 #endif
 }
 
-INLINE ushort volume_cost_in_units(global uchar* memory, const OpenclVolumes* volumes,
-                                   const OpenclInputs* inputs, const OpenclCosts* costs, int x, int y,
-                                   int k) {
+INLINE ushort volume_cost_in_units(global uchar* memory, const OpenclVolumes* volumes, const OpenclInputs* inputs,
+                                   const OpenclCosts* costs, int x, int y, int k) {
   const int label = min(first_label() + k, volumes->labels - 1);
   return to_units(volume_cost(memory, inputs, inputs->mirrored, costs, x, y, label, volumes->labels));
 }
@@ -68,16 +67,14 @@ INLINE RightPixels right_pixels(global uchar* memory, const OpenclInputs* inputs
 
 // Costs regardless of validity.
 INLINE void find_pixel_costs(global uchar* memory, const OpenclVolumes* volumes, const OpenclInputs* inputs,
-                             const OpenclCosts* costs, const RightPixels* right, int x, int y,
-                             ushort* found) {
+                             const OpenclCosts* costs, const RightPixels* right, int x, int y, ushort* found) {
 #if COST == VOLUME
   FOR_LABELS(k) {
     found[k] = volume_cost_in_units(memory, volumes, inputs, costs, x, y, k);
   }
 #else
   const global FEATURE* left[FEATURE_PLANES];
-  for (int plane = 0; plane < FEATURE_PLANES; ++plane)
-    left[plane] = features_at(memory, inputs, 0, y, 0, plane);
+  for (int plane = 0; plane < FEATURE_PLANES; ++plane) left[plane] = features_at(memory, inputs, 0, y, 0, plane);
   FEATURES(of_left, left, x)
   // This is a loop of its own so that compilers for processors vectorise it.
   Difference differences[PER_LANE];
@@ -99,8 +96,7 @@ kernel EACH_OF_GROUP void find_costs(global uchar* memory, OpenclVolumes volumes
   const bool is_valid = validity_at(memory, &inputs, 0, y, 0)[x] != 0;
   uchar some = 0, missing = 0;
   FOR_LABELS(k) {
-    const uchar exists = right.all_exist || right.valid[-k] != 0 ? 1 : 0,
-                counts = is_label(&volumes, k) ? 1 : 0;
+    const uchar exists = right.all_exist || right.valid[-k] != 0 ? 1 : 0, counts = is_label(&volumes, k) ? 1 : 0;
     some |= exists & counts;
     missing |= (exists ^ 1) & counts;
   }
@@ -136,7 +132,7 @@ INLINE ulong bits_of_span(const global uchar* memory, long first) {
 // Validity of a work item's pixels, as bits.
 typedef struct {
   uint left_valid;
-  ulong right_valid;  // validity of the span's pixels
+  ulong right_valid;   // validity of the span's pixels
   // pixels with a label whose right pixel exists, and with one whose right pixel does not
   uint some, missing;
 } Existence;
@@ -145,9 +141,8 @@ INLINE uint either(uint a, uint b) {
   return a | b;
 }
 
-INLINE Existence find_existence(global uchar* memory, const OpenclVolumes* volumes,
-                                const OpenclInputs* inputs, int first_right, int x, int y,
-                                local uint* shared) {
+INLINE Existence find_existence(global uchar* memory, const OpenclVolumes* volumes, const OpenclInputs* inputs,
+                                int first_right, int x, int y, local uint* shared) {
   const int labels = clamp(volumes->labels - first_label(), 0, PER_LANE);
   const ulong of_first = ((1UL << labels) - 1) << (PER_LANE - labels);
   const global uchar* left = validity_at(memory, inputs, 0, y, 0) + x;
@@ -200,8 +195,7 @@ INLINE void find_all_costs(global uchar* memory, const OpenclVolumes* volumes, c
       FEATURES(of_left, left, p)
       uint cost = cost_in_units(costs, difference(of_left, of_right));
 #endif
-      if (!all_exist)
-        cost = (has_data >> p & 1) == 0 ? 0 : (exists->right_valid >> i & 1) != 0 ? cost : outside;
+      if (!all_exist) cost = (has_data >> p & 1) == 0 ? 0 : (exists->right_valid >> i & 1) != 0 ? cost : outside;
       found->of[p][VALUE_OF(k)] |= cost << SHIFT_OF(k);
     }
   }
@@ -259,8 +253,8 @@ INLINE void subtract(const Word* costs, Word* sums) {
 
 // Sums over a side of a window, along rows (step_x = 1) or columns: each from the previous pixel's sum.
 // Groups: rows, or COLUMNS columns.
-kernel EACH_OF_GROUP void add_window(global uchar* memory, OpenclVolumes volumes, long from, long to,
-                                     int reach, int step_x) {
+kernel EACH_OF_GROUP void add_window(global uchar* memory, OpenclVolumes volumes, long from, long to, int reach,
+                                     int step_x) {
   const int width = volumes.width, first = get_group_id(0) * (step_x ? 1 : COLUMNS),
             lines = step_x ? 1 : min(COLUMNS, width - first), length = step_x ? width : volumes.height;
   const long step = step_x ? 1 : width, start = step_x ? (long)first * width : first;
@@ -291,8 +285,8 @@ kernel EACH_OF_GROUP void add_window(global uchar* memory, OpenclVolumes volumes
 #else
 
 // Sums over a side of a window, along rows (step_x = 1) or columns. x = a work item for each lane, y = rows.
-kernel EACH_OF_GROUP void add_window(global uchar* memory, OpenclVolumes volumes, long from, long to,
-                                     int reach, int step_x) {
+kernel EACH_OF_GROUP void add_window(global uchar* memory, OpenclVolumes volumes, long from, long to, int reach,
+                                     int step_x) {
   const int x = get_global_id(0) / LANES, y = get_global_id(1), step_y = 1 - step_x;
   if (x >= volumes.width) return;
   Word sums[WORDS], costs[WORDS];
@@ -300,8 +294,7 @@ kernel EACH_OF_GROUP void add_window(global uchar* memory, OpenclVolumes volumes
     sums[k] = all_of(0);
   }
   for (int i = -reach; i <= reach; ++i) {
-    const int u = clamp(x + i * step_x, 0, volumes.width - 1),
-              v = clamp(y + i * step_y, 0, volumes.height - 1);
+    const int u = clamp(x + i * step_x, 0, volumes.width - 1), v = clamp(y + i * step_y, 0, volumes.height - 1);
     load(costs_at(memory, from, (long)v * volumes.width + u), costs);
     FOR_WORDS(k) {
       sums[k] += costs[k];
