@@ -259,7 +259,7 @@ TEST(OpenclBeliefPropagationTest, EqualsTheReferenceForAnyNumberOfLabels) {
     int labels, min_disparity, candidate_levels;
   };
   const std::vector<Case> on_processors{{{20, 9}, 100, -60, 0}, {{9, 5}, 1024, -500, 2}},
-      on_gpus{{{41, 33}, 2, 0, 2}, {{130, 9}, 21, -7, 1}};
+      on_gpus{{{41, 33}, 2, 0, 2}, {{131, 9}, 21, -7, 2}};
   for (const bool is_gpu : {false, true}) {
     if (is_gpu && !why_no_gpu_kernels().empty()) continue;
     std::optional<Disguised> disguised;
