@@ -35,7 +35,7 @@ OpenclImages::OpenclImages(const CostModel& model, const ImageFormat& format, Ro
     inputs_.samples[side] = reserve(samples);
     if (smooths()) inputs_.half_smoothed[side] = reserve(samples);
   }
-  start_of_pair_ = static_cast<cl_long>(layout.bytes());
+  start_of_pair_ = layout.bytes();
   for (int side = 0; side < 2; ++side) {
     inputs_.features[side] = reserve(features * to_size(feature_planes()) * feature_bytes()) +
                              rows.around * static_cast<cl_long>(feature_bytes());

@@ -31,7 +31,7 @@ class OpenclImages {
 
   // What kernels read of one pair comes last in the layout, from here on. That of the mirrored pair may lie
   // elsewhere, so that both can be matched at once; see OpenclInputs.
-  cl_long start_of_pair() const { return start_of_pair_; }
+  std::size_t start_of_pair() const { return start_of_pair_; }
   void place_mirrored(cl_long bytes_apart) { inputs_.apart = bytes_apart; }
 
   // The kernels' argument, and the macros of features.
@@ -54,7 +54,7 @@ class OpenclImages {
   Rows rows_;
   std::vector<std::uint32_t> weights_;
   OpenclInputs inputs_{};
-  cl_long start_of_pair_ = 0;
+  std::size_t start_of_pair_ = 0;
   cl_mem memory_ = nullptr;
   std::size_t lanes_ = 1, items_ = 1;  // pixels of a work item that finds features, and work items of a group
   opencl::Program program_;

@@ -72,11 +72,12 @@ class Opencl final : public opencl::Plan {
       if (!is_processor())
         has_data_ = reserve(2 * to_size(format.size.height) * to_size(images_.inputs().feature_stride));
     }
-    pairs_.apart = reserve_mirrored(images_.start_of_pair());
-    images_.place_mirrored(pairs_.apart);
-    const auto start_of_tiles = static_cast<cl_long>(layout_.bytes());
+    const std::size_t start_of_pair = images_.start_of_pair(), start_of_tiles = layout_.bytes();
     for (OpenclTiles& tiles : tiles_) reserve_slots(tiles);
-    pairs_.tiles_apart = tiles_.empty() ? 0 : reserve_mirrored(start_of_tiles);
+    const std::size_t end = layout_.bytes();
+    pairs_.apart = reserve_again(start_of_pair, start_of_tiles);
+    pairs_.tiles_apart = reserve_again(start_of_tiles, end);
+    images_.place_mirrored(pairs_.apart);
   }
 
  private:
@@ -90,13 +91,15 @@ class Opencl final : public opencl::Plan {
     return highest <= 0xFF ? "uchar" : highest <= 0xFFFF ? "ushort" : "float";
   }
 
-  // Reserves memory of the mirrored pair like that which begins at `start`; returns the bytes from one to the
-  // other; 0: it is not worth the memory.
-  cl_long reserve_mirrored(cl_long start) {
-    const std::size_t bytes = layout_.bytes() - static_cast<std::size_t>(start);
-    if (!checks_both() || is_processor() || bytes > most_to_double) return 0;
-    reserve(bytes);
-    return static_cast<cl_long>(layout_.bytes() - bytes) - start;
+  // Reserves memory for the mirrored pair like that from `start` to `end`, if both are small and fit on the
+  // device; returns the bytes from one to the other, or 0.
+  cl_long reserve_again(std::size_t start, std::size_t end) {
+    const opencl::DeviceInfo& device = context().info();
+    const std::size_t bytes = end - start, all = layout_.bytes() + bytes;
+    if (!checks_both() || is_processor() || bytes == 0 || bytes > most_to_double ||
+        all > std::min(device.memory_bytes, device.largest_buffer_bytes))
+      return 0;
+    return reserve(bytes) - static_cast<cl_long>(start);
   }
 
   // All shares are whole, also in the smallest groups: see prepare_in_groups_that_fit().
