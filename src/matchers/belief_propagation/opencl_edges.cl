@@ -15,9 +15,9 @@ INLINE int mean_of_children(const int* children, int x, int y, int width, int he
   return (sum + count / 2) / count;
 }
 
-// The gray images of up to AVERAGED coarser levels, from that of the first one. A group of AVERAGE_SIDE ×
-// AVERAGE_SIDE work items, one for each pixel of the next level, computes what is above them; global size z =
-// pairs.
+// The gray images of up to AVERAGED coarser levels, from that of the first one; levels that do not exist
+// have width 0. A group of AVERAGE_SIDE × AVERAGE_SIDE work items, one for each pixel of the next level,
+// computes what is above them; global size z = pairs.
 kernel __attribute__((reqd_work_group_size(AVERAGE_SIDE, AVERAGE_SIDE, 1))) void average(
     global uchar* memory, OpenclPairs pairs, OpenclEdgeLevels levels) {
   local ushort means[AVERAGE_SIDE][AVERAGE_SIDE];
@@ -25,7 +25,6 @@ kernel __attribute__((reqd_work_group_size(AVERAGE_SIDE, AVERAGE_SIDE, 1))) void
   memory += (pairs.first + get_global_id(2)) * pairs.apart;
 #pragma unroll
   for (int index = 1; index <= AVERAGED; ++index) {
-    if (index >= levels.count) return;
     const OpenclEdges fine = levels.of[index - 1], level = levels.of[index];
     const int side = AVERAGE_SIDE >> (index - 1), x = get_group_id(0) * side + u,
               y = get_group_id(1) * side + v;
@@ -42,10 +41,11 @@ kernel __attribute__((reqd_work_group_size(AVERAGE_SIDE, AVERAGE_SIDE, 1))) void
       mean = mean_of_children(children, x, y, fine.width, fine.height);
       ((global ushort*)(memory + level.gray))[y * level.stride + x] = mean;
     }
-    if (index == AVERAGED) return;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (exists) means[v][u] = mean;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    if (index < AVERAGED) {
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (exists) means[v][u] = mean;
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
   }
 }
 
@@ -71,8 +71,8 @@ static global uint* edges_at(global uchar* memory, const OpenclEdges* level, int
 #define WORD_DIMENSION 1
 #endif
 
-// One work item for each word. Groups in y have the rows of all levels, one after the other; global size z = 2
-// colours of each pair.
+// One work item for each word. Groups in y have the rows of all levels, one after the other; global size z
+// = 2 colours of each pair.
 kernel EDGE_GROUP void find_edges(global uchar* memory, OpenclPairs pairs, OpenclEdgeLevels levels) {
   const int group = get_group_id(0) * EDGE_WORDS + get_local_id(WORD_DIMENSION);
   const int colour = get_global_id(2) % 2;

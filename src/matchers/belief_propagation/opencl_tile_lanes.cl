@@ -11,6 +11,12 @@ static Place own_place(const OpenclTiles* tiles, int colour) {
   return place_at(tiles, get_global_id(0) / TILE_LANES, get_local_id(0) % TILE_SIDE, colour);
 }
 
+// Whether there is no such tile. Work items that may wait at barriers have one, so none returns before a
+// barrier.
+static bool is_beyond(const OpenclTiles* tiles, const Place* place) {
+  return TILES_OF_GROUP > 1 && place->y >= tiles_down(tiles);
+}
+
 static int own_direction(void) {
   return get_local_id(0) % TILE_LANES / TILE_SIDE;
 }
@@ -32,19 +38,19 @@ static Source find_source(global uchar* memory, const global uchar* levels, cons
   const int step = direction % 2 == 0 ? -1 : 1, row = place->row + (is_vertical ? step : 0);
   // The last of the pixels beside a word may be in the next tile.
   const bool is_beside = !is_vertical && odd == (direction == RIGHT);
-  const bool is_beyond = row < 0 || row >= TILE_SIDE;
+  const bool leaves_tile = row < 0 || row >= TILE_SIDE;
   const int next = next_tile(tiles, place, direction);
   const uint truncation = edges_of(levels, tiles, alike, place, direction, 1);
   Source source;
   source.direction = direction;
-  source.has_next = next >= 0 && (is_beside || is_beyond);
+  source.has_next = next >= 0 && (is_beside || leaves_tile);
   source.slots = slots_of(memory, tiles, place->tile);
   source.last_slot = slot_count(memory, tiles, place->tile) - 1;
   const int at = row & (TILE_SIDE - 1);
   source.own = messages_of(memory, tiles, 1 - place->colour, place->tile, direction ^ 1) + at;
   source.next = messages_of(memory, tiles, 1 - place->colour, max(next, 0), direction ^ 1) + at;
   source.data = data_of(memory, tiles, place->colour, place->tile, 0) + place->row;
-  source.bytes = is_beyond ? all_of_next : !is_beside ? all_of_own : odd ? shifted_down : shifted_up;
+  source.bytes = leaves_tile ? all_of_next : !is_beside ? all_of_own : odd ? shifted_down : shifted_up;
   source.bound = !source.has_next ? 0 : is_vertical ? truncation : odd ? truncation >> 24 : truncation << 24;
   return source;
 }
@@ -161,7 +167,7 @@ kernel TILE_GROUP void update_tiles(global uchar* memory, OpenclPairs pairs, Ope
                                     OpenclSmoothness alike, int colour) {
   local uint exchanged[EXCHANGED_WORDS];
   const Place place = own_place(&tiles, colour);
-  if (place.y >= tiles_down(&tiles)) return;
+  if (is_beyond(&tiles, &place)) return;
   const int pair = PAIR_OF(pairs, 1), direction = own_direction();
   const global uchar* levels = LEVELS_OF(memory, pairs, pair);
   memory = TILES_OF(memory, pairs, pair);
@@ -225,7 +231,7 @@ kernel TILE_GROUP void decide_tiles(global uchar* memory, OpenclPairs pairs, Ope
                                     OpenclSmoothness alike, OpenclDecisions to) {
   local uint exchanged[EXCHANGED_WORDS];
   const Place place = own_place(&tiles, get_global_id(2) % 2);
-  if (place.y >= tiles_down(&tiles)) return;
+  if (is_beyond(&tiles, &place)) return;
   const int pair = PAIR_OF(pairs, 2);
   Reader reader =
       start_reading(TILES_OF(memory, pairs, pair), LEVELS_OF(memory, pairs, pair), &tiles, &alike, &place);
@@ -249,7 +255,7 @@ kernel TILE_GROUP void find_tile_labels(global uchar* memory, OpenclPairs pairs,
                                         OpenclSmoothness alike, OpenclLabels best) {
   local uint exchanged[EXCHANGED_WORDS];
   const Place place = own_place(&tiles, get_global_id(2) % 2);
-  if (place.y >= tiles_down(&tiles)) return;
+  if (is_beyond(&tiles, &place)) return;
   const int pair = PAIR_OF(pairs, 2);
   global uchar* levels = LEVELS_OF(memory, pairs, pair);
   Reader reader = start_reading(TILES_OF(memory, pairs, pair), levels, &tiles, &alike, &place);
