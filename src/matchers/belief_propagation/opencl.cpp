@@ -279,7 +279,7 @@ class Opencl final : public opencl::Plan {
     return std::min(device_.shares, divide_round_up(model_.bound, slope * device_.per_share) + 1);
   }
 
-  static constexpr int row_pixels = tile_side / 2;  // of a colour, in a row of a tile
+  static constexpr int row_pixels = tile_side / 2;  // pixels of a colour in a row of a tile
   static constexpr std::size_t tile_row_bytes = tile_side * sizeof(cl_uint),
                                tile_lanes = directions * tile_side;
   // Tiles of a group on a GPU: on NVIDIA's, two fill its multiprocessors better.

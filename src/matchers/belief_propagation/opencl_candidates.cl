@@ -98,7 +98,7 @@ static uint interleave(uint even, uint odd, int x) {
 
 // The messages that the parents of a tile's rows send, for a direction and a label.
 typedef struct {
-  const global uint *of_even, *of_odd;  // of colours 0 and 1, addresses of the first row; null = `everywhere`
+  const global uint *of_even, *of_odd;  // first rows of colours 0 and 1; null = `everywhere`
   long stride;                          // words between rows
   uint everywhere;
 } Parents;
@@ -244,10 +244,10 @@ INLINE void find_data(global uchar* levels, const OpenclInputs* inputs, const Op
 
 #endif
 
-// Begins a level: the links of a tile's slots, its data costs, and the initial messages of colour 0; those
-// of colour 1 are never read. On a processor, `all` has data costs of all labels; a GPU finds them, and
-// `side` is the number of pixels of the image along a side of a pixel of the level. One group per tile,
-// global size z = pairs.
+// Begins a level: the links of a tile's slots, its data costs, and the initial messages of colour 0. (The
+// initial messages of colour 1 are never read.) On a processor, `all` has data costs of all labels; a GPU
+// finds them, and `side` is the number of pixels of the image along a side of a pixel of the level. One
+// group per tile, global size z = pairs.
 kernel __attribute__((reqd_work_group_size(OPEN_ITEMS, 1, 1))) void open_tiles(
     global uchar* memory, OpenclPairs pairs, OpenclTiles tiles, OpenclLevel all, OpenclLevel coarser_level,
     OpenclTiles coarser_tiles, OpenclSmoothness alike COSTS_OF_IMAGE) {

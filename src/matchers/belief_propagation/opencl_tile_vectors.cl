@@ -4,6 +4,9 @@
 //
 // Specialised by the macros of opencl_tiles.cl.
 
+#define TO_ROWS(word) __builtin_astype(word, Rows)
+#define FROM_ROWS(rows) __builtin_astype(rows, Word)
+
 static Place own_place(const OpenclTiles* tiles, int colour) {
   return place_at(tiles, get_global_id(0), 0, colour);
 }

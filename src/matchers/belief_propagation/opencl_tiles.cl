@@ -23,13 +23,9 @@
 #if PROCESSOR
 #define ROWS TILE_SIDE
 typedef uint8 Rows;
-#define TO_ROWS(word) __builtin_astype(word, Rows)
-#define FROM_ROWS(rows) __builtin_astype(rows, Word)
 #else
 #define ROWS 1
 typedef uint Rows;
-#define TO_ROWS(word) (word)
-#define FROM_ROWS(rows) (rows)
 #endif
 
 typedef union {

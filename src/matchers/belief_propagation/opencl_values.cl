@@ -46,7 +46,7 @@ typedef uint Word;
 #if BITS == 8
 typedef uint2 Values;
 #if PIXELS == 1
-typedef ushort Wide;  // of a pixel that a work item decides alone
+typedef ushort Wide;  // the values of the one pixel that a work item decides
 #else
 typedef ushort4 Wide;
 #endif
