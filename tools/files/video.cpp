@@ -262,7 +262,7 @@ VideoWriter::VideoWriter(const std::string& path, double frames_per_second, Size
   std::vector<std::string> words =
       words_of("ffmpeg -nostdin -v error -y -f rawvideo -pixel_format rgb24 -video_size " +
                std::to_string(whole.width) + "x" + std::to_string(whole.height) + " -framerate " +
-               with_decimals(frames_per_second, 6) + " -i pipe:0 -q:v 3 " +
+               with_decimals(frames_per_second, 6) + " -i pipe:0 -flush_packets 1 -q:v 3 " +
                (has_extension(path, {".avi"}) ? "-c:v mjpeg -pix_fmt yuvj420p -f avi"
                                               : "-c:v mpeg4 -pix_fmt yuv420p -f mp4"));
   words.push_back(as_file(file_.temporary()));
