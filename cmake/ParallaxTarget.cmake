@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes buffer overruns end the program, and the addresses that the loader fills in read-only. Sanitizers check more.
 function(parallax_harden target)
+  if(EMSCRIPTEN)
+    return()
+  endif()
   target_compile_options(${target} PRIVATE -fstack-protector-strong)
   # _FORTIFY_SOURCE needs optimisation.
   target_compile_options(${target} PRIVATE "$<$<CONFIG:Release,RelWithDebInfo>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
@@ -20,10 +23,16 @@ function(parallax_compile_quickly target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
+# WebAssembly has no shared libraries here.
+set(parallax_position_independent ON)
+if(EMSCRIPTEN)
+  set(parallax_position_independent OFF)
+endif()
+
 # Sets the options for every target of this project.
 function(parallax_target target)
   target_compile_features(${target} PUBLIC cxx_std_20)
-  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ${parallax_position_independent})
   # A fused multiply-add would round once where the reference rounds twice, but results must not depend on the machine.
   target_compile_options(${target} PRIVATE -ffp-contract=off -Wall -Wextra)
   # GCC 13 and 14 warn of references to objects that outlive the arguments of the function that returns them.

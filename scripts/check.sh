@@ -3,7 +3,7 @@
 # Runs the checks that take longer than scripts/test.sh: code format, compilation of the benchmarks, every vector target,
 # installed libraries, NVIDIA's compiler if installed, the page of 'parallax view' in a browser; tests under the address and
 # undefined-behaviour sanitizers, and each fuzz target for a few seconds; tests of concurrent code under the thread sanitizer;
-# conformance on 64-bit ARM under QEMU.
+# conformance on 64-bit ARM under QEMU; the npm package, compiled with Emscripten where it can be installed, in Node and a browser.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ echo "== format"
 git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run --Werror
 black --check --quiet python scripts/manual tests/python tests/slurm tests/view benchmarks
 licence='SPDX-License-Identifier: Apache-2.0'
-unlicensed=$(git grep -L "$licence" -- '*.cpp' '*.h' '*.cu' '*.cl' '*.in' '*.cmake' '*CMakeLists.txt' '*.sh' '*.py' '*.c' '*.rs' '*.ts' '*.mjs' 'tools/view/page/*.css' 'tools/view/page/*.html' ':!tools/view/page/bundle' || true)
+unlicensed=$(git grep -L "$licence" -- '*.cpp' '*.h' '*.cu' '*.cl' '*.in' '*.cmake' '*CMakeLists.txt' '*.sh' '*.py' '*.c' '*.rs' '*.ts' '*.mjs' 'tools/view/page/*.css' 'tools/view/page/*.html' 'javascript/*.js' ':!tools/view/page/bundle' || true)
 if [ -n "$unlicensed" ]; then
   printf 'These files lack the line "%s":\n%s\n' "$licence" "$unlicensed" >&2
   exit 1
@@ -43,6 +43,13 @@ ctest --preset developer --label-regex '^check$' -j "$(($(nproc) + 1))"
 
 echo "== arm64"
 scripts/arm64.sh
+
+echo "== wasm"
+if command -v em++ >/dev/null || scripts/install-packages.sh "${wasm_packages[@]}"; then
+  scripts/wasm.sh test
+else
+  echo "Skipped: the tests of the npm package need Emscripten"
+fi
 
 for preset in sanitize sanitize-thread; do
   echo "== $preset"

@@ -14,6 +14,9 @@ check_packages=(abigail-tools black chromium git clang libclang-rt-dev clang-for
 command -v npm >/dev/null || check_packages+=(nodejs npm)
 # For scripts/arm64.sh: a cross compiler, and what runs its programs and fetches their libraries.
 arm64_packages=(g++-aarch64-linux-gnu mmdebstrap qemu-user-static)
+# To compile for browsers: scripts/wasm.sh.
+wasm_packages=(cmake dpkg-dev ninja-build)
+command -v em++ >/dev/null || wasm_packages+=(emscripten)
 # For the GStreamer plugin, which is built and tested where they are installed.
 gstreamer_packages=(libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-plugins-base gstreamer1.0-plugins-good
   gstreamer1.0-tools)

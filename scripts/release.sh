@@ -34,22 +34,6 @@ release=$PWD/build/release
 sources=$release/sources
 export SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) LC_ALL=C.UTF-8 TZ=UTC
 
-# Source packages come by an apt of their own, so that nothing of this system's is changed.
-fetch_sources() {
-  [ -e "$sources/complete" ] && return
-  rm -rf "$sources"
-  mkdir -p "$sources"/apt/{lists,cache}/partial
-  echo 'deb-src http://deb.debian.org/debian bookworm main' >"$sources/apt/sources.list"
-  local options=(-qq -o Dir::Etc::SourceList="$sources/apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
-    -o Dir::State::Lists="$sources/apt/lists" -o Dir::Cache="$sources/apt/cache" -o APT::Sandbox::User=root)
-  apt-get "${options[@]}" update
-  (cd "$sources" && apt-get "${options[@]}" source "${source_packages[@]}" >log 2>&1) || { tail -20 "$sources/log" >&2; return 1; }
-  local package
-  for package in "${source_packages[@]}"; do ln -s "$(cd "$sources" && ls -d "$package"-*/)" "$sources/$package"; done
-  ln -s onetbb "$sources/oneTBB"
-  touch "$sources/complete"
-}
-
 # A system with headers and libraries of the processor: make_system FOLDER.
 make_system() {
   local libraries=$1/usr/lib/$triplet
@@ -122,7 +106,8 @@ prepare() {
   prefix_map="-ffile-prefix-map=$1=release -ffile-prefix-map=$sources=sources -ffile-prefix-map=$PWD=parallax"
   rm -rf --one-file-system "$1"
   mkdir -p "$1"
-  fetch_sources
+  scripts/fetch-sources.sh "$sources" bookworm "${source_packages[@]}"
+  ln -sfn onetbb "$sources/oneTBB"
   make_system "$1/system"
   compile "$1"
   rm "$1/$name"/lib/libparallax_pictures.so.*

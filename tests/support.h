@@ -295,7 +295,8 @@ inline ErrorMetrics error_against_truth(const Result& result, const SynthPair& p
 }
 
 inline int random_number(std::mt19937& random, int low, int high) {
-  return std::uniform_int_distribution<int>(low, high)(random);
+  // Not std::uniform_int_distribution, which differs between standard libraries.
+  return low + static_cast<int>(random() % (static_cast<unsigned>(high - low) + 1u));
 }
 
 // Data costs, with the labels of a pixel side by side, and blank images.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "c/call.h"
 
+#include <algorithm>
 #include <new>
 #include <stdexcept>
 #include <type_traits>
@@ -59,6 +60,14 @@ void check_rows(const Struct& output, std::string_view name, std::size_t value_b
            "at least the bytes of a row, " + std::to_string(row));
 }
 
+// Views refuse strides that are no addresses; this keeps them so where addresses have 32 bits.
+template <class Struct>
+std::ptrdiff_t stride_of(const Struct& image) {
+  using Limits = std::numeric_limits<std::ptrdiff_t>;
+  return static_cast<std::ptrdiff_t>(
+      std::clamp<std::int64_t>(image.stride_bytes, Limits::min(), Limits::max()));
+}
+
 // The first pixel's address, the size and the distance between rows, as a view of T, if the struct has that
 // type.
 template <class T, class Struct>
@@ -67,7 +76,7 @@ View<T> typed_view(const Struct& image, std::string_view name, parallax_type typ
     refuse(named(name) + " type", static_cast<int>(image.type),
            type == PARALLAX_FLOAT32 ? "PARALLAX_FLOAT32" : "PARALLAX_UINT8");
   if (image.channels != channels) refuse(named(name) + " channels", image.channels, std::to_string(channels));
-  const View<T> view(static_cast<T*>(image.data), {image.width, image.height}, image.stride_bytes);
+  const View<T> view(static_cast<T*>(image.data), {image.width, image.height}, stride_of(image));
   check_size(view.size);
   check_view(name, view, view.size);
   if (!std::is_const_v<T>) check_rows(image, name, sizeof(T));
@@ -115,7 +124,7 @@ BitDepth depth_of(parallax_type type, std::string_view name) {
 ImageView image_view(const parallax_image* given, std::string_view name) {
   const parallax_image image = known(given, name);
   const BitDepth depth = depth_of(image.type, named(name) + " type");
-  return {image.data, {{image.width, image.height}, depth}, image.channels, image.stride_bytes};
+  return {image.data, {{image.width, image.height}, depth}, image.channels, stride_of(image)};
 }
 
 View<const float> float_view(const parallax_image* given, std::string_view name) {
@@ -155,7 +164,7 @@ ImageOutput image_output(const parallax_output* given, std::string_view name) {
   const parallax_output output = known(given, name);
   const BitDepth depth = depth_of(output.type, named(name) + " type");
   check_rows(output, name, output.type / 8);
-  return {output.data, {{output.width, output.height}, depth}, output.channels, output.stride_bytes};
+  return {output.data, {{output.width, output.height}, depth}, output.channels, stride_of(output)};
 }
 
 StereoPair pair_of(const parallax_pair* given) {

@@ -2,7 +2,6 @@
 #include "parallax/matcher.h"
 
 #include <atomic>
-#include <charconv>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "c/call.h"
 #include "core/cancellation.h"
 #include "core/checks.h"
+#include "core/numbers.h"
 #include "tiles/tiles.h"
 
 using namespace parallax;
@@ -132,11 +132,6 @@ std::string text_of(const MatcherParameters& parameters, const std::string& name
   return is_flag && (value == 0 || value == 1) ? value == 1 ? "true" : "false" : std::to_string(value);
 }
 
-std::string text_of(double value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
-}
-
 TileProgress reporter(parallax_progress_function progress, void* user) {
   if (progress == nullptr) return {};
   return [=](std::size_t done, std::size_t total) {
@@ -197,7 +192,7 @@ parallax_code parallax_matcher_set_int(parallax_matcher* matcher, const char* na
 
 parallax_code parallax_matcher_set_float(parallax_matcher* matcher, const char* name, double value) {
   return c::change(matcher, [&](parallax_matcher& changed) {
-    set_parameter(changed.parameters, c::text(name, "name"), c::text_of(value));
+    set_parameter(changed.parameters, c::text(name, "name"), shortest_text(value));
   });
 }
 

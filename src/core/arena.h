@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "parallax/error.h"
 #include "parallax/image.h"
 
+#include "core/checks.h"
 #include "core/integers.h"
 
 namespace parallax {
@@ -53,10 +55,10 @@ struct PlaneBuffer {
 class ArenaLayout {
  public:
   template <class T>
-  Buffer<T> reserve(std::size_t count) {
-    const Buffer<T> buffer{bytes_, count};
+  Buffer<T> reserve(std::uint64_t count) {
+    const Buffer<T> buffer{static_cast<std::size_t>(bytes_), static_cast<std::size_t>(count)};
     bytes_ += round_up(count * sizeof(T), buffer_alignment);
-    if (buffer_gap > 0) gaps_.push_back(bytes_);
+    if (buffer_gap > 0) gaps_.push_back(static_cast<std::size_t>(bytes_));
     bytes_ += buffer_gap;
     return buffer;
   }
@@ -64,15 +66,23 @@ class ArenaLayout {
   template <class T>
   PlaneBuffer<T> reserve_plane(Size size) {
     static_assert(buffer_alignment % sizeof(T) == 0);
-    const std::size_t stride = round_up(to_size(size.width), buffer_alignment / sizeof(T));
+    const std::uint64_t stride = round_up(to_size(size.width), buffer_alignment / sizeof(T));
     return {reserve<T>(stride * to_size(size.height)), size, static_cast<std::ptrdiff_t>(stride)};
   }
 
-  std::size_t bytes() const { return bytes_; }
+  // \throws Error (memory) if there are no addresses for so much
+  std::size_t bytes() const {
+    if (bytes_ > std::uint64_t{PTRDIFF_MAX})
+      throw Error(ErrorCategory::memory, with_decimals(static_cast<double>(bytes_) / (1 << 30), 1) +
+                                             " GiB of memory are needed, and addresses reach " +
+                                             std::to_string((std::size_t{PTRDIFF_MAX} >> 30) + 1) +
+                                             " GiB: match a smaller image, or fewer disparities");
+    return static_cast<std::size_t>(bytes_);
+  }
   const std::vector<std::size_t>& gaps() const { return gaps_; }
 
  private:
-  std::size_t bytes_ = 0;
+  std::uint64_t bytes_ = 0;
   std::vector<std::size_t> gaps_;
 };
 
@@ -81,7 +91,7 @@ class ArenaLayout {
 class Arena {
  public:
   template <class T>
-  T* reserve(std::size_t count) {
+  T* reserve(std::uint64_t count) {
     return place(layout_.reserve<T>(count));
   }
   // The buffer; empty before allocate().

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -75,7 +76,8 @@ inline std::string text(Size size) {
 
 // Rows so far apart that the address of one overflows are no memory.
 inline void check_stride(std::string_view what, std::ptrdiff_t stride_bytes, int rows) {
-  constexpr std::ptrdiff_t address_space = std::ptrdiff_t{1} << 56;
+  constexpr int unused_bits = sizeof(void*) > 4 ? 7 : 0;
+  constexpr std::ptrdiff_t address_space = std::numeric_limits<std::ptrdiff_t>::max() >> unused_bits;
   const std::ptrdiff_t most = address_space / std::max(rows, 1);
   if (stride_bytes < -most || stride_bytes > most)
     refuse(std::string(what) + " stride_bytes", stride_bytes, "the bytes from one row to the next");

@@ -56,7 +56,7 @@ bool is_transient(int system_error) noexcept {
                                EINTR,        EBUSY,    EMFILE,     ENFILE,       ENOLCK,       ESTALE,
                                ETIMEDOUT,    ENOTCONN, ECONNRESET, ECONNABORTED, ECONNREFUSED, EHOSTDOWN,
                                EHOSTUNREACH, ENETDOWN, ENETUNREACH};
-  return std::ranges::find(transient, system_error) != std::end(transient);
+  return std::find(std::begin(transient), std::end(transient), system_error) != std::end(transient);
 }
 
 }  // namespace parallax

@@ -2,13 +2,13 @@
 #include "core/fields.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <sstream>
 #include <type_traits>
 
 #include "core/checks.h"
+#include "core/numbers.h"
 
 namespace parallax::detail {
 namespace {
@@ -20,22 +20,6 @@ std::string text_of(double value) {
   else
     text << value;
   return text.str();
-}
-
-template <class Number>
-std::string exact_text_of(Number value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
-
-// Empty if the text is not a number of this type.
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (rest != end || error != std::errc{}) return std::nullopt;
-  return number;
 }
 
 template <class Number>
@@ -111,9 +95,9 @@ std::string Field::text() const {
         } else if constexpr (std::is_same_v<Value, bool*>) {
           return *field ? "true" : "false";
         } else if constexpr (is_optional<std::remove_pointer_t<Value>>) {
-          return *field ? exact_text_of(**field) : std::string(no_value);
+          return *field ? shortest_text(**field) : std::string(no_value);
         } else {
-          return exact_text_of(*field);
+          return shortest_text(*field);
         }
       },
       value);

@@ -3,14 +3,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace parallax {
 
-// A number that is not negative, as a size or an index.
+// A number that is not negative, as a size or an index. Products have 64 bits where addresses have 32, too.
 template <class Number>
-constexpr std::size_t to_size(Number number) {
-  return static_cast<std::size_t>(number);
+constexpr std::uint64_t to_size(Number number) {
+  return static_cast<std::uint64_t>(number);
 }
 
 template <class T>

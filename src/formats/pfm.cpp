@@ -6,6 +6,7 @@
 #include "parallax/formats.h"
 
 #include "core/checks.h"
+#include "core/cpp20.h"
 #include "formats/text.h"
 
 namespace parallax {
@@ -37,7 +38,7 @@ float load(const std::byte* bytes, bool little_endian) {
   std::uint32_t value;
   std::memcpy(&value, bytes, sizeof value);
   if (little_endian != (std::endian::native == std::endian::little)) value = __builtin_bswap32(value);
-  return std::bit_cast<float>(value);
+  return bit_cast<float>(value);
 }
 
 }  // namespace

@@ -2,13 +2,14 @@
 // Parses words and numbers of text headers, independent of the locale.
 #pragma once
 
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "parallax/error.h"
 #include "parallax/image.h"
+
+#include "core/numbers.h"
 
 namespace parallax {
 
@@ -30,10 +31,7 @@ inline std::string_view next_word(std::string_view& text) {
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return number_of<Number>(text);
 }
 
 // \throws Error (file) with the message "name: why"

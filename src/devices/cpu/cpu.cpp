@@ -34,8 +34,8 @@ std::string with_threads(const std::string& name, int threads) {
 // ARM, version 1.0 would ask for AES, which Parallax does not use.
 constexpr bool has_choice = (HWY_TARGETS & (HWY_TARGETS - 1)) != 0;
 
-// Every ARM processor of 64 bits has NEON.
-constexpr bool any_processor_suffices = has_choice || HWY_ARCH_ARM_A64;
+// Every ARM processor of 64 bits has NEON, and a browser that lacks vectors does not load code that has them.
+constexpr bool any_processor_suffices = has_choice || HWY_ARCH_ARM_A64 || HWY_ARCH_WASM;
 
 std::vector<std::int64_t> usable_targets() {
   if (!has_choice) return {HWY_STATIC_TARGET};
@@ -116,8 +116,10 @@ void require_vectors() {
 }
 
 std::size_t second_level_cache_bytes() {
-  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return bytes > 0 ? static_cast<std::size_t>(bytes) : std::size_t{1} << 20;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  if (const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0) return static_cast<std::size_t>(bytes);
+#endif
+  return std::size_t{1} << 20;
 }
 
 }  // namespace parallax

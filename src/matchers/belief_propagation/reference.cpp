@@ -3,10 +3,10 @@
 // label at a time, all values in floats. In integer arithmetic they hold integers, exactly.
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <vector>
 
+#include "core/cpp20.h"
 #include "data_cost/reference_grid.h"
 #include "matchers/belief_propagation/belief_propagation.h"
 #include "matchers/belief_propagation/candidates.h"
@@ -23,16 +23,16 @@ using host::for_each_pixel, decision::Beliefs, decision::no_value;
 
 // Rounds to the nearest number of a shorter format, ties to even.
 float nearest_bfloat16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return std::bit_cast<float>((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000u);
+  const auto bits = bit_cast<std::uint32_t>(value);
+  return bit_cast<float>((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000u);
 }
 
 float nearest_half(float value) {
   constexpr float min_normal = 6.103515625e-05f;
   // Halves below the least normal one are spaced like floats from ½ to 1.
   if (std::abs(value) < min_normal) return std::copysign(std::abs(value) + 0.5f - 0.5f, value);
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return std::bit_cast<float>((bits + 0x0FFF + (bits >> 13 & 1)) & ~0x1FFFu);
+  const auto bits = bit_cast<std::uint32_t>(value);
+  return bit_cast<float>((bits + 0x0FFF + (bits >> 13 & 1)) & ~0x1FFFu);
 }
 
 float stored(float value, Arithmetic arithmetic) {

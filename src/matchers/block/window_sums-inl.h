@@ -234,6 +234,7 @@ class Correlation {
   // Costs of the labels [first, end) of pixel x from its window sums ΣLR. All sums and their products are
   // integers below 2⁵³, so they are exact.
   void correlate(const Sum* sums, int x, int first, int end, std::uint32_t* out) const {
+#if HWY_HAVE_FLOAT64
     using RealTag = hn::ScalableTag<double>;
     const RealTag d;
     const hn::Rebind<std::int32_t, RealTag> d32;
@@ -254,6 +255,17 @@ class Correlation {
       hn::StoreU(hn::BitCast(hn::RebindToUnsigned<decltype(d32)>(), hn::DemoteTo(d32, scaled)),
                  hn::RebindToUnsigned<decltype(d32)>(), out + k);
     }
+#else
+    const double n = shape_.window() * shape_.window();
+    const double left_sum = s_.memory.left_sums[x], left_scale = s_.memory.left_scales[x];
+    const double* right_sums = s_.memory.right_sums + shape_.mirrored(x);
+    const double* right_scales = s_.memory.right_scales + shape_.mirrored(x);
+    for (int k = first; k < end; ++k) {
+      const double covariance = n * static_cast<double>(sums[k]) - left_sum * right_sums[k];
+      const double correlation = covariance * left_scale * right_scales[k];
+      out[k] = static_cast<std::uint32_t>((1 - std::clamp(correlation, -1.0, 1.0)) * double{zncc_unit} + 0.5);
+    }
+#endif
   }
 
  private:
@@ -300,6 +312,7 @@ class Correlation {
     }
   }
 
+#if HWY_HAVE_FLOAT64
   template <class D>
   static HWY_INLINE hn::Vec<D> sums_as_real(D d, const Sum* sums) {
     if constexpr (sizeof(Sum) == 4) {
@@ -309,6 +322,7 @@ class Correlation {
       return hn::ConvertTo(d, hn::LoadU(hn::RebindToSigned<D>(), sums));
     }
   }
+#endif
 
   const Sweep& s_;
   const SweepShape shape_;

@@ -11,7 +11,9 @@
 namespace parallax::census {
 namespace {
 
-using Signature = std::bitset<8 * max_signature_bytes>;
+// A power of two of bits, so that rows of them are aligned.
+using Signature = std::bitset<128>;
+static_assert(8 * max_signature_bytes <= 128);
 
 // Data of one level of one image.
 struct ReferencePlanes {

@@ -45,7 +45,7 @@ const FrameCensus::Planes& FrameCensus::row(int frame, int y, int slot) const {
   data_cost::RowCensus census{{}, false, size_.width, {}};
   for (int j = -census_rows_beside; j <= census_rows_beside; ++j)
     census.rows[j + census_rows_beside] = extended_[frame].row(std::clamp(y + j, 0, size_.height - 1));
-  std::ranges::copy(planes, census.planes);
+  std::copy(planes.begin(), planes.end(), census.planes);
   data_cost::census_row(census);
   return planes;
 }

@@ -12,12 +12,12 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <vector>
 
 #include "core/arena.h"
+#include "core/cpp20.h"
 #include "core/integers.h"
 #include "core/workers.h"
 #include "matchers/semi_global/cpu_kernels.h"
@@ -110,13 +110,13 @@ class Progress {
   void clear(int bands) const { std::fill_n(tiles_, bands, 0); }
 
   void wait(int band, int wanted) const {
-    const std::atomic_ref<int> tiles(tiles_[band]);
+    const AtomicRef<int> tiles(tiles_[band]);
     for (int now = tiles.load(std::memory_order_acquire); now < wanted;
          now = tiles.load(std::memory_order_acquire))
       tiles.wait(now, std::memory_order_acquire);
   }
   void tell(int band, int now) const {
-    const std::atomic_ref<int> tiles(tiles_[band]);
+    const AtomicRef<int> tiles(tiles_[band]);
     tiles.store(now, std::memory_order_release);
     tiles.notify_all();
   }

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <thread>
 #include <vector>
 
+#include "core/cpp20.h"
 #include "core/workers.h"
 #include "matchers/tiled_belief_propagation/tiled_belief_propagation.h"
 
@@ -72,10 +72,10 @@ template <class Visit>
 void visit_all(const Batches& batches, bool reverse, int* done, const Workers& workers, const Visit& visit) {
   const int count = batches.count();
   std::fill_n(done, count + 1, 0);
-  std::atomic_ref<int> next(done[count]);
+  AtomicRef<int> next(done[count]);
   const auto wait_for = [](int& flag) {
     constexpr int tries = 2000;
-    const std::atomic_ref<int> set(flag);
+    const AtomicRef<int> set(flag);
     for (int i = 0; set.load(std::memory_order_acquire) == 0; ++i) {
       if (i < tries) continue;
       stop_if_cancelled();
@@ -89,7 +89,7 @@ void visit_all(const Batches& batches, bool reverse, int* done, const Workers& w
       const Batches::Needed needed = batches.needed(index, reverse);
       for (int other = needed.first; other < needed.last; ++other) wait_for(done[other]);
       visit(index, slot);
-      std::atomic_ref<int>(done[index]).store(1, std::memory_order_release);
+      AtomicRef<int>(done[index]).store(1, std::memory_order_release);
     }
   });
 }

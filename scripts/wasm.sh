@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes the npm package parallax-stereo in build/javascript/parallax-stereo: the library compiled for browsers and Node, with
+# threads and vectors, and once without either.
+#
+#   scripts/wasm.sh                 builds the package
+#   scripts/wasm.sh pack            also makes the archive that npm publishes, beside it
+#   scripts/wasm.sh test            builds it, and runs its tests under Node and in Chromium; digests of maps are those of
+#                                   build/developer on this machine
+set -euo pipefail
+cd "$(dirname "$0")/.."
+command=${1:-build}
+case $command in
+  build | pack | test) ;;
+  *) sed -n 's/^#   //p' "$0" >&2 && exit 2 ;;
+esac
+
+source scripts/packages.sh
+scripts/install-packages.sh "${wasm_packages[@]}"
+sources=$PWD/build/sources
+package=$PWD/build/javascript/parallax-stereo
+# Debian's Emscripten has its JavaScript packages there, which a nodejs from elsewhere does not know.
+export NODE_PATH=/usr/share/nodejs
+
+# Highway before 1.1 does not use all vector instructions of WebAssembly.
+scripts/fetch-sources.sh "$sources" trixie highway
+scripts/fetch-sources.sh "$sources" bookworm onetbb nlohmann-json3 googletest
+ln -sfn onetbb "$sources/oneTBB"
+if [ ! -e "$sources/installed/include/nlohmann/json.hpp" ]; then
+  cmake -S "$sources/nlohmann-json3" -B "$sources/json" -DJSON_BuildTests=OFF -DCMAKE_INSTALL_PREFIX="$sources/installed" >/dev/null
+  cmake --install "$sources/json" >/dev/null
+fi
+
+rm -rf "$package"
+mkdir -p "$package"
+cp -r javascript/{README.md,package.json,index.js,index.d.ts,options.d.ts,engine} LICENSE "$package"
+for preset in wasm wasm-scalar; do
+  targets=(parallax_module)
+  [ "$command $preset" = "test wasm" ] && targets+=(digests)
+  emcmake cmake --preset $preset -Dnlohmann_json_DIR="$sources/installed/share/cmake/nlohmann_json" -Wno-dev >/dev/null 2>&1
+  cmake --build build/$preset --target "${targets[@]}" -j "$(nproc)" >build/$preset.log 2>&1 || { tail -30 build/$preset.log >&2; exit 1; }
+  cp build/$preset/javascript/parallax*.{js,wasm} "$package/engine"
+done
+chmod a-x "$package"/engine/*.wasm
+version=$(sed -n 's/^project(parallax VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+sed -i "s/\"version\": \"[^\"]*\"/\"version\": \"$version\"/" "$package/package.json"
+
+if [ "$command" = pack ]; then (cd build/javascript && npm pack --silent ./parallax-stereo); fi
+if [ "$command" = test ]; then
+  cmake --build --preset developer --target digests parallax_command >/dev/null
+  sh tests/view/packages.sh tests/view
+  node --test tests/javascript
+fi
