@@ -21,6 +21,10 @@ function(parallax_add_vendored tree target)
     set(${option} OFF)
   endforeach()
   set(TBB_DISABLE_HWLOC_AUTOMATIC_SEARCH ON)
+  if(EMSCRIPTEN)
+    # Emscripten says x86, for which oneTBB has options.
+    set(CMAKE_SYSTEM_PROCESSOR wasm32)
+  endif()
   # A tree's options are normal variables here, which an old set(… CACHE) would replace.
   set(CMAKE_POLICY_DEFAULT_CMP0126 NEW)
   set(CMAKE_POLICY_DEFAULT_CMP0063 NEW)

@@ -121,10 +121,11 @@ export declare class ParallaxError extends Error {
 /** A worker, which answers calls one after the other. Errors are a ParallaxError. */
 export declare class Engine {
   /**
-   * @param options `threads`: 0 = one for each core; one in a page that is not isolated. `variant`: the library to
-   *   load; chosen by default
+   * @param options `threads`: 0 = one for each core; always one in a page that is not isolated. `variant`: the library
+   *   to load; the default is what suits the browser. `url`: where engine/worker.js is, beside the other files of its
+   *   folder, if a bundler has moved it
    */
-  constructor(options?: { threads?: number; variant?: "parallax" | "parallax-scalar" });
+  constructor(options?: { threads?: number; variant?: "parallax" | "parallax-scalar"; url?: URL | string });
   /** Starts the worker, if it does not run. */
   start(): Promise<{ version: string; variant: "parallax" | "parallax-scalar"; threads: number; methods: Method[] }>;
   /** Ends the worker: calls that it has not answered fail. The next call starts another one. */

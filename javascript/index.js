@@ -19,15 +19,17 @@ const refuse = (message) => {
   throw new ParallaxError("argument", message);
 };
 
-async function startWorker() {
-  const url = new URL("./engine/worker.js", import.meta.url);
+async function startWorker(url) {
   if (!inNode) return new Worker(url);
   const { Worker: NodeWorker } = await import("node:worker_threads");
   return new NodeWorker(url);
 }
 
-const coreCount = async () =>
-  inNode ? (await import("node:os")).availableParallelism?.() ?? (await import("node:os")).cpus().length : navigator.hardwareConcurrency ?? 1;
+async function coreCount() {
+  if (!inNode) return navigator.hardwareConcurrency ?? 1;
+  const os = await import("node:os");
+  return os.availableParallelism?.() ?? os.cpus().length;
+}
 
 // A picture without its alpha channel: {width, height, channels, data} with 1 or 3 channels of 8 or 16 bits.
 function withoutAlpha({ width, height, data }, channels) {
@@ -87,15 +89,17 @@ function splitOptions({ method = "sgm", ...options } = {}) {
 export class Engine {
   #threads;
   #variant;
+  #url;
   #worker = null;
   #ready = null;
   #calls = new Map();
   #lastId = 0;
 
-  constructor({ threads = 0, variant } = {}) {
+  constructor({ threads = 0, variant, url = new URL("./engine/worker.js", import.meta.url) } = {}) {
     if (!Number.isInteger(threads) || threads < 0) refuse(`threads is ${threads}: give the number of threads, or 0 for all`);
     this.#threads = threads;
     this.#variant = variant;
+    this.#url = url;
   }
 
   start() {
@@ -105,7 +109,7 @@ export class Engine {
 
   async #begin() {
     const threads = this.#threads || (await coreCount());
-    const worker = await startWorker();
+    const worker = await startWorker(this.#url);
     this.#worker = worker;
     const receive = ({ id, result, error }) => this.#finish(worker, id, result, error);
     const lose = (error) => this.#lose(worker, error?.message || "no reason given");

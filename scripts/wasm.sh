@@ -27,7 +27,7 @@ scripts/fetch-sources.sh "$sources" trixie highway
 scripts/fetch-sources.sh "$sources" bookworm onetbb nlohmann-json3 googletest
 ln -sfn onetbb "$sources/oneTBB"
 if [ ! -e "$sources/installed/include/nlohmann/json.hpp" ]; then
-  cmake -S "$sources/nlohmann-json3" -B "$sources/json" -DJSON_BuildTests=OFF -DCMAKE_INSTALL_PREFIX="$sources/installed" >/dev/null
+  emcmake cmake -G Ninja -S "$sources/nlohmann-json3" -B "$sources/json" -DJSON_BuildTests=OFF -DCMAKE_INSTALL_PREFIX="$sources/installed" >/dev/null 2>&1
   cmake --install "$sources/json" >/dev/null
 fi
 

@@ -55,7 +55,7 @@ const Picture = new Struct({
 const Pair = new Struct({
   struct_size: "u32", left: "u32", right: "u32", left_mask: "u32", right_mask: "u32", costs: "u32",
 });
-const Map_ = new Struct({
+const DisparityMap = new Struct({
   struct_size: "u32", disparity: "u32", status: "u32", confidence: "u32", row_offset: "u32", right: "u32",
 });
 const Stage = new Struct({ name: "u32", milliseconds: "f64" });
@@ -271,7 +271,7 @@ class Library {
       const rowOffset = this.word(word) !== 0 && scope.output(width, height, Float32Array);
       const disparity = scope.output(width, height, Float32Array);
       const status = scope.output(width, height, Uint8Array);
-      const map = scope.struct(Map_, {
+      const map = scope.struct(DisparityMap, {
         disparity: disparity.struct,
         status: status.struct,
         confidence: confidence ? confidence.struct : 0,

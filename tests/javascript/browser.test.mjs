@@ -31,7 +31,7 @@ after(async () => {
 });
 
 async function withPage(options, path, work) {
-  const server = await serve(folder, { ...options, pages });
+  const server = await serve(folder, { pages, ...options });
   const page = await browser.newPage();
   const problems = [];
   page.on("pageerror", (error) => problems.push(error.message));
@@ -112,8 +112,8 @@ test("a bitmap, an error, a signal and a missing file", () =>
     assert.deepEqual([found.width, found.aborted, found.same], [320, "AbortError", true]);
   }));
 
-test("nothing is loaded but the package", () =>
-  withPage({}, "/page.html", async (page, server) => {
+test("a strict policy suffices, and nothing is loaded but the package", () =>
+  withPage({ policy: "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'" }, "/page.html", async (page, server) => {
     await page.waitForFunction(() => document.getElementById("map").width === 320);
     const own = ["/page.html", "/left.png", "/right.png", "/favicon.ico", "index.js", "worker.js", "library.js", "parallax.js", "parallax.wasm"];
     const others = server.asked.filter((path) => !own.some((name) => path === name || path.endsWith(`/${name}`)));

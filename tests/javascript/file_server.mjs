@@ -7,12 +7,13 @@ import { extname, join, normalize } from "node:path";
 
 const types = { ".html": "text/html", ".js": "text/javascript", ".png": "image/png", ".wasm": "application/wasm" };
 
-export async function serve(folder, { isolated = false, pages = {} } = {}) {
+export async function serve(folder, { isolated = false, policy, pages = {} } = {}) {
   const asked = [];
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url, "http://localhost");
     asked.push(pathname);
     response.setHeader("Content-Type", types[extname(pathname)] ?? "application/octet-stream");
+    if (policy) response.setHeader("Content-Security-Policy", policy);
     if (isolated) {
       response.setHeader("Cross-Origin-Opener-Policy", "same-origin");
       response.setHeader("Cross-Origin-Embedder-Policy", "require-corp");

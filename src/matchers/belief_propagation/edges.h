@@ -35,7 +35,8 @@ class Edges {
     const Arithmetic arithmetic = model.parameters.arithmetic;
     for (const Size size : sizes) {
       const int computed = plane_shape(size, model.labels, model.row_offsets, arithmetic).computed;
-      levels_.push_back({size, static_cast<std::size_t>(computed) * computing_bytes(arithmetic), nullptr, {}});
+      levels_.push_back(
+          {size, static_cast<std::size_t>(computed) * computing_bytes(arithmetic), nullptr, {}});
     }
   }
 
