@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dense stereo matching in a worker. Parameters, states and verdicts are those of every other interface of Parallax.
+/// <reference lib="dom" />
 import type { MethodOptions } from "./options.js";
 export type * from "./options.js";
 
-/** 1, 3 or 4 values for each pixel, row by row from the top left; of 4 the last, opacity, does not count. */
+/** 1, 3 or 4 values for each pixel, row by row from the top left; with 4, the last (alpha) is ignored. */
 export interface PixelArray {
   width: number;
   height: number;
@@ -115,6 +116,7 @@ export interface Method {
 
 /** One line that says what failed and what to do. */
 export declare class ParallaxError extends Error {
+  constructor(code: ParallaxError["code"], message: string);
   code: "argument" | "file" | "device" | "memory" | "internal" | "cancelled";
 }
 
@@ -131,16 +133,16 @@ export declare class Engine {
   /** Ends the worker: calls that it has not answered fail. The next call starts another one. */
   close(): void;
   methods(): Promise<Method[]>;
-  /** What the worker has taken; it gives nothing back before it ends. */
+  /** Bytes that the worker has allocated; only close() releases them. */
   memoryBytes(): Promise<number>;
   match(left: Picture, right: Picture, options?: MatchOptions): Promise<DisparityMap>;
   /** Whether a pair is fit to be matched: what `parallax check --json` prints. */
   check(left: Picture, right: Picture, options?: Masks & Cancellable): Promise<Record<string, unknown>>;
-  /** Errors over the pixels whose truth is finite. */
+  /** Errors over the pixels whose truth is finite, and whose mask is 255. */
   evaluate(
     disparity: DisparityMap | Plane<Float32Array>,
-    truth: Plane<Float32Array> | Float32Array,
-    options?: { mask?: Plane<Uint8Array> },
+    truth: DisparityMap | Plane<Float32Array> | Float32Array,
+    options?: { mask?: Plane<Uint8Array | Uint8ClampedArray> },
   ): Promise<Metrics>;
   /** In metres; 0 = none. */
   depth(calibration: Calibration, disparity: DisparityMap | Plane<Float32Array>): Promise<Float32Array>;
@@ -166,7 +168,7 @@ export declare class Engine {
 export interface ImageDataLike {
   width: number;
   height: number;
-  data: Uint8ClampedArray;
+  data: ImageData["data"];
 }
 
 /** The same on an engine that all calls share. */
@@ -178,3 +180,4 @@ export declare const points: Engine["points"];
 export declare const colour: Engine["colour"];
 export declare const synthesize: Engine["synthesize"];
 export declare const methods: Engine["methods"];
+export declare const close: Engine["close"];

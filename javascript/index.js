@@ -19,22 +19,36 @@ const refuse = (message) => {
   throw new ParallaxError("argument", message);
 };
 
+// Bundlers for browsers must not follow this.
+const fromNode = (name) => import(/* webpackIgnore: true */ /* @vite-ignore */ `node:${name}`);
+
 async function startWorker(url) {
   if (!inNode) return new Worker(url);
-  const { Worker: NodeWorker } = await import("node:worker_threads");
+  const { Worker: NodeWorker } = await fromNode("worker_threads");
   return new NodeWorker(url);
 }
 
 async function coreCount() {
   if (!inNode) return navigator.hardwareConcurrency ?? 1;
-  const os = await import("node:os");
+  const os = await fromNode("os");
   return os.availableParallelism?.() ?? os.cpus().length;
 }
 
-// A picture without its alpha channel: {width, height, channels, data} with 1 or 3 channels of 8 or 16 bits.
-function withoutAlpha({ width, height, data }, channels) {
-  const colours = new data.constructor(3 * width * height);
-  for (let from = 0, to = 0; to < colours.length; from += channels, to += 3) {
+// Arguments. What a call keeps is a copy, because a call may wait, and its caller may change what it gave.
+
+const isSize = (value) => Number.isInteger(value) && value >= 1;
+
+function countOf(value, name, least = 0) {
+  if (!Number.isInteger(value) || value < least || value > 1e6)
+    refuse(`${name} is ${String(value)}: give an integer from ${least} to 1000000`);
+  return value;
+}
+
+// Without the alpha channel.
+function withoutAlpha({ width, height, data }) {
+  const Type = data instanceof Uint16Array ? Uint16Array : Uint8Array;
+  const colours = new Type(3 * width * height);
+  for (let from = 0, to = 0; to < colours.length; from += 4, to += 3) {
     colours[to] = data[from];
     colours[to + 1] = data[from + 1];
     colours[to + 2] = data[from + 2];
@@ -42,48 +56,64 @@ function withoutAlpha({ width, height, data }, channels) {
   return { width, height, channels: 3, data: colours };
 }
 
-const isSize = (value) => Number.isInteger(value) && value >= 1;
+function pixelsOf(bitmap, name) {
+  if (bitmap.width === 0) refuse(`${name} is a closed ImageBitmap: give one that is open`);
+  const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d", { willReadFrequently: true });
+  context.drawImage(bitmap, 0, 0);
+  return context.getImageData(0, 0, bitmap.width, bitmap.height);
+}
 
-async function pictureOf(given, name) {
-  let picture = given;
-  if (typeof ImageBitmap !== "undefined" && given instanceof ImageBitmap) {
-    const context = new OffscreenCanvas(given.width, given.height).getContext("2d", { willReadFrequently: true });
-    context.drawImage(given, 0, 0);
-    picture = context.getImageData(0, 0, given.width, given.height);
-  }
+function pictureOf(given, name) {
+  const picture = typeof ImageBitmap !== "undefined" && given instanceof ImageBitmap ? pixelsOf(given, name) : given;
   const { width, height, data } = picture ?? {};
   if (!isSize(width) || !isSize(height) || !ArrayBuffer.isView(data))
-    refuse(`${name} is no picture: give ImageData, an ImageBitmap, or {width, height, data} with a typed array`);
+    refuse(`${name} is not a picture: give ImageData, an ImageBitmap, or {width, height, data} with a typed array`);
   if (!(data instanceof Uint8Array || data instanceof Uint8ClampedArray || data instanceof Uint16Array))
-    refuse(`${name}.data is ${data.constructor.name}: give a Uint8Array, a Uint8ClampedArray or a Uint16Array`);
+    refuse(`${name}.data is a ${data.constructor.name}: give a Uint8Array, a Uint8ClampedArray or a Uint16Array`);
   const channels = data.length / (width * height);
   if (channels !== 1 && channels !== 3 && channels !== 4)
     refuse(`${name} has ${data.length} values for ${width}×${height} pixels: give 1, 3 or 4 values for each pixel`);
-  return channels === 4 ? withoutAlpha(picture, channels) : { width, height, channels, data };
+  return channels === 4 ? withoutAlpha(picture) : { width, height, channels, data: data.slice() };
 }
 
+// A value for each pixel; `size`: of the picture that it belongs to.
 function planeOf(given, name, Type, size) {
-  const { width, height } = size ?? given ?? {};
+  const { width = size?.width, height = size?.height } = given ?? {};
   const data = given?.data ?? given?.disparity ?? given;
   if (!isSize(width) || !isSize(height)) refuse(`${name} has no size: give {width, height, data}`);
+  if (size && (width !== size.width || height !== size.height))
+    refuse(`${name} is ${width}×${height}: give one of ${size.width}×${size.height}`);
   if (!(data instanceof Type) && !(Type === Uint8Array && data instanceof Uint8ClampedArray))
-    refuse(`${name} is no ${Type.name}: give {width, height, data} with one`);
+    refuse(`${name} is not a ${Type.name}: give {width, height, data} with one`);
   if (data.length !== width * height)
     refuse(`${name} has ${data.length} values for ${width}×${height} pixels: give one for each pixel`);
-  return { width, height, channels: 1, data };
+  return { width, height, channels: 1, data: data.slice() };
 }
 
-const own = new Set(["method", "threads", "memory", "confidence", "leftMask", "rightMask", "signal"]);
+function pairOf(left, right, { leftMask, rightMask }) {
+  const pair = { left: pictureOf(left, "left"), right: pictureOf(right, "right") };
+  if (leftMask) pair.leftMask = planeOf(leftMask, "leftMask", Uint8Array, pair.left);
+  if (rightMask) pair.rightMask = planeOf(rightMask, "rightMask", Uint8Array, pair.right);
+  return pair;
+}
 
-// Separates the parameters of a method from the options that are ours.
-function splitOptions({ method = "sgm", ...options } = {}) {
+// Names as in the C interface; a baseline in metres.
+function calibrationOf(given) {
+  const { focal, centreX, centreY, baseline, doffs = 0 } = given ?? {};
+  for (const [name, value] of Object.entries({ focal, centreX, centreY, baseline, doffs }))
+    if (!Number.isFinite(value)) refuse(`calibration.${name} is ${String(value)}: give a finite number`);
+  return { focal, centre_x: centreX, centre_y: centreY, baseline, doffs };
+}
+
+function parametersOf(given) {
   const parameters = {};
-  const ours = {};
-  for (const [name, value] of Object.entries(options)) {
-    if (own.has(name)) ours[name] = value;
-    else if (value !== undefined) parameters[name] = value;
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    if (!["boolean", "number", "string"].includes(typeof value) && value !== null)
+      refuse(`${name} is a ${typeof value}: give a boolean, a number or a string`);
+    parameters[name] = typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
   }
-  return { method, parameters, ...ours };
+  return parameters;
 }
 
 export class Engine {
@@ -91,116 +121,152 @@ export class Engine {
   #variant;
   #url;
   #worker = null;
-  #ready = null;
+  // What the library can do; null until it is loaded.
+  #started = null;
+  // An object of its own for each worker: tells an answer of one that has been replaced.
+  #life = null;
+  // What is not answered, in order: {call, request, resolve, reject, isPosted, isDropped}.
   #calls = new Map();
   #lastId = 0;
 
   constructor({ threads = 0, variant, url = new URL("./engine/worker.js", import.meta.url) } = {}) {
-    if (!Number.isInteger(threads) || threads < 0) refuse(`threads is ${threads}: give the number of threads, or 0 for all`);
-    this.#threads = threads;
+    this.#threads = countOf(threads, "threads");
     this.#variant = variant;
     this.#url = url;
   }
 
   start() {
-    this.#ready ??= this.#begin();
-    return this.#ready;
+    return this.#call("start");
+  }
+
+  close() {
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
+    this.#end();
+    for (const { reject } of calls) reject(new ParallaxError("cancelled", "the engine was closed"));
+  }
+
+  #call(call, request, signal) {
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      const id = ++this.#lastId;
+      const abort = () => this.#abort(id, signal.reason);
+      const settle = (how) => (value) => {
+        signal?.removeEventListener("abort", abort);
+        how(value);
+      };
+      this.#calls.set(id, { call, request, resolve: settle(resolve), reject: settle(reject), isPosted: false, isDropped: false });
+      signal?.addEventListener("abort", abort, { once: true });
+      if (!this.#life) this.#begin();
+      else if (this.#started) this.#post();
+    });
   }
 
   async #begin() {
-    const threads = this.#threads || (await coreCount());
-    const worker = await startWorker(this.#url);
-    this.#worker = worker;
-    const receive = ({ id, result, error }) => this.#finish(worker, id, result, error);
-    const lose = (error) => this.#lose(worker, error?.message || "no reason given");
-    if (inNode) {
-      worker.on("message", receive);
-      worker.on("error", lose);
-      worker.on("exit", (code) => lose({ message: `exit ${code}` }));
-      worker.unref();
-    } else {
-      worker.onmessage = ({ data }) => receive(data);
-      worker.onerror = lose;
+    const life = (this.#life = {});
+    const lose = (reason) => life === this.#life && this.#lose(reason);
+    const receive = (message) => life === this.#life && this.#receive(message);
+    try {
+      const threads = this.#threads || (await coreCount());
+      const worker = await startWorker(this.#url);
+      if (life !== this.#life) return worker.terminate();
+      this.#worker = worker;
+      if (inNode) {
+        worker.on("message", receive);
+        worker.on("error", (error) => lose(error.message));
+        worker.on("exit", (code) => lose(`exit ${code}`));
+      } else {
+        worker.onmessage = ({ data }) => receive(data);
+        worker.onerror = (event) => lose(event.message);
+      }
+      worker.postMessage({ id: 0, call: "start", request: { threads, variant: this.#variant } });
+    } catch (error) {
+      lose(error.message);
     }
-    return this.#send("start", { threads, variant: this.#variant });
   }
 
-  #send(call, request) {
-    return new Promise((resolve, reject) => this.#post(++this.#lastId, { call, request, resolve, reject }));
+  // Sends what waits.
+  #post() {
+    for (const [id, waiting] of this.#calls) {
+      if (waiting.isPosted) continue;
+      if (waiting.call === "start") {
+        this.#calls.delete(id);
+        waiting.resolve(this.#started);
+      } else {
+        waiting.isPosted = true;
+        this.#worker.postMessage({ id, call: waiting.call, request: waiting.request });
+      }
+    }
+    this.#letNodeEnd();
   }
 
-  #post(id, waiting) {
-    this.#worker.postMessage({ id, call: waiting.call, request: waiting.request });
-    this.#calls.set(id, waiting);
-    if (inNode) this.#worker.ref();
+  // Node goes on while a worker has work.
+  #letNodeEnd() {
+    if (!inNode || !this.#worker) return;
+    if (this.#calls.size === 0) this.#worker.unref();
+    else this.#worker.ref();
   }
 
-  #finish(worker, id, result, error) {
-    const call = this.#calls.get(id);
-    if (worker !== this.#worker || !call) return;
-    if (error?.code === "lost") return this.#lose(worker, error.message);
+  #receive({ id, result, error }) {
+    if (error?.code === "lost") return this.#lose(error.message);
+    if (id === 0) {
+      this.#started = result;
+      return this.#post();
+    }
+    const { resolve, reject } = this.#calls.get(id);
     this.#calls.delete(id);
-    if (inNode && this.#calls.size === 0) worker.unref();
-    if (error) call.reject(new ParallaxError(error.code, error.message));
-    else call.resolve(result);
+    this.#letNodeEnd();
+    if (error) reject(new ParallaxError(error.code, error.message));
+    else resolve(result);
   }
 
   // The worker answers in order, so it is at the first call.
   #atWork() {
-    return this.#calls.keys().next().value;
+    for (const [id, { isPosted }] of this.#calls) if (isPosted) return id;
+    return undefined;
   }
 
-  #lose(worker, reason) {
-    if (worker !== this.#worker) return;
-    this.#replace(this.#atWork(), new ParallaxError("internal", `the engine stopped (${reason}) and starts anew: try again`));
+  #fail(id, error) {
+    const { reject } = this.#calls.get(id) ?? {};
+    this.#calls.delete(id);
+    reject?.(error);
+  }
+
+  #lose(reason) {
+    if (this.#started) {
+      this.#fail(this.#atWork(), new ParallaxError("internal", `the engine crashed (${reason || "no reason given"}) and will restart: try again`));
+      return this.#replace();
+    }
+    const advice = `cannot load ${this.#url} (${reason || "no reason given"}): serve the folder engine from the page's own origin`;
+    this.#end();
+    for (const id of [...this.#calls.keys()]) this.#fail(id, new ParallaxError("file", advice));
+  }
+
+  #abort(id, reason) {
+    const waiting = this.#calls.get(id);
+    if (!waiting) return;
+    waiting.reject(reason);
+    // The worker will be at a call that it has, though nobody waits for it.
+    if (waiting.isPosted && id !== this.#atWork()) return void (waiting.isDropped = true);
+    this.#calls.delete(id);
+    if (waiting.isPosted) this.#replace();
   }
 
   #end() {
-    const calls = this.#calls;
-    this.#calls = new Map();
     this.#worker?.terminate();
     this.#worker = null;
-    this.#ready = null;
-    return calls;
+    this.#started = null;
+    this.#life = null;
   }
 
-  // Ends the worker and fails one call; another worker answers those that wait.
-  #replace(failed, error) {
-    const calls = this.#end();
-    calls.get(failed)?.reject(error);
-    calls.delete(failed);
-    for (const [id, waiting] of calls) this.start().then(() => this.#post(id, waiting), waiting.reject);
-  }
-
-  close() {
-    for (const { reject } of this.#end().values()) reject(new ParallaxError("cancelled", "the engine was closed"));
-  }
-
-  async #call(call, request, signal) {
-    signal?.throwIfAborted();
-    await this.start();
-    signal?.throwIfAborted();
-    const answer = this.#send(call, request);
-    if (!signal) return answer;
-    const id = this.#lastId;
-    const abort = () => {
-      if (id === this.#atWork()) return this.#replace(id, signal.reason);
-      this.#calls.get(id)?.reject(signal.reason);
-      this.#calls.delete(id);
-    };
-    signal.addEventListener("abort", abort, { once: true });
-    try {
-      return await answer;
-    } finally {
-      signal.removeEventListener("abort", abort);
+  // Ends the worker; another one answers what waits.
+  #replace() {
+    this.#end();
+    for (const [id, waiting] of this.#calls) {
+      waiting.isPosted = false;
+      if (waiting.isDropped) this.#calls.delete(id);
     }
-  }
-
-  async #pair(left, right, { leftMask, rightMask } = {}) {
-    const pair = { left: await pictureOf(left, "left"), right: await pictureOf(right, "right") };
-    if (leftMask) pair.leftMask = planeOf(leftMask, "leftMask", Uint8Array, pair.left);
-    if (rightMask) pair.rightMask = planeOf(rightMask, "rightMask", Uint8Array, pair.right);
-    return pair;
+    if (this.#calls.size > 0) this.#begin();
   }
 
   async methods() {
@@ -212,22 +278,25 @@ export class Engine {
   }
 
   async match(left, right, options) {
-    const { signal, method, parameters, threads = 0, confidence = false, ...masks } = splitOptions(options);
-    const pair = await this.#pair(left, right, masks);
-    return this.#call("match", { ...pair, method, parameters, threads, confidence }, signal);
+    const { method = "sgm", threads = 0, confidence = false, signal, leftMask, rightMask, ...parameters } = options ?? {};
+    const request = {
+      ...pairOf(left, right, { leftMask, rightMask }),
+      method: String(method),
+      parameters: parametersOf(parameters),
+      threads: countOf(threads, "threads"),
+      confidence: Boolean(confidence),
+    };
+    return this.#call("match", request, signal);
   }
 
-  async check(left, right, { signal, ...masks } = {}) {
-    return this.#call("check", await this.#pair(left, right, masks), signal);
+  async check(left, right, options) {
+    return this.#call("check", pairOf(left, right, options ?? {}), options?.signal);
   }
 
-  async evaluate(disparity, truth, { mask } = {}) {
+  async evaluate(disparity, truth, options) {
     const plane = planeOf(disparity, "disparity", Float32Array);
-    return this.#call("evaluate", {
-      disparity: plane,
-      truth: planeOf(truth, "truth", Float32Array, plane),
-      mask: mask && planeOf(mask, "mask", Uint8Array, plane),
-    });
+    const mask = options?.mask && planeOf(options.mask, "mask", Uint8Array, plane);
+    return this.#call("evaluate", { disparity: plane, truth: planeOf(truth, "truth", Float32Array, plane), mask });
   }
 
   async depth(calibration, disparity) {
@@ -238,22 +307,27 @@ export class Engine {
     return this.#call("points", {
       calibration: calibrationOf(calibration),
       disparity: planeOf(disparity, "disparity", Float32Array),
-      left: await pictureOf(left, "left"),
+      left: pictureOf(left, "left"),
     });
   }
 
   async colour(disparity, low, high) {
+    for (const [name, value] of Object.entries({ low, high }))
+      if (!Number.isFinite(value)) refuse(`${name} is ${String(value)}: give a finite number`);
     return this.#call("colour", { disparity: planeOf(disparity, "disparity", Float32Array), low, high });
   }
 
-  async synthesize({ scene = "planes", width = 640, height = 480, disparities = 64, seed = 0 } = {}) {
-    return this.#call("synthesize", { scene, width, height, disparities, seed });
+  async synthesize(options) {
+    const { scene = "planes", width = 640, height = 480, disparities = 64, seed = 0 } = options ?? {};
+    if (!Number.isSafeInteger(seed) || seed < 0) refuse(`seed is ${String(seed)}: give an integer, 0 or more`);
+    return this.#call("synthesize", {
+      scene: String(scene),
+      width: countOf(width, "width", 1),
+      height: countOf(height, "height", 1),
+      disparities: countOf(disparities, "disparities", 1),
+      seed,
+    });
   }
-}
-
-// Names as in the C interface; a baseline in metres.
-function calibrationOf({ focal, centreX, centreY, baseline, doffs = 0 }) {
-  return { focal, centre_x: centreX, centre_y: centreY, baseline, doffs };
 }
 
 const engine = new Engine();
@@ -266,3 +340,4 @@ export const points = shared("points");
 export const colour = shared("colour");
 export const synthesize = shared("synthesize");
 export const methods = shared("methods");
+export const close = shared("close");

@@ -19,6 +19,11 @@ echo "deb-src http://deb.debian.org/debian $release main" >"$apt/sources.list"
 options=(-qq -o Dir::Etc::SourceList="$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
   -o Dir::State::Lists="$apt/lists" -o Dir::Cache="$apt/cache" -o APT::Sandbox::User=root)
 apt-get "${options[@]}" update
-cd "$folder"
-apt-get "${options[@]}" source "${missing[@]}" >log 2>&1 || { tail -20 log >&2; exit 1; }
-for package in "${missing[@]}"; do ln -s "$(ls -d "$package"-*/ | tail -1)" "$package"; done
+for package in "${missing[@]}"; do
+  # Under its name only once it is complete.
+  rm -rf "$folder/new"
+  mkdir "$folder/new"
+  (cd "$folder/new" && apt-get "${options[@]}" source "$package" >../log 2>&1) || { tail -20 "$folder/log" >&2; exit 1; }
+  mv "$folder/new/$package"-*/ "$folder/$package"
+done
+rm -rf "$folder/new"

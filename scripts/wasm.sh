@@ -10,12 +10,19 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command=${1:-build}
+# Runs a command, and prints the end of what it said if it fails: quietly LOG COMMAND…
+quietly() {
+  local log=$1
+  shift
+  "$@" >"$log" 2>&1 || { tail -30 "$log" >&2; exit 1; }
+}
 case $command in
   build | pack | test) ;;
   *) sed -n 's/^#   //p' "$0" >&2 && exit 2 ;;
 esac
 
 source scripts/packages.sh
+[ "$command" = pack ] && { command -v npm >/dev/null || wasm_packages+=(npm); }
 scripts/install-packages.sh "${wasm_packages[@]}"
 sources=$PWD/build/sources
 package=$PWD/build/javascript/parallax-stereo
@@ -27,8 +34,9 @@ scripts/fetch-sources.sh "$sources" trixie highway
 scripts/fetch-sources.sh "$sources" bookworm onetbb nlohmann-json3 googletest
 ln -sfn onetbb "$sources/oneTBB"
 if [ ! -e "$sources/installed/include/nlohmann/json.hpp" ]; then
-  emcmake cmake -G Ninja -S "$sources/nlohmann-json3" -B "$sources/json" -DJSON_BuildTests=OFF -DCMAKE_INSTALL_PREFIX="$sources/installed" >/dev/null 2>&1
-  cmake --install "$sources/json" >/dev/null
+  quietly build/json.log emcmake cmake -G Ninja -S "$sources/nlohmann-json3" -B "$sources/json" -DJSON_BuildTests=OFF \
+    -DCMAKE_INSTALL_PREFIX="$sources/installed"
+  quietly build/json.log cmake --install "$sources/json"
 fi
 
 rm -rf "$package"
@@ -37,17 +45,24 @@ cp -r javascript/{README.md,package.json,index.js,index.d.ts,options.d.ts,engine
 for preset in wasm wasm-scalar; do
   targets=(parallax_module)
   [ "$command $preset" = "test wasm" ] && targets+=(digests)
-  emcmake cmake --preset $preset -Dnlohmann_json_DIR="$sources/installed/share/cmake/nlohmann_json" -Wno-dev >/dev/null 2>&1
-  cmake --build build/$preset --target "${targets[@]}" -j "$(nproc)" >build/$preset.log 2>&1 || { tail -30 build/$preset.log >&2; exit 1; }
+  quietly build/$preset.log emcmake cmake --preset $preset -Dnlohmann_json_DIR="$sources/installed/share/cmake/nlohmann_json" -Wno-dev
+  quietly build/$preset.log cmake --build build/$preset --target "${targets[@]}" -j "$(nproc)"
   cp build/$preset/javascript/parallax*.{js,wasm} "$package/engine"
 done
 chmod a-x "$package"/engine/*.wasm
+# Of what is compiled into it.
+mkdir "$package/licences"
+cp "$sources/highway/LICENSE" "$package/licences/highway"
+cp "$sources/onetbb/LICENSE.txt" "$package/licences/onetbb"
+cp "$sources/nlohmann-json3/LICENSE.MIT" "$package/licences/nlohmann-json"
+cp /usr/share/doc/emscripten/copyright "$package/licences/emscripten" 2>/dev/null ||
+  cp "$(dirname "$(readlink -f "$(command -v em++)")")/LICENSE" "$package/licences/emscripten"
 version=$(sed -n 's/^project(parallax VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 sed -i "s/\"version\": \"[^\"]*\"/\"version\": \"$version\"/" "$package/package.json"
 
 if [ "$command" = pack ]; then (cd build/javascript && npm pack --silent ./parallax-stereo); fi
 if [ "$command" = test ]; then
   cmake --build --preset developer --target digests parallax_command >/dev/null
-  sh tests/view/packages.sh tests/view
+  sh tests/view/packages.sh tests/view tools/view/page
   node --test tests/javascript
 fi

@@ -77,6 +77,9 @@ const Report = new Struct({
 });
 const outOfMemory = (bytes) =>
   new LibraryError("memory", `out of memory: ${Math.ceil(bytes / 2 ** 20)} MiB more are needed: take a smaller picture`);
+const CheckParameters = new Struct({
+  struct_size: "u32", search_rows: "f64", search_columns: "f64", max_rows_off: "f64", threads: "i32",
+});
 const kinds = ["flag", "integer", "number", "choice"];
 const pointBytes = 16;
 
@@ -229,8 +232,8 @@ class Library {
   }
 
   // The matcher for these parameters and pictures, kept until others are asked for.
-  plan(scope, { method, parameters, threads, memory }, { width, height, data }) {
-    const key = JSON.stringify([method, parameters, threads, memory, width, height, typeOf(data)]);
+  plan(scope, { method, parameters, threads }, { width, height, data }) {
+    const key = JSON.stringify([method, parameters, threads, width, height, typeOf(data)]);
     if (this.planned?.key === key) return this.planned.matcher;
     this.forget();
     const made = scope.word();
@@ -277,6 +280,8 @@ class Library {
         confidence: confidence ? confidence.struct : 0,
         row_offset: rowOffset ? rowOffset.struct : 0,
       });
+      // A map depends on nothing that was matched before.
+      this.call("matcher_forget_rows", matcher);
       this.call("matcher_run", matcher, this.pair(scope, request), map);
       const result = { width, height, disparity: disparity.take(), status: status.take() };
       if (confidence) result.confidence = confidence.take();
@@ -297,7 +302,9 @@ class Library {
   check(request) {
     return this.scoped((scope) => {
       const made = scope.word();
-      this.call("check_pair", this.pair(scope, request), 0, made);
+      // The defaults of the C interface, but for the threads.
+      const parameters = { search_rows: 0.05, search_columns: 0.5, max_rows_off: 0.5, threads: request.threads };
+      this.call("check_pair", this.pair(scope, request), scope.struct(CheckParameters, parameters), made);
       const report = this.word(made);
       const json = JSON.parse(this.text(Report.read(this.view, report).json));
       this.module._parallax_pair_report_release(report);
@@ -361,7 +368,8 @@ class Library {
       const left = scope.output(width, height, Uint8Array, 3);
       const right = scope.output(width, height, Uint8Array, 3);
       const truth = scope.output(width, height, Float32Array);
-      this.call("synthesize", scope.text(scene), disparities, seed, 0, left.struct, right.struct, truth.struct);
+      // The seed has 64 bits, of which a number has 53.
+      this.call("synthesize", scope.text(scene), disparities, seed % 2 ** 32, Math.floor(seed / 2 ** 32), left.struct, right.struct, truth.struct);
       const colour = (data) => ({ width, height, channels: 3, data });
       return { left: colour(left.take()), right: colour(right.take()), truth: truth.take() };
     });

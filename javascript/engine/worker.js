@@ -11,16 +11,12 @@ function load(script) {
   importScripts(script);
   return undefined;
 }
-const made = load("library.js");
-const LibraryClass = made ? made.Library : Library;
+const classes = load("library.js") ?? { Library, LibraryError };
 
-// (module (func (result v128) (i32.splat (i32.const 0)))) as i8x16: only engines with vectors take it.
+// (module (func (result v128) (i8x16.splat (i32.const 0)))): only engines with vectors take it.
 const vectorCode = new Uint8Array([
   0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 8, 1, 6, 0, 65, 0, 253, 15, 11,
 ]);
-
-// The compiled libraries that may run here, the faster first.
-const variants = WebAssembly.validate(vectorCode) ? ["parallax", "parallax-scalar"] : ["parallax-scalar"];
 
 // Only isolated pages may share memory with other threads.
 const hasThreads = inNode || self.crossOriginIsolated === true;
@@ -45,12 +41,14 @@ function reserveMemory(most = 2 * gibibyte) {
   }
 }
 
-async function open(name, threads) {
+// `memory`: that of threads; undefined without them.
+async function open(name, threads, memory) {
   const compiled = await compile(name);
   const make = load(`${name}.js`) ?? self.makeParallax;
-  let memory = name === "parallax" ? reserveMemory() : undefined;
   // The script names a class that browsers hide from pages that are not isolated.
   if (memory) globalThis.SharedArrayBuffer ??= memory.buffer.constructor;
+  let fail;
+  const failed = new Promise((_, reject) => (fail = reject));
   const settings = {
     wasmMemory: memory,
     poolSize: threads - 1,
@@ -64,25 +62,27 @@ async function open(name, threads) {
         receive(instance, compiled);
         // Emscripten 3.1.6 waits for workers even where there are none.
         if (settings.poolSize === 0 && !settings.calledRun) settings.removeRunDependency("wasm-instantiate");
-      });
+      }).catch(fail);
       return {};
     },
   };
-  return new LibraryClass(await make(settings), memory);
+  const module = await Promise.race([make(settings), failed]);
+  return new classes.Library(module, memory);
 }
 
-// `wanted`: a variant, for tests.
+// The library with vectors and threads, unless there are no vectors or no memory for it. `wanted` may say which.
 async function start(threads, wanted) {
-  let failure;
-  for (const name of wanted ? [wanted] : variants) {
-    const count = hasThreads && name === "parallax" ? threads : 1;
+  let memory;
+  if (wanted !== "parallax-scalar" && WebAssembly.validate(vectorCode)) {
     try {
-      return { library: await open(name, count), variant: name, threads: count };
+      memory = reserveMemory();
     } catch (error) {
-      failure = error;
+      if (wanted) throw error;
     }
   }
-  throw failure;
+  const variant = memory ? "parallax" : "parallax-scalar";
+  const count = memory && hasThreads ? threads : 1;
+  return { library: await open(variant, count, memory), variant, threads: count };
 }
 
 const reply = (message, transfer) => (inNode ? node.port.postMessage(message, transfer) : self.postMessage(message, transfer));
@@ -104,12 +104,13 @@ async function answer({ id, call, request }) {
       return reply({ id, result: { version: library.version(), variant, threads, methods: library.methods() } });
     }
     const { library, threads } = await started;
-    if (call === "match") request.threads = Math.min(request.threads || threads, threads);
+    if (request) request.threads = Math.min(request.threads || threads, threads);
     const result = library[call](request);
     return reply({ id, result }, buffersOf(result));
   } catch (error) {
-    // The library's errors have a code. Others leave it in a state that nobody knows.
-    return reply({ id, error: { code: error.code ?? "lost", message: error.message } });
+    // Errors other than the library's leave it in a state that nobody knows.
+    const code = error instanceof classes.LibraryError ? error.code : "lost";
+    return reply({ id, error: { code, message: error.message } });
   }
 }
 

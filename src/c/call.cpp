@@ -60,7 +60,7 @@ void check_rows(const Struct& output, std::string_view name, std::size_t value_b
            "at least the bytes of a row, " + std::to_string(row));
 }
 
-// Views refuse strides that are no addresses; this keeps them so where addresses have 32 bits.
+// Clamped, not truncated, so that a stride beyond 32-bit addresses is still refused.
 template <class Struct>
 std::ptrdiff_t stride_of(const Struct& image) {
   using Limits = std::numeric_limits<std::ptrdiff_t>;

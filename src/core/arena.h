@@ -73,10 +73,11 @@ class ArenaLayout {
   // \throws Error (memory) if there are no addresses for so much
   std::size_t bytes() const {
     if (bytes_ > std::uint64_t{PTRDIFF_MAX})
-      throw Error(ErrorCategory::memory, with_decimals(static_cast<double>(bytes_) / (1 << 30), 1) +
-                                             " GiB of memory are needed, and addresses reach " +
-                                             std::to_string((std::size_t{PTRDIFF_MAX} >> 30) + 1) +
-                                             " GiB: match a smaller image, or fewer disparities");
+      throw Error(ErrorCategory::memory,
+                  with_decimals(static_cast<double>(bytes_) / (1 << 30), 1) +
+                      " GiB of memory are needed, but only " +
+                      std::to_string((std::size_t{PTRDIFF_MAX} >> 30) + 1) +
+                      " GiB can be addressed: match a smaller image, or fewer disparities");
     return static_cast<std::size_t>(bytes_);
   }
   const std::vector<std::size_t>& gaps() const { return gaps_; }

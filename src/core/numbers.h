@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as text and back, independent of the locale.
+// Numbers as text and back, independent of the locale where the standard library converts floats.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace parallax {
 
-// libc++ before Clang 20 converts integers only. Where it is used, programs keep the C locale.
+// libc++ before Clang 20 converts integers only; floats then depend on the locale, which is C in WebAssembly.
 #ifdef __cpp_lib_to_chars
 inline constexpr bool converts_floats = true;
 #else

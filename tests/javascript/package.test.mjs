@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { optionsOf } from "../../javascript/make_options.mjs";
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -93,27 +93,38 @@ test("a pair is checked", async () => {
   assert.equal((await engine.check(pair.right, pair.left)).verdict, "exchanged");
 });
 
+const refusedBy = (work, message, code = "argument") =>
+  assert.rejects(work, (error) => {
+    assert.ok(error instanceof ParallaxError, String(error));
+    assert.match(error.message, message);
+    assert.equal(error.code, code);
+    return true;
+  });
+
 test("what cannot be used is refused in words", async () => {
-  const refused = (work, message, code = "argument") =>
-    assert.rejects(work, (error) => {
-      assert.ok(error instanceof ParallaxError, String(error));
-      assert.match(error.message, message);
-      assert.equal(error.code, code);
-      return true;
-    });
   const { left, right } = pair;
-  await refused(engine.match(null, right), /^left is no picture: give /);
-  await refused(engine.match({ width: 4, height: 4, data: new Uint8Array(15) }, right), /^left has 15 values for 4×4 pixels: give /);
-  await refused(engine.match({ width: 4, height: 4, data: new Float32Array(16) }, right), /^left.data is Float32Array: give /);
-  await refused(engine.match({ width: -4, height: NaN, data: new Uint8Array(16) }, right), /^left is no picture/);
-  await refused(engine.match(left, { width: 8, height: 8, data: new Uint8Array(64) }), /right image is 8×8/);
-  await refused(engine.match(left, right, { method: "best" }), /^method is best: choose one of block, /);
-  await refused(engine.match(left, right, { disparities: NaN }), /disparities/);
-  await refused(engine.match(left, right, { disparities: "many" }), /^disparities is many: choose /);
-  await refused(engine.match(left, right, { shine: 3 }), /shine/);
-  await refused(engine.match(left, right, { leftMask: { width: 3, height: 3, data: new Uint8Array(9) } }), /^leftMask has 9 values/);
-  await refused(engine.evaluate({ width: 2, height: 2, data: new Float32Array(4) }, new Float32Array(3)), /^truth has 3 values/);
-  await refused(engine.depth({ focal: NaN, centreX: 0, centreY: 0, baseline: 1 }, plane(left, pair.truth)), /focal/);
+  const small = (width, height, data) => engine.match({ width, height, data }, right);
+  const match = (options) => engine.match(left, right, options);
+  const calibration = { focal: 1, centreX: 0, centreY: 0, baseline: 1 };
+  await refusedBy(engine.match(null, right), /^left is not a picture: give /);
+  await refusedBy(small(4, 4, new Uint8Array(15)), /^left has 15 values for 4×4 pixels: give /);
+  await refusedBy(small(4, 4, new Float32Array(16)), /^left.data is a Float32Array: give /);
+  await refusedBy(small(-4, NaN, new Uint8Array(16)), /^left is not a picture/);
+  await refusedBy(engine.match(left, { width: 8, height: 8, data: new Uint8Array(64) }), /right image is 8×8/);
+  await refusedBy(match({ method: "best" }), /^method is best: choose one of block, /);
+  await refusedBy(match({ disparities: NaN }), /^disparities is NaN: /);
+  await refusedBy(match({ disparities: "many" }), /^disparities is many: /);
+  await refusedBy(match({ disparities: 64n }), /^disparities is a bigint: give /);
+  await refusedBy(match({ disparities: () => 64 }), /^disparities is a function: give /);
+  await refusedBy(match({ shine: 3 }), /shine/);
+  await refusedBy(match({ threads: "x" }), /^threads is x: give /);
+  await refusedBy(match({ leftMask: { width: 3, height: 3, data: new Uint8Array(9) } }), /^leftMask is 3×3: give one of 160×96$/);
+  await refusedBy(match({ leftMask: { width: 96, height: 160, data: new Uint8Array(96 * 160) } }), /^leftMask is 96×160: give /);
+  await refusedBy(engine.evaluate({ width: 2, height: 2, data: new Float32Array(4) }, new Float32Array(3)), /^truth has 3 values/);
+  await refusedBy(engine.depth({ ...calibration, focal: NaN }, plane(left, pair.truth)), /^calibration.focal is NaN: give /);
+  await refusedBy(engine.depth(undefined, plane(left, pair.truth)), /^calibration.focal is undefined: give /);
+  await refusedBy(engine.synthesize({ width: 64.5 }), /^width is 64.5: give /);
+  await refusedBy(engine.synthesize({ seed: 1.7 }), /^seed is 1.7: give /);
   assert.throws(() => new Engine({ threads: -1 }), /^ParallaxError: threads is -1: give /);
 });
 
@@ -122,10 +133,42 @@ test("too large a picture is refused, and the next one matched", async () => {
     const picture = { width, height, data: new Uint8Array(width * height) };
     return assert.rejects(engine.match(picture, picture, { method: "tiled-bp", disparities }), { code: "memory", message });
   };
-  await refused(6000, 4000, 256, /^[0-9.]+ GiB of memory are needed, and addresses reach 2 GiB: match a smaller image, or fewer disparities$/);
+  await refused(6000, 4000, 256, /^[0-9.]+ GiB of memory are needed, but only 2 GiB can be addressed: match a smaller image, or fewer disparities$/);
   await refused(4600, 2500, 128, /^out of memory: /);
   await assert.rejects(engine.synthesize({ width: 1_000_000, height: 1_000_000 }), { code: "memory" });
   assert.equal((await engine.match(pair.left, pair.right, { disparities: 24 })).width, 160);
+});
+
+test("pairs of different seeds differ, and those of one do not", async () => {
+  const of = async (seed) => Buffer.from((await engine.synthesize({ width: 64, height: 48, disparities: 16, seed })).left.data);
+  assert.ok((await of(3)).equals(await of(3)));
+  assert.ok(!(await of(3)).equals(await of(2 ** 32 + 3)));
+});
+
+test("a map depends on nothing that was matched before", async () => {
+  const options = { method: "census", disparities: 64, rows: "once" };
+  const { left, right } = await engine.synthesize({ width: 640, height: 480, disparities: 64 });
+  // The same picture two rows lower.
+  const lower = { ...right, data: new Uint8Array([...right.data.subarray(3 * 640 * 2), ...right.data.subarray(3 * 640 * 478)]) };
+  await engine.match(left, right, options);
+  const afterwards = digest(await engine.match(left, lower, options));
+  const other = new Engine();
+  assert.equal(afterwards, digest(await other.match(left, lower, options)));
+  other.close();
+});
+
+test("one signal ends several matches, and a caller may change what it gave", async () => {
+  const large = await engine.synthesize({ width: 1280, height: 720, disparities: 128 });
+  const options = { method: "bp", disparities: 128 };
+  const controller = new AbortController();
+  const match = (signal) => engine.match(large.left, large.right, { ...options, signal });
+  const ended = [match(controller.signal), match(controller.signal), match(controller.signal)];
+  const given = { ...pair.left, data: pair.left.data.slice() };
+  const last = engine.match(given, pair.right, { method: "census", disparities: 24 });
+  given.data.fill(0);
+  setTimeout(() => controller.abort(), 50);
+  for (const match of ended) await assert.rejects(match, { name: "AbortError" });
+  assert.equal(digest(await last), digest(await engine.match(pair.left, pair.right, { method: "census", disparities: 24 })));
 });
 
 test("a signal ends a match, and what waits is answered by another worker", async () => {
@@ -146,11 +189,15 @@ test("a signal ends a match, and what waits is answered by another worker", asyn
 
 test("a closed engine starts again", async () => {
   const own = new Engine({ threads: 1 });
-  await own.start();
-  const left = own.match(pair.left, pair.right, { method: "bp", disparities: 24 });
-  await new Promise((resolve) => setTimeout(resolve, 1));
+  const started = own.start();
+  const matched = own.match(pair.left, pair.right, { method: "bp", disparities: 24 });
   own.close();
-  await assert.rejects(left, { code: "cancelled" });
+  await assert.rejects(started, { code: "cancelled" });
+  await assert.rejects(matched, { code: "cancelled" });
+  await own.start();
+  const next = own.match(pair.left, pair.right, { method: "bp", disparities: 24 });
+  own.close();
+  await assert.rejects(next, { code: "cancelled" });
   assert.equal((await own.match(pair.left, pair.right, { disparities: 24 })).width, 160);
   own.close();
 });
@@ -170,23 +217,38 @@ test("a lost worker says so and starts again", async () => {
   await own.start();
   threads.Worker = Known;
   syncBuiltinESMExports();
-  const lost = own.match(pair.left, pair.right, { method: "bp", disparities: 24 });
+  const large = await own.synthesize({ width: 1280, height: 720, disparities: 128 });
+  const lost = own.match(large.left, large.right, { method: "bp", disparities: 128 });
   const next = own.match(pair.left, pair.right, { method: "census", disparities: 24 });
-  setTimeout(() => workers[0].terminate(), 1);
-  await assert.rejects(lost, /^ParallaxError: the engine stopped \(exit 1\) and starts anew: try again$/);
+  setTimeout(() => workers[0].terminate(), 50);
+  await assert.rejects(lost, /^ParallaxError: the engine crashed \(exit 1\) and will restart: try again$/);
   assert.equal((await next).width, 160);
   own.close();
 });
 
 test("memory does not grow from match to match", async () => {
   const own = new Engine({ threads: 2 });
+  const { left, right } = await own.synthesize({ width: 320, height: 240, disparities: 32 });
   const sizes = [];
-  for (let i = 0; i < 30; ++i) {
-    await own.match(pair.left, pair.right, { method: ["census", "sgm"][i % 2], disparities: 24 });
+  for (let i = 0; i < 40; ++i) {
+    await own.match(left, right, { method: ["census", "sgm"][i % 2], disparities: 32 });
     sizes.push(await own.memoryBytes());
   }
-  assert.equal(sizes.at(-1), sizes[3]);
+  assert.equal(sizes.at(-1), sizes[5]);
   own.close();
+});
+
+test("an engine that cannot be loaded says where it is looked for, and is looked for again", async () => {
+  const scratch = mkdtempSync(join(tmpdir(), "parallax-engine-"));
+  cpSync(join(folder, "engine"), scratch, { recursive: true });
+  renameSync(join(scratch, "parallax.wasm"), join(scratch, "away"));
+  const own = new Engine({ threads: 1, url: pathToFileURL(join(scratch, "worker.js")) });
+  await refusedBy(own.match(pair.left, pair.right, { disparities: 24 }), /^cannot load file:.*worker.js \(.*parallax.wasm.*\): serve the folder/, "file");
+  renameSync(join(scratch, "away"), join(scratch, "parallax.wasm"));
+  assert.equal((await own.match(pair.left, pair.right, { disparities: 24 })).width, 160);
+  own.close();
+  await refusedBy(new Engine({ url: pathToFileURL("/nowhere/worker.js") }).start(), /^cannot load file:\/\/\/nowhere/, "file");
+  rmSync(scratch, { recursive: true });
 });
 
 test("the types of the options are those that the methods declare", async () => {
@@ -217,10 +279,18 @@ test("types accept what works and refuse what does not", { skip: !existsSync(tsc
   assert.match(compiles('await match(picture, picture, { method: "sgm", paths: "many" });'), /not assignable/);
   assert.match(compiles('await match(picture, picture, { method: "best" });'), /not assignable/);
   assert.match(compiles("await match(picture);"), /arguments/);
+  const shown = 'const { data, width, height } = await new Engine().colour(map, 0, 9); export const shown = new ImageData(data, width, height);';
+  assert.equal(compiles(shown), true);
   rmSync(scratch, { recursive: true });
 });
 
-test("the package has the same bytes each time, and works where it is installed", () => {
+const esbuild = join(repository, "tools/view/page/node_modules/.bin/esbuild");
+test("a bundler for browsers takes it", { skip: !existsSync(esbuild) && "npm ci has not run in tools/view/page" }, () => {
+  const words = [join(folder, "index.js"), "--bundle", "--platform=browser", "--format=esm", "--log-level=warning"];
+  assert.match(execFileSync(esbuild, words).toString(), /engine\/worker\.js/);
+});
+
+test("the archive has the same bytes each time, the licences, and works where it is installed", () => {
   const scratch = mkdtempSync(join(tmpdir(), "parallax-npm-"));
   const pack = (to) => {
     const [{ filename }] = JSON.parse(execFileSync("npm", ["pack", "--json", "--pack-destination", to, folder]));
@@ -230,6 +300,8 @@ test("the package has the same bytes each time, and works where it is installed"
   const bytes = readFileSync(archive);
   assert.ok(readFileSync(pack(scratch)).equals(bytes));
   execFileSync("tar", ["xf", archive, "-C", scratch]);
+  for (const name of ["highway", "onetbb", "nlohmann-json", "emscripten"])
+    assert.ok(readFileSync(join(scratch, "package/licences", name), "utf8").length > 500, name);
   const program = `import { match, synthesize } from "./package/index.js";
     const { left, right } = await synthesize({ width: 64, height: 48, disparities: 16 });
     console.log((await match(left, right, { method: "census", disparities: 16 })).disparity.length);`;
