@@ -23,15 +23,16 @@ esac
 
 source scripts/packages.sh
 [ "$command" = pack ] && { command -v npm >/dev/null || wasm_packages+=(npm); }
-scripts/install-packages.sh "${wasm_packages[@]}"
+# Exit code 77: Emscripten or the sources cannot be had here.
+scripts/install-packages.sh "${wasm_packages[@]}" || exit 77
 sources=$PWD/build/sources
 package=$PWD/build/javascript/parallax-stereo
 # Debian's Emscripten has its JavaScript packages there, which a nodejs from elsewhere does not know.
 export NODE_PATH=/usr/share/nodejs
 
 # Highway before 1.1 does not use all vector instructions of WebAssembly.
-scripts/fetch-sources.sh "$sources" trixie highway
-scripts/fetch-sources.sh "$sources" bookworm onetbb nlohmann-json3 googletest
+scripts/fetch-sources.sh "$sources" trixie highway || exit 77
+scripts/fetch-sources.sh "$sources" bookworm onetbb nlohmann-json3 googletest || exit 77
 ln -sfn onetbb "$sources/oneTBB"
 if [ ! -e "$sources/installed/include/nlohmann/json.hpp" ]; then
   quietly build/json.log emcmake cmake -G Ninja -S "$sources/nlohmann-json3" -B "$sources/json" -DJSON_BuildTests=OFF \
