@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Unpacks source packages of a Debian release into FOLDER, each as FOLDER/PACKAGE. They come by an apt of their own, so that
-# nothing of this system's is changed.
+# Unpacks source packages of a Debian release into FOLDER: FOLDER/PACKAGE, and its description PACKAGE_VERSION.dsc. They come by
+# an apt of their own, so that nothing of this system's is changed.
 #
 #   scripts/fetch-sources.sh FOLDER RELEASE PACKAGE…
 set -euo pipefail
@@ -24,6 +24,7 @@ for package in "${missing[@]}"; do
   rm -rf "$folder/new"
   mkdir "$folder/new"
   (cd "$folder/new" && apt-get "${options[@]}" source "$package" >../log 2>&1) || { tail -20 "$folder/log" >&2; exit 1; }
+  mv "$folder/new/$package"_*.dsc "$folder"
   mv "$folder/new/$package"-*/ "$folder/$package"
 done
 rm -rf "$folder/new"
