@@ -51,7 +51,7 @@ for preset in wasm wasm-scalar; do
   cp build/$preset/javascript/parallax*.{js,wasm} "$package/engine"
 done
 chmod a-x "$package"/engine/*.wasm
-# Of what is compiled into it.
+# Licences of what is compiled into the package.
 mkdir "$package/licences"
 cp "$sources/highway/LICENSE" "$package/licences/highway"
 cp "$sources/onetbb/LICENSE.txt" "$package/licences/onetbb"
