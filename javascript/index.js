@@ -155,7 +155,8 @@ export class Engine {
         signal?.removeEventListener("abort", abort);
         how(value);
       };
-      this.#calls.set(id, { call, request, resolve: settle(resolve), reject: settle(reject), isPosted: false, isDropped: false });
+      const [answer, refusal] = [settle(resolve), settle(reject)];
+      this.#calls.set(id, { call, request, resolve: answer, reject: refusal, isPosted: false, isDropped: false });
       signal?.addEventListener("abort", abort, { once: true });
       if (!this.#life) this.#begin();
       else if (this.#started) this.#post();
@@ -233,11 +234,13 @@ export class Engine {
   }
 
   #lose(reason) {
+    const why = reason || "no reason given";
     if (this.#started) {
-      this.#fail(this.#atWork(), new ParallaxError("internal", `the engine crashed (${reason || "no reason given"}) and will restart: try again`));
+      const message = `the engine crashed (${why}) and will restart: try again`;
+      this.#fail(this.#atWork(), new ParallaxError("internal", message));
       return this.#replace();
     }
-    const advice = `cannot load ${this.#url} (${reason || "no reason given"}): serve the folder engine from the page's own origin`;
+    const advice = `cannot load ${this.#url} (${why}): serve the folder engine from the page's own origin`;
     this.#end();
     for (const id of [...this.#calls.keys()]) this.#fail(id, new ParallaxError("file", advice));
   }

@@ -369,7 +369,8 @@ class Library {
       const right = scope.output(width, height, Uint8Array, 3);
       const truth = scope.output(width, height, Float32Array);
       // The seed has 64 bits, of which a number has 53.
-      this.call("synthesize", scope.text(scene), disparities, seed % 2 ** 32, Math.floor(seed / 2 ** 32), left.struct, right.struct, truth.struct);
+      const [low, high] = [seed % 2 ** 32, Math.floor(seed / 2 ** 32)];
+      this.call("synthesize", scope.text(scene), disparities, low, high, left.struct, right.struct, truth.struct);
       const colour = (data) => ({ width, height, channels: 3, data });
       return { left: colour(left.take()), right: colour(right.take()), truth: truth.take() };
     });

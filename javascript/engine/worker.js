@@ -4,7 +4,9 @@
 "use strict";
 
 const inNode = typeof process === "object" && process.versions?.node !== undefined;
-const node = inNode ? { fs: require("node:fs"), path: require("node:path"), port: require("node:worker_threads").parentPort } : null;
+const node = inNode
+  ? { fs: require("node:fs"), path: require("node:path"), port: require("node:worker_threads").parentPort }
+  : null;
 
 function load(script) {
   if (inNode) return require(`./${script}`);
@@ -85,7 +87,7 @@ async function start(threads, wanted) {
   return { library: await open(variant, count, memory), variant, threads: count };
 }
 
-const reply = (message, transfer) => (inNode ? node.port.postMessage(message, transfer) : self.postMessage(message, transfer));
+const reply = (message, transfer) => (inNode ? node.port : self).postMessage(message, transfer);
 
 // The memory of the arrays in an object.
 function buffersOf(value, found = new Set()) {
