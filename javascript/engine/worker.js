@@ -4,9 +4,7 @@
 "use strict";
 
 const inNode = typeof process === "object" && process.versions?.node !== undefined;
-const node = inNode
-  ? { fs: require("node:fs"), path: require("node:path"), port: require("node:worker_threads").parentPort }
-  : null;
+const port = inNode ? require("node:worker_threads").parentPort : self;
 
 function load(script) {
   if (inNode) return require(`./${script}`);
@@ -14,80 +12,25 @@ function load(script) {
   return undefined;
 }
 const classes = load("library.js") ?? { Library, LibraryError };
-
-// (module (func (result v128) (i8x16.splat (i32.const 0)))): only engines with vectors take it.
-const vectorCode = new Uint8Array([
-  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 8, 1, 6, 0, 65, 0, 253, 15, 11,
-]);
-
-// Only isolated pages may share memory with other threads.
-const hasThreads = inNode || self.crossOriginIsolated === true;
-
-async function compile(name) {
-  if (inNode) return WebAssembly.compile(node.fs.readFileSync(node.path.join(__dirname, `${name}.wasm`)));
-  const response = await fetch(new URL(`${name}.wasm`, self.location.href));
-  if (!response.ok) throw new Error(`cannot load ${response.url} (${response.status}): put it beside worker.js`);
-  return WebAssembly.compile(await response.arrayBuffer());
-}
-
-const pageBytes = 2 ** 16;
-const gibibyte = 2 ** 30;
-
-// Memory that threads may share. It may grow to 2 GiB, or to less where so much cannot be reserved, as on phones.
-function reserveMemory(most = 2 * gibibyte) {
-  try {
-    return new WebAssembly.Memory({ initial: 2 ** 24 / pageBytes, maximum: most / pageBytes, shared: true });
-  } catch (error) {
-    if (most <= gibibyte / 4) throw error;
-    return reserveMemory(most / 2);
-  }
-}
-
-// `memory`: that of threads; undefined without them.
-async function open(name, threads, memory) {
-  const compiled = await compile(name);
-  const make = load(`${name}.js`) ?? self.makeParallax;
-  // The script names a class that browsers hide from pages that are not isolated.
-  if (memory) globalThis.SharedArrayBuffer ??= memory.buffer.constructor;
-  let fail;
-  const failed = new Promise((_, reject) => (fail = reject));
-  const settings = {
-    wasmMemory: memory,
-    poolSize: threads - 1,
-    mainScriptUrlOrBlob: inNode ? undefined : new URL(`${name}.js`, self.location.href).href,
-    locateFile: (file) => (inNode ? node.path.join(__dirname, file) : new URL(file, self.location.href).href),
-    print: () => {},
-    printErr: () => {},
-    instantiateWasm(imports, receive) {
-      WebAssembly.instantiate(compiled, imports).then((instance) => {
-        memory ??= Object.values(instance.exports).find((value) => value instanceof WebAssembly.Memory);
-        receive(instance, compiled);
-        // Emscripten 3.1.6 waits for workers even where there are none.
-        if (settings.poolSize === 0 && !settings.calledRun) settings.removeRunDependency("wasm-instantiate");
-      }).catch(fail);
-      return {};
-    },
-  };
-  const module = await Promise.race([make(settings), failed]);
-  return new classes.Library(module, memory);
-}
+const modules = load("loader.js") ?? parallaxLoader;
 
 // The library with vectors and threads, unless there are no vectors or no memory for it. `wanted` may say which.
 async function start(threads, wanted) {
   let memory;
-  if (wanted !== "parallax-scalar" && WebAssembly.validate(vectorCode)) {
+  if (wanted !== "parallax-scalar" && modules.hasVectors) {
     try {
-      memory = reserveMemory();
+      memory = modules.reserveMemory();
     } catch (error) {
       if (wanted) throw error;
     }
   }
   const variant = memory ? "parallax" : "parallax-scalar";
-  const count = memory && hasThreads ? threads : 1;
-  return { library: await open(variant, count, memory), variant, threads: count };
+  const count = memory && modules.hasThreads ? threads : 1;
+  const loaded = await modules.loadModule(variant, count, memory);
+  return { library: new classes.Library(loaded.module, loaded.memory), variant, threads: count };
 }
 
-const reply = (message, transfer) => (inNode ? node.port : self).postMessage(message, transfer);
+const reply = (message, transfer) => port.postMessage(message, transfer);
 
 // The memory of the arrays in an object.
 function buffersOf(value, found = new Set()) {
@@ -120,5 +63,5 @@ let last = Promise.resolve();
 const receive = (message) => {
   last = last.then(() => answer(message));
 };
-if (inNode) node.port.on("message", receive);
+if (inNode) port.on("message", receive);
 else self.onmessage = ({ data }) => receive(data);

@@ -120,7 +120,7 @@ test("a bitmap, an error and a signal", () =>
   }));
 
 test("a file that is missing is named", () =>
-  withPage({ pages: { "/empty.html": "", "/engine/library.js": "", "/engine/worker.js": readFileSync(join(packageFolder, "engine/worker.js")) } }, "/empty.html",
+  withPage({ pages: { "/empty.html": "", "/engine/library.js": "", "/engine/loader.js": "", "/engine/worker.js": readFileSync(join(packageFolder, "engine/worker.js")) } }, "/empty.html",
     async (page) => {
       const message = await page.evaluate(async () => {
         const { Engine } = await import("/node_modules/parallax-stereo/index.js");
@@ -134,7 +134,7 @@ test("a file that is missing is named", () =>
 test("a strict policy suffices, and nothing is loaded but the package", () =>
   withPage({ policy: "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'" }, "/page.html", async (page, server) => {
     await page.waitForFunction(() => document.getElementById("map").width === 320);
-    const own = ["/page.html", "/left.png", "/right.png", "/favicon.ico", "index.js", "worker.js", "library.js", "parallax.js", "parallax.wasm"];
+    const own = ["/page.html", "/left.png", "/right.png", "/favicon.ico", "index.js", "worker.js", "library.js", "loader.js", "parallax.js", "parallax.wasm"];
     const others = server.asked.filter((path) => !own.some((name) => path === name || path.endsWith(`/${name}`)));
     assert.deepEqual(others, []);
   }));

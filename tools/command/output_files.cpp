@@ -174,7 +174,7 @@ void check_output(const std::string& path) {
 }
 
 std::vector<std::byte> bytes_of(std::string_view text) {
-  const auto bytes = std::as_bytes(std::span(text));
+  const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
   return {bytes.begin(), bytes.end()};
 }
 
@@ -206,7 +206,7 @@ void write_output(const std::string& path, std::span<const std::byte> bytes) {
 }
 
 void write_output(const std::string& path, const std::string& text) {
-  write_output(path, std::as_bytes(std::span(text)));
+  write_output(path, std::as_bytes(std::span(text.data(), text.size())));
 }
 
 }  // namespace parallax::tool

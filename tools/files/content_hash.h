@@ -11,7 +11,7 @@ namespace parallax::tool {
 
 std::string content_hash(std::span<const std::byte> bytes);
 inline std::string content_hash(std::string_view text) {
-  return content_hash(std::as_bytes(std::span(text)));
+  return content_hash(std::as_bytes(std::span(text.data(), text.size())));
 }
 
 // Hash of the bytes of a file, which is read in parts.

@@ -14,6 +14,8 @@
 
 #include "parallax/error.h"
 
+#include "src/core/numbers.h"
+
 #include "tools/command/json.h"
 #include "tools/files/pictures.h"
 
@@ -286,9 +288,7 @@ class XmlDocument : public StoredDocument {
       if (values.size() == max_stored_values) break;
       text.remove_prefix(start);
       const std::string_view word = text.substr(0, text.find_first_of(spaces));
-      double value = NAN;
-      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-      values.push_back(error == std::errc{} && end == word.data() + word.size() ? value : NAN);
+      values.push_back(number_of<double>(word).value_or(NAN));
       text.remove_prefix(word.size());
     }
     return values;

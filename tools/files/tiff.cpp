@@ -2,7 +2,6 @@
 #include "tools/files/tiff.h"
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -11,14 +10,16 @@
 #include <limits>
 #include <utility>
 
-#include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <tiffio.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #include "parallax/error.h"
 
+#include "src/core/cpp20.h"
 #include "tools/command/command_files.h"
 
 namespace parallax::tool {
@@ -239,7 +240,7 @@ bool TiffReader::is_copied() const {
 
 void TiffReader::read(const Rectangle& region, void* pixels, std::ptrdiff_t stride_bytes,
                       View<std::uint8_t> alpha) {
-  if (!decoded_) decoded_ = std::make_unique_for_overwrite<std::byte[]>(memory_bytes() / 2);
+  if (!decoded_) decoded_.reset(new std::byte[memory_bytes() / 2]);
   const int first_column = region.x / unit_.width * unit_.width;
   const int first_row = region.y / unit_.height * unit_.height;
   for (int y = first_row; y < region.y + region.size.height; y += unit_.height) {
@@ -355,7 +356,7 @@ void TiffReader::convert_unit(const Rectangle& unit, const Rectangle& region, in
         if (stored_bits_ == 64)
           std::memcpy(&value, row + 8 * index, sizeof value);
         else
-          value = std::bit_cast<float>(sample_at(row, index, 32));
+          value = bit_cast<float>(sample_at(row, index, 32));
         const auto rounded = static_cast<float>(value);
         std::memcpy(to, &rounded, sizeof rounded);
         continue;
@@ -435,6 +436,19 @@ void refuse_kind(const TiffFile& file) {
                      "gray or RGB of 16 bits");
 }
 
+// An empty file in memory.
+int open_memory() {
+#ifdef __linux__
+  return ::memfd_create("tiff", MFD_CLOEXEC);
+#else
+  // In WebAssembly, all files are in memory.
+  char name[] = "/tmp/tiffXXXXXX";
+  const int file = ::mkstemp(name);
+  ::unlink(name);
+  return file;
+#endif
+}
+
 // Opens a TIFF for libtiff's converter; null if it is none. Unless a file is mapped, that refuses uncompressed
 // tiles whose bytes are no multiple of 1,024. Such files are copied to memory, because a map of a file that
 // another process shortens ends this one.
@@ -444,10 +458,14 @@ std::unique_ptr<TiffFile> open_for_conversion(const std::string& path) {
   if (TIFFIsTiled(file->get()) == 0 ||
       file->field<std::uint16_t>(TIFFTAG_COMPRESSION, COMPRESSION_NONE) != COMPRESSION_NONE)
     return file;
-  const int from = TIFFFileno(file->get()), memory = ::memfd_create("tiff", MFD_CLOEXEC);
+  const int from = TIFFFileno(file->get()), memory = open_memory();
   const auto length = static_cast<off_t>(length_of(file->get()));
-  for (off_t done = 0; done < length;)
-    if (::sendfile(memory, from, &done, static_cast<std::size_t>(length - done)) <= 0) break;
+  std::byte part[1 << 16];
+  for (off_t done = 0; done < length;) {
+    const ssize_t count = ::pread(from, part, sizeof part, done);
+    if (count <= 0 || ::write(memory, part, static_cast<std::size_t>(count)) != count) break;
+    done += count;
+  }
   ::lseek(memory, 0, SEEK_SET);
   auto copy = std::make_unique<TiffFile>(memory, path, "r");
   return copy->get() == nullptr ? std::move(file) : std::move(copy);
@@ -477,7 +495,7 @@ std::optional<Picture> read_converted_tiff(const std::string& path) {
   // Rows are read as stored: upright() rotates them.
   image.req_orientation = image.orientation;
   // Not touched before pixels are read: a damaged header must not fill all memory. The same in read().
-  const auto rgba = std::make_unique_for_overwrite<std::uint32_t[]>(size.pixels());
+  const std::unique_ptr<std::uint32_t[]> rgba(new std::uint32_t[size.pixels()]);
   if (TIFFRGBAImageGet(&image, rgba.get(), image.width, image.height) == 0)
     fail_damaged(path, file.complaint());
   const bool is_gray =
@@ -507,8 +525,7 @@ TiffWriter::TiffWriter(const std::string& path, std::size_t bytes) {
   check(file_->get() != nullptr);
 }
 
-TiffWriter::TiffWriter()
-    : file_(std::make_shared<TiffFile>(::memfd_create("tiff", MFD_CLOEXEC), "memory", "w")) {
+TiffWriter::TiffWriter() : file_(std::make_shared<TiffFile>(open_memory(), "memory", "w")) {
   check(file_->get() != nullptr);
 }
 

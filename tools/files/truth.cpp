@@ -2,11 +2,12 @@
 #include "tools/files/truth.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "parallax/error.h"
+
+#include "src/core/numbers.h"
 
 #include "tools/command/command.h"
 #include "tools/command/json.h"
@@ -20,10 +21,8 @@ namespace {
 std::optional<double> unknown_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
   if (text == "none") return std::numeric_limits<double>::quiet_NaN();
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (rest != end || error != std::errc{} || !std::isfinite(value))
+  const std::optional<double> value = number_of<double>(text);
+  if (!value || !std::isfinite(*value))
     throw UsageError("--truth-none is '" + text + "': give a number, or 'none' if no value means unknown");
   return value;
 }

@@ -249,16 +249,6 @@ bool write(const Connection& connection, const Response& response, bool has_cont
 
 }  // namespace
 
-std::string Request::header(const std::string& name) const {
-  const auto found = headers.find(name);
-  return found == headers.end() ? "" : found->second;
-}
-
-std::string Request::parameter(const std::string& name) const {
-  const auto found = parameters.find(name);
-  return found == parameters.end() ? "" : found->second;
-}
-
 HttpServer::HttpServer(const HttpLimits& limits, Handler handler)
     : limits_(limits), handler_(std::move(handler)), stopped_(::eventfd(0, EFD_CLOEXEC)) {
   if (stopped_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");

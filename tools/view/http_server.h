@@ -6,9 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,31 +14,9 @@
 #include <thread>
 #include <vector>
 
+#include "tools/view/request.h"
+
 namespace parallax::view {
-
-struct Request {
-  std::string method, path, body;
-  std::map<std::string, std::string> headers;     // names in lower case
-  std::map<std::string, std::string> parameters;  // those after the '?'
-  // The body is larger than the limit, or has no length, and was not read.
-  bool has_unread_body = false;
-
-  // Empty if it is missing.
-  std::string header(const std::string& name) const;
-  std::string parameter(const std::string& name) const;
-};
-
-struct Response {
-  int status = 200;
-  std::string type = "text/plain";
-  std::map<std::string, std::string> headers;
-  std::string content;
-  // Instead of `content`, if set: the next piece, or null after the last. Destroyed, too, when the connection
-  // breaks.
-  std::function<std::shared_ptr<const std::string>()> next_piece;
-  // All pieces together, if that is known.
-  std::optional<std::uint64_t> bytes;
-};
 
 struct HttpLimits {
   // For headers and body together, however often their bytes come.

@@ -81,7 +81,7 @@ std::string map_message(const Scene& scene, int slot, const ViewedMap& map) {
   const Rectangle whole{0, 0, size};
   const int scale = overview_scale(size);
   // The errors take as long as all the rest.
-  std::future<Json> errors = std::async(std::launch::async, [&] { return errors_of(scene, disparity); });
+  std::future<Json> errors = std::async(background, [&] { return errors_of(scene, disparity); });
   const DisparityCode code = code_for(disparity);
   const tool::PixelShares shares = tool::pixel_shares(map.result);
   Json pixels = tool::to_json(shares);
@@ -155,12 +155,14 @@ void Steadied::run(const StereoPair& pair, std::size_t frame, bool skips, const 
   filter_->run(pair, map);
 }
 
-Page::Page(Scene& scene)
-    : scene_(scene), reader_(scene), slots_(slots), playing_(scene.is_live()), thread_([this] { work(); }) {}
+Page::Page(Scene& scene, Worker worker)
+    : scene_(scene), reader_(scene), slots_(slots), playing_(scene.is_live()) {
+  if (worker == Worker::own_thread) thread_ = std::thread([this] { work(); });
+}
 
 Page::~Page() {
   close();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Page::set(int slot, const Settings& settings) {
@@ -264,31 +266,45 @@ std::shared_ptr<const ViewedFrame> Page::frame() const {
 }
 
 void Page::work() {
-  while (const std::optional<Task> task = wait_for_task()) {
-    if (task->frame) show_frame(*task->frame);
-    if (task->slot) fill(*task->slot);
-  }
+  while (wait_for_task()) work_once();
 }
 
-// Empty once the page is closed. New settings go first: somebody waits for them.
-std::optional<Page::Task> Page::wait_for_task() {
-  std::unique_lock lock(mutex_);
-  while (!closed_) {
-    if (wanted_frame_) {
-      const Task task{*std::exchange(wanted_frame_, std::nullopt), std::nullopt};
-      return task;
-    }
-    for (int slot = 0; slot < slots; ++slot)
-      if (slots_[static_cast<std::size_t>(slot)].is_new) return Task{std::nullopt, slot};
-    if (!playing_) {
-      task_.wait(lock);
-    } else if (Clock::now() < next_frame_time_) {
-      task_.wait_until(lock, next_frame_time_);
-    } else {
-      return Task{frame_ ? frame_->number + 1 : 0, std::nullopt};
-    }
+bool Page::work_once() {
+  Task task;
+  {
+    const std::lock_guard lock(mutex_);
+    task = next_task();
+    if (task.frame) wanted_frame_.reset();
   }
-  return std::nullopt;
+  if (task.frame) show_frame(*task.frame);
+  if (task.slot) fill(*task.slot);
+  return !task.is_none();
+}
+
+std::optional<std::size_t> Page::wanted_frame() const {
+  const std::lock_guard lock(mutex_);
+  return next_task().frame;
+}
+
+// New settings go before the next frame that plays: somebody waits for them.
+Page::Task Page::next_task() const {
+  if (wanted_frame_) return {wanted_frame_, std::nullopt};
+  for (int slot = 0; slot < slots; ++slot)
+    if (slots_[static_cast<std::size_t>(slot)].is_new) return {std::nullopt, slot};
+  if (!playing_ || Clock::now() < next_frame_time_) return {};
+  return {frame_ ? frame_->number + 1 : 0, std::nullopt};
+}
+
+// False once the page is closed.
+bool Page::wait_for_task() {
+  std::unique_lock lock(mutex_);
+  while (!closed_ && next_task().is_none()) {
+    if (playing_)
+      task_.wait_until(lock, next_frame_time_);
+    else
+      task_.wait(lock);
+  }
+  return !closed_;
 }
 
 void Page::show_frame(std::size_t number) {
@@ -360,7 +376,7 @@ std::shared_ptr<const ViewedMap> Page::match(Slot& slot, const Settings& setting
   slot.matcher->run(scene_.pair(*frame), result.map());
   if (settings.temporal && scene_.is_sequence())
     slot.steadied.run(scene_.pair(*frame), frame->number, scene_.is_live(), result.map(),
-                      settings.device.threads);
+                      scene_.threads(settings.device.threads));
   else
     slot.steadied.clear();
   map->stages = slot.matcher->stage_times();
@@ -390,8 +406,10 @@ std::shared_ptr<const ViewedMap> Page::copy_stored_map(
 void Page::plan(Slot& slot, const Settings& settings, const ImageFormat& format) {
   if (slot.matcher && slot.format == format && plans_alike(slot.planned, settings)) return;
   slot.matcher.reset();
+  Device device = settings.device;
+  device.threads = scene_.threads(device.threads);
   slot.matcher.emplace(
-      *settings.parameters, settings.device, format,
+      *settings.parameters, device, format,
       PlanOptions{.max_memory_bytes = scene_.request().search.max_memory, .both_maps = settings.both_maps});
   slot.planned = settings;
   slot.format = format;

@@ -50,15 +50,23 @@ class Steadied {
   std::vector<std::byte> before_;    // state of the filter before it
 };
 
-// Matches in a thread of its own. Only the newest settings of a slot and the newest message of a kind wait:
+// Matches. Only the newest settings of a slot and the newest message of a kind wait:
 // whatever they replace is dropped. All members may be called by several threads at once.
 class Page {
  public:
-  explicit Page(Scene& scene);
+  // Who does the work of a page: a thread of its own, or whoever calls work_once().
+  enum class Worker { own_thread, caller };
+
+  Page(Scene& scene, Worker worker);
   Page(const Page&) = delete;
   Page& operator=(const Page&) = delete;
   // Waits for the match that runs.
   ~Page();
+
+  // Reads a frame or matches, if one of them is to be done now. Returns whether it was.
+  bool work_once();
+  // The frame that work_once() is to read now.
+  std::optional<std::size_t> wanted_frame() const;
 
   void set(int slot, const Settings& settings);
   // Shows a frame of the sequence, and plays from there on or stops.
@@ -89,7 +97,7 @@ class Page {
   using Text = std::shared_ptr<const std::string>;
   using Clock = std::chrono::steady_clock;
 
-  // Settings and plan of a slot; the matcher belongs to the thread.
+  // Settings and plan of a slot; the matcher belongs to the worker.
   struct Slot {
     std::optional<Settings> settings;
     bool is_new = false;
@@ -99,14 +107,17 @@ class Page {
     ImageFormat format;
     Steadied steadied;
   };
-  // What the thread is to do next.
+  // What is to be done next: a frame is to be read, or a slot to be filled.
   struct Task {
     std::optional<std::size_t> frame;
     std::optional<int> slot;
+
+    bool is_none() const { return !frame && !slot; }
   };
 
   void work();
-  std::optional<Task> wait_for_task();
+  Task next_task() const;
+  bool wait_for_task();
   void show_frame(std::size_t number);
   void fill(int slot);
   std::shared_ptr<const ViewedMap> match(Slot& slot, const Settings& settings,
@@ -123,7 +134,7 @@ class Page {
   void send_error(const std::string& slot, std::uint64_t request, const std::string& text);
 
   Scene& scene_;
-  FrameReader reader_;  // belongs to the thread
+  FrameReader reader_;  // belongs to the worker
   mutable std::mutex mutex_;
   std::condition_variable task_, message_;
   std::vector<Slot> slots_;

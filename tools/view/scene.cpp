@@ -46,7 +46,7 @@ Frame newest_of(tool::Cameras& cameras, std::size_t number) {
 
 }  // namespace
 
-Scene::Scene(const SceneRequest& request) : plan_(request.match) {
+Scene::Scene(const SceneRequest& request) : plan_(request.match), max_threads_(request.max_threads) {
   const tool::Input& input = request.match.input;
   Frame frame;
   if (!request.cameras.empty()) {
@@ -127,7 +127,7 @@ void Scene::settle_range() {
   tool::settle_range(request().input, settled, first_->format().size);
   parameters_ = settled.parameters;
   if (!settled.range_given && request().input.calibration.empty())
-    take_range_seen(parameters_, first_->pictures, settled.threads);
+    take_range_seen(parameters_, first_->pictures, threads(settled.threads));
 }
 
 std::shared_ptr<const ViewedFrame> FrameReader::read(std::size_t number) {
@@ -142,8 +142,7 @@ std::shared_ptr<const ViewedFrame> FrameReader::read(std::size_t number) {
   std::shared_ptr<const ViewedFrame> frame = number == 0 ? scene_.first_frame()
                                              : is_ahead  ? ahead.get()
                                                          : read_now(number);
-  if (frame && plays_on)
-    ahead_ = std::async(std::launch::async, [this, number] { return read_now(number + 1); });
+  if (frame && plays_on) ahead_ = std::async(background, [this, number] { return read_now(number + 1); });
   return frame;
 }
 

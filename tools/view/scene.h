@@ -17,6 +17,13 @@
 
 namespace parallax::view {
 
+// How work begins that others wait for later: in a thread, where there may always be one more.
+#ifdef __EMSCRIPTEN__
+inline constexpr std::launch background = std::launch::deferred;
+#else
+inline constexpr std::launch background = std::launch::async;
+#endif
+
 // Planes that a page shows of a frame.
 struct PlaneChoice {
   bool left = false, right = false, truth = false;
@@ -41,7 +48,8 @@ struct SceneRequest {
   tool::MatchRequest match;
   std::vector<std::string> cameras;  // in place of files
   tool::TruthFile truth;
-  std::string map;  // a file of disparities that was made elsewhere; may be empty
+  std::string map;      // a file of disparities that was made elsewhere; may be empty
+  int max_threads = 0;  // of everything that is done; 0 = no limit
 };
 
 class Scene {
@@ -67,6 +75,11 @@ class Scene {
 
   std::string pictures_message(const ViewedFrame& frame, const PlaneChoice& planes) const;
 
+  // Threads for what is to use `wanted` of them; 0 = all.
+  int threads(int wanted = 0) const {
+    return max_threads_ > 0 && (wanted == 0 || wanted > max_threads_) ? max_threads_ : wanted;
+  }
+
   // By how many quarter turns clockwise pictures and maps are turned against the left picture.
   int quarter_turns() const { return plan_.quarter_turns(); }
   // With its masks.
@@ -82,6 +95,7 @@ class Scene {
   std::mutex rectifying_;
   tool::MatchPlan plan_;
   MatcherParameters parameters_;
+  int max_threads_;
   std::optional<tool::Cameras> cameras_;
   bool is_sequence_ = false;
   std::size_t frame_count_ = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server of the viewer: who may ask, and what is answered.
+// The server of the viewer: where it listens, and who may ask.
 #pragma once
 
 #include <memory>
@@ -34,8 +34,8 @@ class Server {
   void stop();
 
  private:
-  class Routes;
-  std::unique_ptr<Routes> routes_;
+  class Site;
+  std::unique_ptr<Site> site_;
 };
 
 }  // namespace parallax::view

@@ -40,7 +40,7 @@ class BmpReader {
 
   Picture read() {
     if (bits_ <= 8) read_palette();
-    const bool is_gray = bits_ <= 8 && std::ranges::all_of(palette_, [](const Colour& colour) {
+    const bool is_gray = bits_ <= 8 && std::all_of(palette_.begin(), palette_.end(), [](const Colour& colour) {
                            return colour[0] == colour[1] && colour[1] == colour[2];
                          });
     // Every row, or every 255 pixels of a run, takes a byte at least.

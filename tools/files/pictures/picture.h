@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,8 +22,7 @@ namespace parallax::tool {
 using Bytes = std::span<const std::byte>;
 
 inline bool begins_with(Bytes bytes, std::string_view start) {
-  return std::ranges::equal(bytes.first(std::min(bytes.size(), start.size())),
-                            std::as_bytes(std::span(start)));
+  return bytes.size() >= start.size() && std::memcmp(bytes.data(), start.data(), start.size()) == 0;
 }
 
 // What a file says about its pixels.

@@ -2,8 +2,9 @@
 #include "tools/files/rigs/format.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+
+#include "src/core/numbers.h"
 
 namespace parallax::tool {
 namespace {
@@ -179,8 +180,7 @@ Rig finished(const Rig& rig, const RigChoices& choices, const RigKeys& keys) {
 
 std::string number_text(double number) {
   if (!std::isfinite(number)) cannot_hold("the format", "products of numbers so large");
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+  return shortest_text(number);
 }
 
 std::string numbers_text(std::span<const double> numbers, const std::string& separator) {
@@ -297,9 +297,7 @@ void for_each_line(std::string_view text, const std::function<void(std::string_v
 
 double number_in_text(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() ? number : NAN;
+  return number_of<double>(text).value_or(NAN);
 }
 
 std::vector<double> numbers_in_text(std::string_view text) {

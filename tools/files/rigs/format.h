@@ -2,6 +2,7 @@
 // What the formats of rigs share. Each has a file with a reader and a writer.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <span>
@@ -80,6 +81,11 @@ std::string key_in(const RigFile& file, const std::string& key);
 // \throws Error (file)
 std::span<const double> checked(std::span<const double> numbers, std::size_t count, const std::string& key);
 double checked(std::span<const double> number, const std::string& key);
+// Copies all numbers to the beginning of an array that holds as many.
+template <class Array>
+void copy_numbers(std::span<const double> numbers, Array& array) {
+  std::copy(numbers.begin(), numbers.end(), array.begin());
+}
 
 // Width and height.
 // \throws Error (file)

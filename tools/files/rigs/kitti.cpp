@@ -54,8 +54,8 @@ Camera kitti_camera(const KittiKeys& keys, const RigChoices& choices) {
 Rig from_camera_0(const KittiKeys& keys) {
   Rig rig;
   const std::vector<double> rotation = keys.numbers("R"), translation = keys.numbers("T");
-  std::ranges::copy(checked(rotation, 9, keys.place("R")), rig.rotation.begin());
-  std::ranges::copy(checked(translation, 3, keys.place("T")), rig.translation.begin());
+  copy_numbers(checked(rotation, 9, keys.place("R")), rig.rotation);
+  copy_numbers(checked(translation, 3, keys.place("T")), rig.translation);
   return rig;
 }
 

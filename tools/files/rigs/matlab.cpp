@@ -35,7 +35,7 @@ class MatlabFile {
   Matrix3 matrix(const std::string& path) const {
     Matrix3 matrix;
     const std::vector<double> values = numbers(path);
-    std::ranges::copy(checked(values, 9, place(path)), matrix.begin());
+    copy_numbers(checked(values, 9, place(path)), matrix);
     return matrix;
   }
 

@@ -115,7 +115,7 @@ class OakFile {
   Motion extrinsics(double socket) const {
     Motion motion;
     const std::vector<double> rotation = numbers(socket, "extrinsics/rotationMatrix");
-    std::ranges::copy(checked(rotation, 9, place(socket, "rotationMatrix")), motion.rotation.begin());
+    copy_numbers(checked(rotation, 9, place(socket, "rotationMatrix")), motion.rotation);
     const char* axes[] = {"x", "y", "z"};
     for (std::size_t i = 0; i < 3; ++i)
       motion.translation[i] = checked(numbers(socket, std::string("extrinsics/translation/") + axes[i]),

@@ -103,7 +103,7 @@ OrbSide orb_side(const OrbFile& file, const std::string& side, const RigChoices&
   const std::vector<double> lens = file.values(side + ".D");
   if (!file.has(side + ".D")) fail_at(file.place(side + ".D"), "is missing: give the whole calibration");
   if (!lens.empty()) set_lens(result.camera, LensModel::radial_tangential, lens, file.place(side + ".D"));
-  std::ranges::copy(file.matrix(side + ".R", 9), result.rectification.begin());
+  copy_numbers(file.matrix(side + ".R", 9), result.rectification);
   result.projection = projection_at(file.matrix(side + ".P", 12), file.place(side + ".P"));
   return result;
 }

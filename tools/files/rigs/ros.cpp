@@ -128,7 +128,7 @@ RosCamera ros_camera(const RigFile& rig_file, const RigChoices& choices) {
   size_of_images(result.camera.size, choices, file.key("image_width"));
   set_ros_lens(file, result.camera);
   const std::vector<double> rotation = file.values("rectification_matrix");
-  std::ranges::copy(checked(rotation, 9, file.key("rectification_matrix")), result.rectification.begin());
+  copy_numbers(checked(rotation, 9, file.key("rectification_matrix")), result.rectification);
   result.projection = projection_at(file.values("projection_matrix"), file.key("projection_matrix"));
   crop(result.projection, view.x, view.y);
   result.projection = scaled_projection(result.projection, view.part, view.size);

@@ -214,14 +214,14 @@ Matrix3 rotation_at(const StoredRig::Found& found) {
     checked(axis, 3, found.place);
     return rotation_about({axis[0], axis[1], axis[2]});
   }
-  std::ranges::copy(matrix_at(found, 3, 3), rotation.begin());
+  copy_numbers(matrix_at(found, 3, 3), rotation);
   return rotation;
 }
 
 Vector3 translation_at(const StoredRig::Found& found) {
   Vector3 translation;
   const std::vector<double> values = vector_at(found);
-  std::ranges::copy(checked(values, 3, found.place), translation.begin());
+  copy_numbers(checked(values, 3, found.place), translation);
   return translation;
 }
 

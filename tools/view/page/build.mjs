@@ -7,25 +7,32 @@ import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const to = process.argv[2] ? resolve(process.argv[2]) : join(here, "bundle");
-mkdirSync(to, { recursive: true });
+const browser = join(to, "browser");
+mkdirSync(browser, { recursive: true });
+const options = { absWorkingDir: here, bundle: true, minify: true, charset: "utf8", logLevel: "warning" };
 await build({
-  absWorkingDir: here,
+  ...options,
   // The cloud is a file of its own, which the page loads when somebody looks at it: three.js is most of the bundle.
-  entryPoints: { view: "page.ts", cloud: "cloud.ts" },
+  entryPoints: { view: "view.ts", cloud: "cloud.ts" },
   outdir: to,
-  bundle: true,
   format: "esm",
   target: "es2022",
-  minify: true,
-  charset: "utf8",
   legalComments: "eof",
-  logLevel: "warning",
+});
+// The page without a server: scripts/wasm.sh puts them together. Emscripten's scripts need workers that are no modules.
+await build({
+  ...options,
+  entryPoints: { page: "browser/browser.ts" },
+  outdir: browser,
+  format: "esm",
+  target: "es2022",
 });
 await build({
-  absWorkingDir: here,
-  entryPoints: ["view.css"],
-  outdir: to,
-  minify: true,
-  charset: "utf8",
-  logLevel: "warning",
+  ...options,
+  entryPoints: { engine: "browser/worker.ts", offline: "browser/offline.ts" },
+  outdir: browser,
+  format: "iife",
+  target: "es2022",
+  external: ["node:*"],
 });
+await build({ ...options, bundle: false, entryPoints: ["view.css"], outdir: to });

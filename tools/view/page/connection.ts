@@ -3,6 +3,7 @@
 import { find } from "./dom";
 import type { Message, Server, ServerState } from "./protocol";
 import { Refused } from "./protocol";
+import type { Remote } from "./remote";
 
 const retryMilliseconds = 1000;
 const patienceForPictures = 500;
@@ -16,6 +17,7 @@ export class Connection {
 
   constructor(
     private readonly server: Server,
+    private readonly remote: Remote,
     private readonly pictures: () => Promise<void>,
     private readonly begin: (state: ServerState) => void,
     private readonly resend: () => void,
@@ -60,6 +62,6 @@ export class Connection {
 
   private async recover(error: unknown): Promise<void> {
     this.banner.textContent = error instanceof Refused && error.status !== 403 && error.status !== 404 ? error.message : gone;
-    if (error instanceof Refused && error.status === 403) await this.server.renewToken().catch(() => undefined);
+    if (error instanceof Refused && error.status === 403) await this.remote.renewToken().catch(() => undefined);
   }
 }

@@ -3,7 +3,6 @@
 import { Check } from "./check";
 import { CloudView } from "./cloud_view";
 import { Figures } from "./compare";
-import { Connection } from "./connection";
 import { Curve } from "./curve";
 import { find } from "./dom";
 import { listenToKeys } from "./keys";
@@ -12,12 +11,11 @@ import { Overlay } from "./overlay";
 import { Panel } from "./panel";
 import { PictureView } from "./picture_view";
 import { Player } from "./player";
-import type { ServerState } from "./protocol";
-import { Server } from "./protocol";
+import type { Server, ServerState } from "./protocol";
 import { Readout } from "./readout";
 import { Scales } from "./scale";
 import { Share } from "./share";
-import { on, receive, state, tell } from "./state";
+import { on, reset, state, tell } from "./state";
 import { Theme } from "./theme";
 import { Toolbar } from "./toolbar";
 import { Wanted } from "./wanted";
@@ -27,33 +25,35 @@ type Tab = "picture" | "cloud";
 const fileName = (path: string): string => path.split(/[\\/]/).at(-1)!;
 
 export class Pages {
-  readonly server = new Server();
-  readonly matching = new Matching(this.server);
-  // First of all: the server answers while the rest of the page is made.
-  readonly connected = new Connection(
-    this.server,
-    () => this.view.firstShown,
-    (found) => this.begin(found),
-    () => this.resend(),
-    receive,
-  ).keep();
   readonly theme = new Theme();
-  readonly view = new PictureView(find<HTMLCanvasElement>("pixels"), this.server);
-  readonly overlay = new Overlay(this.view);
-  readonly toolbar = new Toolbar(this.view);
-  readonly panel = new Panel(this.matching);
-  readonly player = new Player(this.server);
+  readonly matching: Matching;
+  readonly view: PictureView;
+  readonly overlay: Overlay;
+  readonly toolbar: Toolbar;
+  readonly panel: Panel;
+  readonly player: Player;
   readonly cloud = new CloudView();
-  readonly readout = new Readout(this.server);
+  readonly readout: Readout;
   readonly scales = new Scales();
   readonly figures = new Figures();
-  readonly curve = new Curve(this.server);
-  readonly check = new Check(this.server);
-  readonly share = new Share(this.server, () => this.viewPicture());
-  readonly wanted = new Wanted(this.server);
+  readonly curve: Curve;
+  readonly check: Check;
+  readonly share: Share;
+  readonly wanted: Wanted;
   readonly state = state;
 
-  constructor() {
+  constructor(server: Server) {
+    this.matching = new Matching(server);
+    this.view = new PictureView(find<HTMLCanvasElement>("pixels"), server);
+    this.overlay = new Overlay(this.view);
+    this.toolbar = new Toolbar(this.view);
+    this.panel = new Panel(this.matching);
+    this.player = new Player(server);
+    this.readout = new Readout(server);
+    this.curve = new Curve(server);
+    this.check = new Check(server);
+    this.share = new Share(server, () => this.viewPicture());
+    this.wanted = new Wanted(server);
     on("pictures", () => this.view.picturesChanged());
     on("map-A", () => this.view.mapChanged("A"));
     on("map-B", () => this.view.mapChanged("B"));
@@ -81,7 +81,7 @@ export class Pages {
   }
 
   // A server that was started again knows nothing of this page.
-  private resend(): void {
+  resend(): void {
     this.matching.resend();
     this.wanted.resend();
   }
@@ -90,8 +90,9 @@ export class Pages {
     return this.cloudShown ? this.cloud.current!.picture() : this.view.picture();
   }
 
-  // The first answer of the server: settings to begin with.
-  private begin(found: ServerState): void {
+  // The first answer of a server about its scene: settings to begin with.
+  begin(found: ServerState): void {
+    reset();
     state.server = found;
     const { start } = found;
     const method = found.methods.find(({ name }) => name === start.method) ?? found.methods[0]!;
@@ -109,7 +110,7 @@ export class Pages {
     find("source").title = names.join("\n");
     document.title = `${fileName(left)} – Parallax`;
     find("version").textContent = found.version;
-    for (const topic of ["server", "edited", "settings", "view"] as const) tell(topic);
+    for (const topic of ["server", "edited", "settings", "map-A", "map-B", "map", "check", "problem", "view"] as const) tell(topic);
   }
 
   private listenToDialogs(): void {
@@ -131,10 +132,7 @@ export class Pages {
   }
 }
 
-try {
-  // For tests and for curious engineers.
-  Object.assign(window, { parallax: new Pages() });
-} catch (error) {
+export function showProblem(error: unknown): void {
   const banner = find("banner");
   banner.textContent = error instanceof Error ? error.message : String(error);
   banner.hidden = false;

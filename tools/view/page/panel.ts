@@ -21,6 +21,7 @@ export class Panel {
   private readonly opened = new Set([searchGroup]);
 
   constructor(private readonly matching: Matching) {
+    on("server", () => (this.built = ""));
     on(["edited", "settings"], () => this.show());
     on(["map", "working", "edited", "settings"], () => this.showTabs());
   }

@@ -260,24 +260,22 @@ function randomName(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// How long the server may be silent: it sends `alive` every 2 s.
-const silenceMilliseconds = 7000;
+// Carries a request to the server and its answer back.
+export type Carrier = (path: string, options: RequestInit) => Promise<Response>;
 
 export class Server {
-  private token = document.querySelector<HTMLMetaElement>('meta[name="token"]')?.content ?? "";
   private page = "";
   // Whether there is a matcher for this page.
   opened: Promise<unknown> = Promise.resolve();
 
+  // `patience`: for how many milliseconds the stream may be silent; null = for ever.
+  constructor(
+    private readonly carry: Carrier,
+    private readonly patience: number | null,
+  ) {}
+
   state(): Promise<ServerState> {
     return this.json("/state");
-  }
-
-  // A server that was started again has another token: it is in its page.
-  async renewToken(): Promise<void> {
-    const text = await (await fetch(`/${location.search}`, { cache: "no-store" })).text();
-    const page = new DOMParser().parseFromString(text, "text/html");
-    this.token = page.querySelector<HTMLMetaElement>('meta[name="token"]')?.content ?? this.token;
   }
 
   // Opens a page of its own at the server. Returns when the server ends the stream, throws when it breaks off or falls
@@ -290,7 +288,7 @@ export class Server {
     const reader = answer.body!.getReader();
     const messages = new MessageReader();
     for (;;) {
-      const silence = setTimeout(() => abort.abort(), silenceMilliseconds);
+      const silence = this.patience === null ? undefined : setTimeout(() => abort.abort(), this.patience);
       const { done, value } = await reader.read().finally(() => clearTimeout(silence));
       if (done) return;
       messages.push(value, receive);
@@ -361,8 +359,7 @@ export class Server {
   }
 
   private async fetch(path: string, options: RequestInit = {}): Promise<Response> {
-    const headers = { ...options.headers, "X-Parallax-Token": this.token };
-    const answer = await fetch(path, { ...options, headers, cache: "no-store" });
+    const answer = await this.carry(path, options);
     if (answer.ok) return answer;
     const said = await answer.json().catch(() => ({}));
     throw new Refused(answer.status, said.error ?? `The server answered ${answer.status} to ${path}.`);

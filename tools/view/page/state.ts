@@ -83,6 +83,12 @@ export const state = {
   check: null as CheckReport | null,
 };
 
+// Forgets everything about a scene, because another one is shown. Its pictures stay until others come.
+export function reset(): void {
+  Object.assign(state, { results: { A: noResult(), B: noResult() }, edited: "A", cursor: null, playing: false, recorded: null, frame: 0, error: "", check: null });
+  if (state.pictures !== null) state.pictures.frame = -1;
+}
+
 export type Topic =
   | "server"
   | "pictures"

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// JPEG and WebP files are pictures that the browser decodes before they come here: these are those that it cannot read.
+#include "tools/files/pictures/codecs.h"
+
+namespace parallax::tool {
+namespace {
+
+[[noreturn]] void refuse(const std::string& name) {
+  fail_picture(name, "is damaged, or this browser cannot decode it: give a PNG");
+}
+
+}  // namespace
+
+bool is_jpeg(Bytes bytes) {
+  return begins_with(bytes, "\xFF\xD8\xFF");
+}
+ImageFormat read_jpeg_format(std::FILE*, const std::string& name) {
+  refuse(name);
+}
+Picture decode_jpeg(Bytes, const std::string& name) {
+  refuse(name);
+}
+
+bool is_webp(Bytes bytes) {
+  return bytes.size() >= 12 && begins_with(bytes, "RIFF") && begins_with(bytes.subspan(8), "WEBP");
+}
+ImageFormat webp_format(Bytes, const std::string& name) {
+  refuse(name);
+}
+Picture decode_webp(Bytes, const std::string& name) {
+  refuse(name);
+}
+
+}  // namespace parallax::tool

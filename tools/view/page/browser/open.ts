@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing what to look at: files that are dropped on the page or chosen, and samples.
+import { find, make, words } from "../dom";
+import type { Source } from "./engine";
+import type { Choices, Given, Role } from "./files";
+import { roles, sourceOf, withRoles } from "./files";
+import type { Sample } from "./messages";
+
+export const sampleOf = (scene: Sample["scene"]): Sample => ({ scene, width: 450, height: 375, disparities: 64, seed: 1 });
+const samples: { scene: Sample["scene"]; help: string }[] = [
+  { scene: "layers", help: "Discs at different depths, with occlusions" },
+  { scene: "planes", help: "Slanted planes with smooth texture" },
+  { scene: "dots", help: "Random dots" },
+];
+
+export class OpenDialog {
+  private given: Given[] = [];
+  private choices: Choices = { layout: "", rectify: false };
+  private readonly list = make("div", { class: "files" });
+  private readonly problem = make("p", { class: "problem", role: "alert", hidden: true });
+  private readonly input = make("input", { id: "files-input", type: "file", multiple: true, class: "hidden" });
+  private readonly openButton = make("button", { type: "button", class: "main", disabled: true, click: () => void this.open() }, "Open");
+  private readonly dialog: HTMLDialogElement;
+
+  // `show` throws what is wrong with a source, in words for the user.
+  constructor(private readonly show: (source: Source) => Promise<void>) {
+    this.input.addEventListener("change", () => this.take([...this.input.files!]));
+    this.dialog = this.build();
+    document.body.append(this.dialog);
+    find("theme").before(make("button", { id: "open", type: "button", click: () => this.showFiles() }, "Open…"));
+    this.listenToDrops();
+  }
+
+  private build(): HTMLDialogElement {
+    return make(
+      "dialog",
+      { id: "open-dialog", "aria-labelledby": "open-title" },
+      make("h2", { id: "open-title" }, "Open a stereo pair"),
+      make("p", {}, "Drop files anywhere on the page: a left and a right picture or video, or one with both views side by side; a calibration and the ground truth, if there are any. Nothing leaves this computer."),
+      make("p", {}, this.input, make("label", { for: "files-input", class: "button" }, "Choose files…")),
+      this.list,
+      this.problem,
+      make("div", { class: "buttons" }, this.openButton, make("button", { type: "button", click: () => this.dialog.close() }, "Close")),
+      make("h3", {}, "Samples"),
+      make(
+        "div",
+        { class: "buttons" },
+        ...samples.map(({ scene, help }) =>
+          make("button", { type: "button", title: help, "data-sample": scene, click: () => void this.openSample(scene) }, words(scene)),
+        ),
+      ),
+    );
+  }
+
+  private listenToDrops(): void {
+    const shade = make("div", { id: "drop", hidden: true }, "Drop a stereo pair");
+    document.body.append(shade);
+    const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes("Files") === true;
+    addEventListener("dragover", (event) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      shade.hidden = false;
+    });
+    addEventListener("dragleave", (event) => event.relatedTarget === null && (shade.hidden = true));
+    addEventListener("drop", (event) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      shade.hidden = true;
+      this.take([...event.dataTransfer!.files]);
+      void this.open();
+    });
+  }
+
+  // Files that come later are added: the second picture, or a calibration. Those that hold views replace the earlier ones.
+  private take(files: File[]): void {
+    const brought = withRoles(files);
+    const isView = ({ role }: Given) => ["left", "right", "both views"].includes(role);
+    const kept = this.given.filter(({ role }) => role !== "not used");
+    const pairWasOpen = kept.some(({ role }) => role === "right") || kept.some(({ role }) => role === "both views" && this.isShown);
+    const earlier = brought.some(isView) && pairWasOpen ? [] : kept;
+    const names = new Set(files.map(({ name }) => name));
+    this.given = withRoles([...earlier.map(({ file }) => file).filter(({ name }) => !names.has(name)), ...files]);
+    this.input.value = "";
+    this.fill();
+  }
+  private isShown = false;
+
+  private fill(): void {
+    const role = (one: Given) => {
+      const select = make("select", { "aria-label": `What ${one.file.name} is` }, ...roles.map((name) => make("option", { value: name }, words(name))));
+      select.value = one.role;
+      select.addEventListener("change", () => {
+        one.role = select.value as Role;
+        this.fill();
+      });
+      return make("div", { class: "choice-row" }, make("span", { class: "file-name", title: one.file.name }, one.file.name), select);
+    };
+    const has = (wanted: Role) => this.given.some((one) => one.role === wanted);
+    this.list.replaceChildren(
+      ...this.given.map(role),
+      ...(has("both views") ? [this.layout()] : []),
+      ...(has("calibration") ? [this.rectify()] : []),
+    );
+    this.openButton.disabled = this.given.length === 0;
+  }
+
+  private layout(): HTMLElement {
+    const layouts = [["", "As the file says, or side by side"], ["side-by-side"], ["right-left"], ["top-bottom"], ["bottom-top"]] as const;
+    const select = make("select", { id: "layout" }, ...layouts.map(([value, text]) => make("option", { value }, text ?? words(value))));
+    select.value = this.choices.layout;
+    select.addEventListener("change", () => (this.choices.layout = select.value as Choices["layout"]));
+    return make("div", { class: "choice-row" }, make("label", { for: "layout" }, "Layout of the views"), select);
+  }
+
+  private rectify(): HTMLElement {
+    const box = make("input", { id: "rectify", type: "checkbox" });
+    box.checked = this.choices.rectify;
+    box.addEventListener("change", () => (this.choices.rectify = box.checked));
+    return make("label", { class: "check-row", for: "rectify" }, box, "The pictures are not rectified: use the calibration for that");
+  }
+
+  showFiles(): void {
+    this.fill();
+    if (!this.dialog.open) this.dialog.showModal();
+  }
+
+  // In the dialog, where the files can be given other roles.
+  private complain(error: unknown): void {
+    this.problem.textContent = error instanceof Error ? error.message : String(error);
+    this.problem.hidden = false;
+    this.showFiles();
+  }
+
+  private async open(): Promise<void> {
+    this.problem.hidden = true;
+    try {
+      await this.show(await sourceOf(this.given, this.choices));
+      this.isShown = true;
+      this.dialog.close();
+    } catch (error) {
+      this.isShown = false;
+      this.complain(error);
+    }
+  }
+
+  private async openSample(scene: Sample["scene"]): Promise<void> {
+    try {
+      await this.show({ sample: sampleOf(scene) });
+      this.dialog.close();
+    } catch (error) {
+      this.complain(error);
+    }
+  }
+}
