@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes the npm package parallax-stereo in build/javascript/parallax-stereo: the library compiled for browsers and Node, with
-# threads and vectors, and once without either.
+# threads and vectors, and once without either. And the page build/javascript/page, the viewer that works without a server.
 #
-#   scripts/wasm.sh                 builds the package
+#   scripts/wasm.sh                 builds both
 #   scripts/wasm.sh pack            also makes the archive that npm publishes, beside it
 #   scripts/wasm.sh test            builds it, and runs its tests under Node and in Chromium; digests of maps are those of
 #                                   build/developer on this machine
@@ -45,6 +45,7 @@ mkdir -p "$package"
 cp -r javascript/{README.md,package.json,index.js,index.d.ts,options.d.ts,engine} LICENSE "$package"
 for preset in wasm wasm-scalar; do
   targets=(parallax_module)
+  [ $preset = wasm ] && targets+=(viewer_module)
   [ "$command $preset" = "test wasm" ] && targets+=(digests)
   quietly build/$preset.log emcmake cmake --preset $preset -Dnlohmann_json_DIR="$sources/installed/share/cmake/nlohmann_json" -Wno-dev
   quietly build/$preset.log cmake --build build/$preset --target "${targets[@]}" -j "$(nproc)"
@@ -60,6 +61,22 @@ cp /usr/share/doc/emscripten/copyright "$package/licences/emscripten" 2>/dev/nul
   cp "$(dirname "$(readlink -f "$(command -v em++)")")/LICENSE" "$package/licences/emscripten"
 version=$(sed -n 's/^project(parallax VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 sed -i "s/\"version\": \"[^\"]*\"/\"version\": \"$version\"/" "$package/package.json"
+
+# The page: that of 'parallax view', with a worker in place of the server.
+page=$PWD/build/javascript/page
+rm -rf "$page"
+mkdir -p "$page"
+cp tools/view/page/{icon.svg,NOTICE.txt,manifest.webmanifest} tools/view/page/bundle/{cloud.js,view.css} tools/view/page/bundle/browser/* \
+  build/wasm/tools/view/engine/viewer*.{js,wasm} "$page"
+chmod a-x "$page"/*.wasm
+policy="default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; media-src blob:"
+sed -e "s|<meta name=\"token\" content=\"TOKEN\">|<meta http-equiv=\"Content-Security-Policy\" content=\"$policy\">|" \
+  -e 's|<link rel="icon"|<link rel="manifest" href="manifest.webmanifest">\n  &|' -e 's|view\.js|page.js|' tools/view/page/index.html >"$page/index.html"
+# The service worker keeps these files; those that change have another version.
+files=$(cd "$page" && printf '"%s",' *.*)
+version=$(cd "$page" && cat -- * | sha256sum | cut -c1-16)
+sed -i "1s|^|const FILES=[$files],VERSION=\"$version\";|" "$page/offline.js"
+cp -r "$package/licences" "$page"
 
 if [ "$command" = pack ]; then (cd build/javascript && npm pack --silent ./parallax-stereo); fi
 if [ "$command" = test ]; then

@@ -5,7 +5,10 @@ import { readFile } from "node:fs/promises";
 import { once } from "node:events";
 import { extname, join, normalize } from "node:path";
 
-const types = { ".html": "text/html", ".js": "text/javascript", ".png": "image/png", ".wasm": "application/wasm" };
+const types = {
+  ".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".png": "image/png", ".svg": "image/svg+xml", ".wasm": "application/wasm",
+  ".webmanifest": "application/manifest+json",
+};
 
 export async function serve(folder, { isolated = false, policy, pages = {} } = {}) {
   const asked = [];

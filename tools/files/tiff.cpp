@@ -531,7 +531,8 @@ TiffWriter::TiffWriter() : file_(std::make_shared<TiffFile>(open_memory(), "memo
 
 std::vector<std::byte> TiffWriter::bytes() const {
   const int memory = TIFFFileno(file_->get());
-  std::vector<std::byte> bytes(length_of(file_->get()));
+  // WebAssembly's fstat() does not know files without a name.
+  std::vector<std::byte> bytes(static_cast<std::size_t>(::lseek(memory, 0, SEEK_END)));
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t count = ::pread(memory, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
     check(count > 0);

@@ -30,7 +30,7 @@ struct Answer {
   std::size_t bytes;
 };
 
-// The members are made in this order, and destroyed in the reverse one.
+// The page uses the scene.
 struct Viewer {
   std::unique_ptr<Scene> scene;
   std::unique_ptr<PageRoutes> routes;
@@ -79,11 +79,13 @@ SceneRequest scene_request(const Json& json) {
   return request;
 }
 
+// A scene that cannot be opened leaves the one before.
 void open_scene(const Json& json) {
-  viewer = {};
-  viewer.scene = std::make_unique<Scene>(scene_request(json));
-  viewer.routes = std::make_unique<PageRoutes>(*viewer.scene);
-  viewer.page = std::make_unique<Page>(*viewer.scene, Page::Worker::caller);
+  auto scene = std::make_unique<Scene>(scene_request(json));
+  viewer.page.reset();
+  viewer.routes = std::make_unique<PageRoutes>(*scene);
+  viewer.page = std::make_unique<Page>(*scene, Page::Worker::caller);
+  viewer.scene = std::move(scene);
   answer(response, tool::json_text(describe_scene(*viewer.scene)), "application/json");
 }
 

@@ -3,7 +3,7 @@
 import { Pages, showProblem } from "../page";
 import { find } from "../dom";
 import { Server } from "../protocol";
-import { receive } from "../state";
+import { on, receive } from "../state";
 import type { Source } from "./engine";
 import { Engine } from "./engine";
 import { Link } from "./link";
@@ -12,7 +12,7 @@ import { OpenDialog, sampleOf } from "./open";
 
 class Browser {
   // First of all: it loads while the page is made.
-  private readonly engine = new Engine();
+  readonly engine = new Engine();
   private readonly server = new Server(this.engine.carry, null);
   private readonly link = new Link();
   private shown: Source | null = null;
@@ -61,8 +61,15 @@ class Browser {
 }
 
 try {
-  Object.assign(window, { parallax: new Browser().pages });
-  void navigator.serviceWorker?.register("offline.js");
+  const { pages, engine } = new Browser();
+  // For tests and for curious engineers.
+  Object.assign(window, { parallax: pages, engine });
+  // Keeping the files would slow down their first use.
+  let registered = false;
+  on("map", () => {
+    if (!registered) void navigator.serviceWorker?.register("offline.js").catch(() => undefined);
+    registered = true;
+  });
 } catch (error) {
   showProblem(error);
 }

@@ -30,7 +30,9 @@ async function activate(): Promise<void> {
 
 async function answer(request: Request): Promise<Response> {
   const cache = await caches.open(name);
-  const found = (await cache.match(request, { ignoreSearch: true })) ?? (await fetch(request));
+  // The address of the page may end with its folder.
+  const own = request.mode === "navigate" ? "index.html" : request;
+  const found = (await cache.match(own, { ignoreSearch: true })) ?? (await fetch(request));
   if (found.type === "opaque" || found.type === "error") return found;
   const headers = new Headers(found.headers);
   headers.set("Cross-Origin-Opener-Policy", "same-origin");

@@ -19,11 +19,11 @@ interface Module {
     chdir(path: string): void;
     readdir(path: string): string[];
     unlink(path: string): void;
+    rmdir(path: string): void;
     writeFile(path: string, bytes: Uint8Array): void;
   };
 }
 
-const folder = "/pair";
 // What plays is looked at so often.
 const pauseOfSequence = 5;
 // Frames of a video that stay in memory.
@@ -33,8 +33,10 @@ const send = (message: FromWorker, transfer: Transferable[] = []): void => self.
 const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 class Viewer {
+  private folder = "/";
   private frames: FrameList | null = null;
-  private readonly framesHere: number[] = [];
+  // Those whose files are not empty.
+  private framesHere: number[] = [];
   private frameWanted = -1;
   private isSequence = false;
   private isWorking = false;
@@ -45,30 +47,39 @@ class Viewer {
     private readonly memory: WebAssembly.Memory,
     private readonly threads: number,
   ) {
-    module.FS.mkdir(folder);
-    module.FS.chdir(folder);
+    this.enter("/pair-0");
   }
 
   async open({ id, scene, files, frames }: ToWorker & { kind: "open" }): Promise<void> {
     const contents = await Promise.all(files.map(async (file) => ({ name: file.name, bytes: await asReadable(file) })));
-    this.clear();
-    for (const { name, bytes } of contents) this.write(name, bytes);
-    this.frames = frames;
-    if (frames) this.announceFrames(frames);
-    this.begin(id, scene);
+    this.begin(id, scene, frames, () => {
+      for (const { name, bytes } of contents) this.write(name, bytes);
+      if (frames) this.announceFrames(frames);
+    });
   }
 
   openSample({ id, sample }: ToWorker & { kind: "open-sample" }): void {
-    this.clear();
-    this.frames = null;
-    this.call("_viewer_synthesize", { ...sample, folder: "." });
-    this.begin(id, { left: "left.png", right: "right.png", calibration: ["calib.txt"], truth: "truth.pfm" });
+    const scene = { left: "left.png", right: "right.png", calibration: ["calib.txt"], truth: "truth.pfm" };
+    this.begin(id, scene, null, () => this.call("_viewer_synthesize", { ...sample, folder: "." }));
   }
 
-  private begin(id: number, scene: SceneFiles): void {
+  // Opens a scene in a folder of its own, because the one before stays if that fails.
+  private begin(id: number, scene: SceneFiles, frames: FrameList | null, writeFiles: () => void): void {
+    const before = { folder: this.folder, frames: this.frames, framesHere: this.framesHere };
+    this.enter(`/pair-${id}`);
+    Object.assign(this, { frames, framesHere: [] });
+    writeFiles();
     const { status, content } = this.call("_viewer_open", { ...scene, threads: this.threads });
     const answer = JSON.parse(new TextDecoder().decode(content)) as ServerState & { error: string };
-    if (status !== 200) return send({ kind: "refused", id, error: answer.error });
+    if (status !== 200) {
+      const { folder } = this;
+      this.module.FS.chdir(before.folder);
+      Object.assign(this, before);
+      this.remove(folder);
+      return send({ kind: "refused", id, error: answer.error });
+    }
+    this.remove(before.folder);
+    this.frameWanted = -1;
     this.isSequence = answer.source.kind !== "pair";
     send({ kind: "opened", id, state: answer });
     this.wake();
@@ -103,10 +114,15 @@ class Viewer {
     if (!this.framesHere.includes(oldest)) for (const name of this.frames!.names) this.write(frameName(name, oldest), new Uint8Array());
   }
 
-  private clear(): void {
-    for (const name of this.module.FS.readdir(".")) if (name !== "." && name !== "..") this.module.FS.unlink(name);
-    this.framesHere.length = 0;
-    this.frameWanted = -1;
+  private enter(folder: string): void {
+    this.folder = folder;
+    this.module.FS.mkdir(folder);
+    this.module.FS.chdir(folder);
+  }
+
+  private remove(folder: string): void {
+    for (const name of this.module.FS.readdir(folder)) if (name !== "." && name !== "..") this.module.FS.unlink(`${folder}/${name}`);
+    this.module.FS.rmdir(folder);
   }
 
   private write(name: string, bytes: Uint8Array): void {

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page that works without a server: pairs from files, the same maps as the command line's, and no network once it is loaded.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { disparities, launch, layout, repository } from "../view/browser.mjs";
+import { serve } from "./file_server.mjs";
+
+const command = process.env.PARALLAX_COMMAND ?? join(repository, "build/developer/parallax");
+const pageFolder = join(repository, "build/javascript/page");
+let folder;
+let browser;
+const file = (name) => join(folder, name);
+const run = (program, ...words) => execFileSync(program, words, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+const ffmpeg = (...words) => run("ffmpeg", "-loglevel", "error", ...words);
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "parallax-page-"));
+  run(command, "synth", "pair", "--size", "321x240", "--disparities", "40", "--seed", "5");
+  run(command, "synth", "video", "--size", "320x240", "--disparities", "32", "--video", "6");
+  const both = ["-i", "pair/left.png", "-i", "pair/right.png", "-filter_complex", "hstack"];
+  ffmpeg(...both, "both.png");
+  for (const [side, number] of [["left", 0], ["right", 1]]) {
+    ffmpeg("-i", `pair/${side}.png`, "-lossless", "1", `im${number}.webp`);
+    ffmpeg("-i", `pair/${side}.png`, "-q:v", "2", "-pix_fmt", "yuvj444p", `im${number}.jpg`);
+  }
+  const frames = ["left", "right"].flatMap((side) => ["-framerate", "10", "-i", `video/${side}/%06d.png`]);
+  ffmpeg(...frames, "-filter_complex", "hstack", "-c:v", "libvpx", "-b:v", "4M", "both.webm");
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const firstMap = (page) => page.waitForFunction(() => window.parallax?.state.results.A.map);
+
+// `expected`: problems that are none.
+async function withPage(options, work, expected = /^$/) {
+  const server = await serve(pageFolder, options);
+  const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, acceptDownloads: true });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60000);
+  const problems = [];
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+  try {
+    await page.goto(`${server.address}/index.html${options.hash ?? ""}`);
+    await firstMap(page);
+    await work(page, server, context);
+    assert.deepEqual(problems.filter((problem) => !expected.test(problem)), []);
+  } finally {
+    await context.close();
+    server.close();
+  }
+}
+
+// Chooses files in the dialog. Resolves once they are shown, or with what is wrong with them.
+async function openFiles(page, ...names) {
+  await page.click("#open");
+  await page.setInputFiles("#files-input", names.map(file));
+  await page.click("#open-dialog button.main");
+  await page.waitForFunction(() => {
+    const dialog = document.querySelector("#open-dialog");
+    return !dialog.open || !dialog.querySelector(".problem").hidden;
+  });
+  const problem = await page.evaluate(() => document.querySelector("#open-dialog[open] .problem")?.textContent ?? "");
+  if (problem === "") await firstMap(page);
+  return problem;
+}
+
+async function saved(page, name) {
+  await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+  await page.selectOption("#file", name);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#export")]);
+  return readFileSync(await download.path());
+}
+
+// Changes parameters of slot A, and waits for the map.
+async function matchWith(page, values) {
+  await page.evaluate((changed) => {
+    const { state, matching } = window.parallax;
+    window.mapBefore = state.results.A.map;
+    Object.assign(state.results.A.settings.values, changed);
+    matching.change("A");
+  }, values);
+  await page.waitForFunction(() => window.parallax.state.results.A.map !== window.mapBefore);
+}
+
+for (const isolated of [true, false])
+  test(`files give the maps and the files of the command line: ${isolated ? "an isolated page" : "one that is not"}`, () =>
+    withPage({ isolated }, async (page) => {
+      assert.equal(await openFiles(page, "pair/right.png", "pair/calib.txt", "pair/left.png", "pair/disp0GT.pfm"), "");
+      const found = await page.evaluate(() => {
+        const { state } = window.parallax;
+        return { ...state.server.source, truth: state.server.truth, focal: state.server.calibration.focal, errors: state.results.A.map.errors, isolated: crossOriginIsolated };
+      });
+      assert.deepEqual([found.left, found.right, found.truth, found.focal, found.isolated], ["left.png", "right.png", true, 321, isolated]);
+      const options = ["--calib", "pair/calib.txt", "--json", "--truth", "pair/disp0GT.pfm"];
+      const outputs = ["-o", "map.pfm", "--depth", "depth.png", "--image", "colours.png"];
+      const report = JSON.parse(run(command, "match", "pair/left.png", "pair/right.png", ...options, ...outputs));
+      assert.deepEqual(found.errors, report.error ?? report.errors);
+      const files = { "disparity.pfm": "map.pfm", "depth.png": "depth.png", "colours.png": "colours.png" };
+      for (const [name, own] of Object.entries(files)) assert.ok((await saved(page, name)).equals(readFileSync(file(own))), name);
+      writeFileSync(file("map.tiff"), await saved(page, "disparity.tiff"));
+      assert.equal(JSON.parse(run(command, "eval", "map.tiff", "map.pfm", "--json")).rms, 0);
+      assert.match((await saved(page, "cloud.ply")).toString("latin1"), /^ply\n[^]*element vertex 7\d{4}\n/);
+      const code = await page.evaluate(() => window.parallax.state.results.A.map.commands.command_line);
+      assert.match(code, /^parallax match left\.png right\.png --calib calib\.txt --method bp --device cpu/);
+    }));
+
+test("pictures that the browser decodes, both views in one file, and files that are dropped", () =>
+  withPage({ isolated: true }, async (page) => {
+    await openFiles(page, "pair/left.png", "pair/right.png");
+    const expected = await disparities(page);
+    for (const names of [["im0.webp", "im1.webp"], ["both.png"]]) {
+      assert.equal(await openFiles(page, ...names), "");
+      assert.equal(await disparities(page), expected, names[0]);
+    }
+    assert.equal(await openFiles(page, "im0.jpg", "im1.jpg"), "");
+    const size = await page.evaluate(() => window.parallax.state.pictures.size);
+    assert.deepEqual(size, { width: 321, height: 240 });
+    const transfer = await page.evaluateHandle((files) => {
+      const data = new DataTransfer();
+      for (const [name, bytes] of files) data.items.add(new File([new Uint8Array(bytes)], name));
+      return data;
+    }, ["left", "right"].map((side) => [`${side}.png`, [...readFileSync(file(`pair/${side}.png`))]]));
+    await page.dispatchEvent("main", "dragover", { dataTransfer: transfer });
+    assert.equal(await page.isVisible("#drop"), true);
+    await page.dispatchEvent("main", "drop", { dataTransfer: transfer });
+    await page.waitForFunction(() => window.parallax.state.server.source.left === "left.png" && window.parallax.state.results.A.map);
+    assert.equal(await disparities(page), expected);
+  }));
+
+test("a video with both views plays, and its frames can be chosen", () =>
+  withPage({ isolated: true }, async (page) => {
+    assert.equal(await openFiles(page, "both.webm"), "");
+    const found = await page.evaluate(() => ({ ...window.parallax.state.server.source, ...window.parallax.state.pictures.size }));
+    assert.deepEqual([found.kind, found.frames, found.width, found.height], ["sequence", 6, 320, 240]);
+    await page.click("#step-forward");
+    await page.waitForFunction(() => window.parallax.state.results.A.map?.frame === 1);
+    const frames = [await disparities(page)];
+    await page.click("#play");
+    await page.waitForFunction(() => window.parallax.state.results.A.map?.frame === 5);
+    frames.push(await disparities(page));
+    await page.evaluate(() => window.parallax.player.step(-4));
+    await page.waitForFunction(() => window.parallax.state.results.A.map?.frame === 1);
+    assert.notEqual(frames[0], frames[1]);
+    assert.equal(await disparities(page), frames[0]);
+  }));
+
+test("a changed parameter matches again, and a link holds what was changed", async () => {
+  let hash;
+  let expected;
+  await withPage({ isolated: true, hash: "#sample=planes" }, async (page) => {
+    const before = await disparities(page);
+    await page.selectOption("#method", "sgm");
+    await page.waitForFunction(() => window.parallax.state.results.A.map?.commands?.command_line.includes("sgm"));
+    await matchWith(page, { disparities: 48, large_jump: 90 });
+    expected = await disparities(page);
+    assert.notEqual(expected, before);
+    await page.waitForFunction(() => /large_jump=90/.test(location.hash));
+    hash = await page.evaluate(() => location.hash);
+  });
+  assert.equal(hash, "#sample=planes&method=sgm&disparities=48&large_jump=90");
+  await withPage({ isolated: true, hash }, async (page) => assert.equal(await disparities(page), expected));
+  // Words that mean nothing are passed over.
+  await withPage({ isolated: true, hash: "#sample=moon&method=best&x=1" }, async (page) =>
+    assert.equal(await page.evaluate(() => window.parallax.state.results.A.settings.method), "bp"));
+});
+
+test("the cloud, a cost curve, the check, and the figures", () =>
+  withPage({ isolated: true }, async (page) => {
+    await layout(page);
+    assert.match(await page.textContent("#figures"), /Error/i);
+    const curve = await page.evaluate(() => window.parallax.curve.server.curve("A", 200, 150));
+    assert.equal(curve.data_costs.length, 64);
+    await page.evaluate(() => window.parallax.check.run());
+    assert.match(await page.textContent("#check-result"), /fit to be matched|rows/i);
+    await page.click("#tab-cloud");
+    await page.waitForFunction(() => window.parallax.cloud.current !== null);
+  }));
+
+test("bad input is refused in words, and what was shown stays", () =>
+  withPage({ isolated: true }, async (page) => {
+    writeFileSync(file("notes.png"), "not a picture");
+    writeFileSync(file("broken.jpg"), Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(50)]));
+    writeFileSync(file("calib.txt"), "nothing");
+    const shown = await disparities(page);
+    const refusals = [
+      [["pair/calib.txt"], /picture is missing/],
+      [["pair/left.png", "notes.png"], /^notes\.png: is damaged or not a picture: give PNG/],
+      [["pair/left.png", "broken.jpg"], /^broken\.jpg: is damaged, or this browser cannot decode it: give a PNG/],
+      [["pair/left.png", "video/right/000000.png"], /321×240.*320×240|320×240.*321×240/],
+      [["pair/left.png", "pair/right.png", "calib.txt"], /calib\.txt/],
+    ];
+    for (const [names, message] of refusals) {
+      assert.match(await openFiles(page, ...names), message);
+      await page.click("#open-dialog button:has-text('Close')");
+      assert.equal(await disparities(page), shown);
+    }
+    const refused = page.waitForFunction(() => window.parallax.state.results.A.error);
+    await page.evaluate(() => {
+      window.parallax.state.results.A.settings.values.disparities = 5000;
+      window.parallax.matching.change("A");
+    });
+    await refused;
+    assert.match(await page.evaluate(() => window.parallax.state.results.A.error), /disparities/);
+  }));
+
+test("a worker that is lost starts again and says so", () =>
+  withPage({ isolated: true }, async (page) => {
+    await openFiles(page, "pair/left.png", "pair/right.png");
+    const expected = await disparities(page);
+    await page.evaluate(() => {
+      window.parallax.state.results.A.map = null;
+      window.engine.worker.onmessage({ data: { kind: "lost", error: "unreachable" } });
+    });
+    await firstMap(page);
+    assert.equal(await disparities(page), expected);
+    assert.equal(await page.textContent("#banner"), "The engine crashed (unreachable) and was started again.");
+  }));
+
+test("once loaded, it needs no network, and is isolated by its service worker", () => {
+  const policy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; media-src blob:";
+  return withPage({ policy }, async (page, server, context) => {
+    await page.evaluate(() => navigator.serviceWorker.ready);
+    await page.waitForFunction(() => navigator.serviceWorker.controller);
+    const asked = server.asked.length;
+    await context.setOffline(true);
+    await page.reload();
+    await firstMap(page);
+    await openFiles(page, "both.webm");
+    await page.click("#tab-cloud");
+    await page.waitForFunction(() => window.parallax.cloud.current !== null);
+    assert.equal(await page.evaluate(() => crossOriginIsolated), true);
+    // The browser itself looks for another version.
+    assert.deepEqual(server.asked.slice(asked).filter((path) => path !== "/offline.js"), []);
+    const own = ["index.html", "", "NOTICE.txt", "cloud.js", "engine.js", "icon.svg", "manifest.webmanifest", "offline.js", "page.js", "view.css", "viewer.js", "viewer.wasm", "viewer.worker.js"];
+    assert.deepEqual([...new Set(server.asked)].filter((path) => !own.includes(path.slice(1)) && path !== "/favicon.ico"), []);
+  });
+});
