@@ -109,9 +109,12 @@ struct ParameterInfo {
   std::string group;                                     ///< heading under which user interfaces show it
   double least = std::numeric_limits<double>::lowest();  ///< lowest value of an integer or a number
   double most = std::numeric_limits<double>::max();      ///< highest value of an integer or a number
-  std::vector<std::string> choices;                      ///< allowed values of a choice
-  bool optional = false;                                 ///< may have no value, spelled "none"
-  bool expert = false;                                   ///< rarely worth changing
+  /// The integers that are allowed, where only some between `least` and `most` are, and these are at most 64 apart;
+  /// else empty.
+  std::vector<int> numbers;
+  std::vector<std::string> choices;  ///< allowed values of a choice
+  bool optional = false;             ///< may have no value, spelled "none"
+  bool expert = false;               ///< rarely worth changing
   /// Where it works. Other devices that run the method refuse all values but 0, false and none, by an Error
   /// (device).
   std::vector<DeviceKind> devices;

@@ -37,6 +37,16 @@ inline constexpr bool is_optional<std::optional<Value>> = true;
 
 constexpr std::string_view no_value = "none";
 
+// Those that ParameterInfo lists.
+std::vector<int> numbers_of(const Allowed& allowed) {
+  constexpr double longest = 64;
+  std::vector<int> numbers;
+  if (!allowed.takes || allowed.most - allowed.least > longest) return numbers;
+  for (int number = static_cast<int>(allowed.least); number <= static_cast<int>(allowed.most); ++number)
+    if (allowed.takes(number)) numbers.push_back(number);
+  return numbers;
+}
+
 }  // namespace
 
 Allowed range(double least, double most) {
@@ -141,6 +151,7 @@ ParameterInfo Field::info() const {
     info.least = allowed->least;
     info.most = allowed->most;
     info.allowed = allowed->words;
+    info.numbers = numbers_of(*allowed);
   }
   std::visit(
       [&](const auto& field) {

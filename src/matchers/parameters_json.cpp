@@ -5,15 +5,16 @@
 #include "parallax/parameters.h"
 
 #include "core/json.h"
+#include "matchers/method.h"
 
 namespace parallax {
 namespace {
 
 using nlohmann::ordered_json;
 
-// The JSON form of a value that get_parameter() returned.
-ordered_json json_of(const ParameterInfo& parameter, const std::string& value) {
-  if (parameter.kind == ParameterKind::choice) return value;
+ordered_json json_of(const detail::Field& field) {
+  const std::string value = field.text();
+  if (std::holds_alternative<detail::Choice>(field.value)) return value;
   return value == "none" ? ordered_json() : ordered_json::parse(value);
 }
 
@@ -42,9 +43,10 @@ std::string taken_out(ordered_json& json, const char* name, const std::string& o
 }  // namespace
 
 std::string to_json(const MatcherParameters& parameters) {
-  ordered_json json{{"method", method_name(parameters)}};
-  for (const ParameterInfo& parameter : list_parameters(method_name(parameters)))
-    json[parameter.name] = json_of(parameter, get_parameter(parameters, parameter.name));
+  MatcherParameters copy = parameters;
+  const detail::Method& method = detail::method_of(copy);
+  ordered_json json{{"method", method.name()}};
+  for (const detail::Field& field : method.fields(copy)) json[field.name] = json_of(field);
   return json.dump();
 }
 
@@ -56,7 +58,8 @@ MatcherParameters with_json(const MatcherParameters& parameters, std::string_vie
                                              ": leave \"method\" out, or start from that method");
   MatcherParameters changed =
       json.contains("preset") ? preset(method, taken_out(json, "preset", "")) : parameters;
-  for (const auto& [name, value] : json.items()) set_parameter(changed, name, text_of(value));
+  const detail::Fields fields = detail::method_of(changed).fields(changed);
+  for (const auto& [name, value] : json.items()) fields.find(name).set(text_of(value));
   return changed;
 }
 

@@ -155,8 +155,12 @@ void Steadied::run(const StereoPair& pair, std::size_t frame, bool skips, const 
   filter_->run(pair, map);
 }
 
-Page::Page(Scene& scene, Worker worker)
-    : scene_(scene), reader_(scene), slots_(slots), playing_(scene.is_live()) {
+Page::Page(Scene& scene, Worker worker, std::function<void()> on_message)
+    : scene_(scene),
+      reader_(scene),
+      on_message_(std::move(on_message)),
+      slots_(slots),
+      playing_(scene.is_live()) {
   if (worker == Worker::own_thread) thread_ = std::thread([this] { work(); });
 }
 
@@ -459,12 +463,15 @@ void Page::send_more_planes(const ViewedFrame& frame, const PlaneChoice& planes)
 }
 
 void Page::send(const std::string& kind, Text message) {
-  const std::lock_guard lock(mutex_);
-  const auto waiting = std::find_if(messages_.begin(), messages_.end(),
-                                    [&](const auto& entry) { return entry.first == kind; });
-  if (waiting != messages_.end()) messages_.erase(waiting);
-  messages_.emplace_back(kind, std::move(message));
-  message_.notify_one();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto waiting = std::find_if(messages_.begin(), messages_.end(),
+                                      [&](const auto& entry) { return entry.first == kind; });
+    if (waiting != messages_.end()) messages_.erase(waiting);
+    messages_.emplace_back(kind, std::move(message));
+    message_.notify_one();
+  }
+  on_message_();
 }
 
 void Page::send_error(const std::string& slot, std::uint64_t request, const std::string& text) {

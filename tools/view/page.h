@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -57,7 +58,9 @@ class Page {
   // Who does the work of a page: a thread of its own, or whoever calls work_once().
   enum class Worker { own_thread, caller };
 
-  Page(Scene& scene, Worker worker);
+  // `on_message` is called when a message is there.
+  Page(
+      Scene& scene, Worker worker, std::function<void()> on_message = [] {});
   Page(const Page&) = delete;
   Page& operator=(const Page&) = delete;
   // Waits for the match that runs.
@@ -137,6 +140,7 @@ class Page {
   FrameReader reader_;  // belongs to the worker
   mutable std::mutex mutex_;
   std::condition_variable task_, message_;
+  std::function<void()> on_message_;
   std::vector<Slot> slots_;
   std::shared_ptr<const ViewedFrame> frame_;
   std::optional<std::size_t> wanted_frame_ = 0;

@@ -32,24 +32,6 @@ Json bound(double value) {
   return std::abs(value) < 1e30 ? Json(value) : Json(nullptr);
 }
 
-// The integers that a parameter takes, where only some between its bounds are allowed; null elsewhere.
-Json allowed_numbers(const std::string& method, const ParameterInfo& parameter) {
-  constexpr double max_to_list = 64;
-  if (parameter.kind != ParameterKind::integer || !(parameter.most - parameter.least <= max_to_list))
-    return nullptr;
-  MatcherParameters parameters = preset(method, "default");
-  Json numbers = Json::array();
-  const int least = static_cast<int>(parameter.least), most = static_cast<int>(parameter.most);
-  for (int number = least; number <= most; ++number) {
-    try {
-      set_parameter(parameters, parameter.name, std::to_string(number));
-      numbers.push_back(number);
-    } catch (const Error&) {
-    }
-  }
-  return numbers.size() == static_cast<std::size_t>(most - least + 1) ? Json(nullptr) : numbers;
-}
-
 Json describe(const std::string& method, const ParameterInfo& parameter) {
   return {{"name", parameter.name},
           {"kind", kind_name(parameter.kind)},
@@ -62,7 +44,7 @@ Json describe(const std::string& method, const ParameterInfo& parameter) {
           {"choices", parameter.choices},
           {"optional", parameter.optional},
           {"expert", parameter.expert},
-          {"numbers", allowed_numbers(method, parameter)}};
+          {"numbers", parameter.numbers.empty() ? Json(nullptr) : Json(parameter.numbers)}};
 }
 
 // Values by name, without the method.

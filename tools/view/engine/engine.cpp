@@ -13,7 +13,6 @@
 
 #include "tools/command/json.h"
 #include "tools/command/output_files.h"
-#include "tools/files/pictures/codecs.h"
 #include "tools/view/page_routes.h"
 #include "tools/view/settings.h"
 
@@ -21,6 +20,9 @@ namespace parallax::view {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// At once, in the middle of a match: the page shows that it began.
+EM_JS(void, tell_page, (), { Module["onMessage"](); });
 
 // What JavaScript reads.
 struct Answer {
@@ -84,7 +86,7 @@ void open_scene(const Json& json) {
   auto scene = std::make_unique<Scene>(scene_request(json));
   viewer.page.reset();
   viewer.routes = std::make_unique<PageRoutes>(*scene);
-  viewer.page = std::make_unique<Page>(*scene, Page::Worker::caller);
+  viewer.page = std::make_unique<Page>(*scene, Page::Worker::caller, tell_page);
   viewer.scene = std::move(scene);
   answer(response, tool::json_text(describe_scene(*viewer.scene)), "application/json");
 }
@@ -98,7 +100,16 @@ void ask(const Json& json) {
   (*handler)(*viewer.page, request, response);
 }
 
-// Writes left.png, right.png, truth.pfm and calib.txt.
+// Compressing a picture that is read at once would only take time.
+void write_ppm(const std::string& path, const Plane<std::uint8_t>& colours) {
+  std::string file =
+      "P6\n" + std::to_string(colours.width() / 3) + " " + std::to_string(colours.height()) + "\n255\n";
+  for (int y = 0; y < colours.height(); ++y)
+    file.append(reinterpret_cast<const char*>(colours.row(y)), static_cast<std::size_t>(colours.width()));
+  tool::write_output(path, file);
+}
+
+// Writes left.ppm, right.ppm, truth.pfm and calib.txt.
 void synthesize_files(const Json& json) {
   SynthParameters parameters;
   parameters.scene = parse_scene(json.at("scene").get<std::string>());
@@ -107,8 +118,8 @@ void synthesize_files(const Json& json) {
   parameters.seed = json.at("seed");
   const SynthPair pair = synthesize(parameters);
   const std::string folder = json.at("folder");
-  tool::write_output(folder + "/left.png", tool::encode_png(pair.left_view()));
-  tool::write_output(folder + "/right.png", tool::encode_png(pair.right_view()));
+  write_ppm(folder + "/left.ppm", pair.left);
+  write_ppm(folder + "/right.ppm", pair.right);
   tool::write_output(folder + "/truth.pfm", encode_pfm(pair.left_truth.view()));
   tool::write_output(folder + "/calib.txt", encode_middlebury_calibration(pair.calibration));
   answer(response, "{}", "application/json");

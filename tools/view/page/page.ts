@@ -90,7 +90,7 @@ export class Pages {
     return this.cloudShown ? this.cloud.current!.picture() : this.view.picture();
   }
 
-  // The first answer of a server about its scene: settings to begin with.
+  // Takes what a server first says of its scene: settings to begin with. announce() shows it.
   begin(found: ServerState): void {
     reset();
     state.server = found;
@@ -104,6 +104,11 @@ export class Pages {
       Object.assign(state.results.B, { preset: "", settings: { method: "", device, threads, temporal, values: {} } });
       Object.assign(state.view, { first: "disparity-A", second: "disparity-B" });
     }
+  }
+
+  // Takes longer than asking for a map.
+  announce(): void {
+    const found = state.server!;
     const { left, right } = found.source;
     const names = [left, right].filter(Boolean);
     find("source").textContent = names.map(fileName).join(" · ");

@@ -14,7 +14,10 @@ try {
     server,
     remote,
     () => pages.view.firstShown,
-    (found) => pages.begin(found),
+    (found) => {
+      pages.begin(found);
+      pages.announce();
+    },
     () => pages.resend(),
     receive,
   ).keep();

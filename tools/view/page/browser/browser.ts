@@ -45,8 +45,9 @@ class Browser {
     this.link.sample = "sample" in source ? source.sample.scene : null;
     find("banner").hidden = true;
     this.pages.begin("sample" in source ? { ...state, source: { ...state.source, left: `sample: ${source.sample.scene}`, right: "" } } : state);
-    void this.server.stream(receive).catch((error: unknown) => this.tell(error));
     this.pages.resend();
+    void this.server.stream(receive).catch((error: unknown) => this.tell(error));
+    this.pages.announce();
   }
 
   private tell(what: unknown): void {

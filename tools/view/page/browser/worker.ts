@@ -14,6 +14,7 @@ interface Module {
   _viewer_wanted_frame(): number;
   _viewer_work(): number;
   _viewer_message(): number;
+  onMessage(): void;
   FS: {
     mkdir(path: string): void;
     chdir(path: string): void;
@@ -47,6 +48,7 @@ class Viewer {
     private readonly memory: WebAssembly.Memory,
     private readonly threads: number,
   ) {
+    module.onMessage = () => this.sendMessages();
     this.enter("/pair-0");
   }
 
@@ -59,7 +61,7 @@ class Viewer {
   }
 
   openSample({ id, sample }: ToWorker & { kind: "open-sample" }): void {
-    const scene = { left: "left.png", right: "right.png", calibration: ["calib.txt"], truth: "truth.pfm" };
+    const scene = { left: "left.ppm", right: "right.ppm", calibration: ["calib.txt"], truth: "truth.pfm" };
     this.begin(id, scene, null, () => this.call("_viewer_synthesize", { ...sample, folder: "." }));
   }
 
@@ -138,10 +140,8 @@ class Viewer {
   private async work(): Promise<void> {
     this.isWorking = true;
     while (!this.isIdle) {
-      this.sendMessages();
       if (this.needsFrame()) break;
       const worked = this.module._viewer_work() === 1;
-      this.sendMessages();
       this.isIdle = !worked && !this.isSequence;
       await wait(worked ? 0 : pauseOfSequence);
     }
