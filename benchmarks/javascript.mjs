@@ -95,6 +95,24 @@ const first = async (isolated) => {
 };
 console.log(`\nFirst map of a page, sgm, 450×375×64: ${milliseconds(await first(true))} ms isolated, ${milliseconds(await first(false))} ms not`);
 
+// The viewer's page: from the navigation to its first map, of a sample of 450×375 pixels.
+async function firstMapOfViewer(isolated) {
+  const runs = [];
+  for (let run = 0; run < 5; ++run) {
+    const server = await serve(join(packageFolder, "../page"), { isolated });
+    const page = await (await browser.newContext()).newPage();
+    await page.goto(`${server.address}/index.html`);
+    runs.push(await page.evaluate(async () => {
+      while (!(window.parallax?.view.mapsDrawn > 0)) await new Promise(requestAnimationFrame);
+      return performance.now();
+    }));
+    await page.context().close();
+    server.close();
+  }
+  return runs.sort((a, b) => a - b)[2];
+}
+console.log(`First map of the viewer's page, bp: ${milliseconds(await firstMapOfViewer(true))} ms isolated, ${milliseconds(await firstMapOfViewer(false))} ms not`);
+
 const memory = await inPage(true, "/empty.html", (page) =>
   page.evaluate(async () => {
     const { Engine } = await import("/node_modules/parallax-stereo/index.js");
