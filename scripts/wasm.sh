@@ -32,7 +32,7 @@ export NODE_PATH=/usr/share/nodejs
 
 # Highway before 1.1 does not use all vector instructions of WebAssembly.
 scripts/fetch-sources.sh "$sources" trixie highway || exit 77
-scripts/fetch-sources.sh "$sources" bookworm onetbb nlohmann-json3 googletest libspng tiff tinyxml2 yaml-cpp zlib || exit 77
+scripts/fetch-sources.sh "$sources" bookworm onetbb nlohmann-json3 googletest libjpeg-turbo libspng tiff tinyxml2 yaml-cpp zlib || exit 77
 ln -sfn onetbb "$sources/oneTBB"
 if [ ! -e "$sources/installed/include/nlohmann/json.hpp" ]; then
   quietly build/json.log emcmake cmake -G Ninja -S "$sources/nlohmann-json3" -B "$sources/json" -DJSON_BuildTests=OFF \

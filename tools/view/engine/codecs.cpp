@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JPEG and WebP files are pictures that the browser decodes before they come here: these are those that it cannot read.
+// The browser decodes WebP files before they come here: these are those that it cannot read.
 #include "tools/files/pictures/codecs.h"
 
 namespace parallax::tool {
@@ -10,16 +10,6 @@ namespace {
 }
 
 }  // namespace
-
-bool is_jpeg(Bytes bytes) {
-  return begins_with(bytes, "\xFF\xD8\xFF");
-}
-ImageFormat read_jpeg_format(std::FILE*, const std::string& name) {
-  refuse(name);
-}
-Picture decode_jpeg(Bytes, const std::string& name) {
-  refuse(name);
-}
 
 bool is_webp(Bytes bytes) {
   return bytes.size() >= 12 && begins_with(bytes, "RIFF") && begins_with(bytes.subspan(8), "WEBP");

@@ -14,10 +14,10 @@ export function netpbm({ width, height, data }: ImageData): Uint8Array<ArrayBuff
   return bytes;
 }
 
-// Whether only a browser reads this: JPEG, GIF, WebP, AVIF and other pictures within ISO media files.
+// Whether only a browser reads this: GIF, WebP, AVIF and other pictures within ISO media files.
 function isForBrowser(bytes: Uint8Array): boolean {
   const text = String.fromCharCode(...bytes.subarray(0, 12));
-  return /^\xFF\xD8\xFF|^GIF8|^RIFF[^]{4}WEBP|^[^]{4}ftyp(avif|avis|heic|heix|mif1)/.test(text);
+  return /^GIF8|^RIFF[^]{4}WEBP|^[^]{4}ftyp(avif|avis|heic|heix|mif1)/.test(text);
 }
 
 // The bytes of a file, or a PPM of what it shows. What the browser cannot decode stays as it is: the server says so.
