@@ -15,7 +15,6 @@
 #include "parallax/error.h"
 
 #include "src/core/numbers.h"
-
 #include "tools/command/json.h"
 #include "tools/files/pictures.h"
 

@@ -8,7 +8,6 @@
 #include "parallax/error.h"
 
 #include "src/core/numbers.h"
-
 #include "tools/command/command.h"
 #include "tools/command/json.h"
 #include "tools/files/pictures.h"

@@ -40,9 +40,10 @@ class BmpReader {
 
   Picture read() {
     if (bits_ <= 8) read_palette();
-    const bool is_gray = bits_ <= 8 && std::all_of(palette_.begin(), palette_.end(), [](const Colour& colour) {
-                           return colour[0] == colour[1] && colour[1] == colour[2];
-                         });
+    const bool is_gray =
+        bits_ <= 8 && std::all_of(palette_.begin(), palette_.end(), [](const Colour& colour) {
+          return colour[0] == colour[1] && colour[1] == colour[2];
+        });
     // Every row, or every 255 pixels of a run, takes a byte at least.
     if (size_.pixels() / 255 / 8 > bytes_.size()) fail_damaged(name_, "it is cut short");
     Picture picture(format(), is_gray ? 1 : 3);
