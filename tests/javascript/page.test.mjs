@@ -135,6 +135,45 @@ test("JPEG and WebP files, both views in one picture, and files that are dropped
     assert.equal(await disparities(page), expected);
   }));
 
+test("names say which file is what", () =>
+  withPage({ isolated: true }, async (page) => {
+    await page.click("#open");
+    const pairs = [
+      ["right.png", "left.png"],
+      ["im1.png", "im0.png", "calib.txt", "disp0.pfm", "disp1.pfm", "im1E.png"],
+      ["left.png", "mask0nocc.png", "right.png", "disp0GT.pfm"],
+      ["view5.png", "view1.png", "disp1.png"],
+      ["000000_10.png", "000000_10.png"],
+      ["img10.png", "img9.png"],
+      ["scene_R.png", "scene_L.png"],
+      ["left_1.png", "right_0.png"],
+      ["both.jpg", "rig.yaml"],
+    ];
+    const expected = [
+      "left.png=left right.png=right",
+      "calib.txt=calibration disp0.pfm=ground truth disp1.pfm=not used im0.png=left im1.png=right im1E.png=not used",
+      "disp0GT.pfm=ground truth left.png=left mask0nocc.png=not used right.png=right",
+      "disp1.png=ground truth view1.png=left view5.png=right",
+      "000000_10.png=left 000000_10.png=right",
+      "img9.png=left img10.png=right",
+      "scene_L.png=left scene_R.png=right",
+      "left_1.png=left right_0.png=right",
+      "both.jpg=both views rig.yaml=calibration",
+    ];
+    const choose = (names) => page.setInputFiles("#files-input", names.map((name, i) => ({ name, mimeType: "", buffer: Buffer.from(`${i}`) })));
+    const found = () =>
+      page.$$eval("#open-dialog .files .choice-row", (rows) =>
+        rows.filter((row) => row.querySelector(".file-name")).map((row) => `${row.querySelector(".file-name").textContent}=${row.querySelector("select").value}`).join(" "));
+    for (const [i, names] of pairs.entries()) {
+      await choose(names);
+      if (i < 8) assert.equal(await found(), expected[i]);
+    }
+    // One view with a rig is added to nothing, and a second view to the first.
+    assert.equal(await found(), expected[8]);
+    await choose(["other.jpg"]);
+    assert.equal(await found(), "both.jpg=left other.jpg=right rig.yaml=calibration");
+  }));
+
 test("a video with both views plays, and its frames can be chosen", () =>
   withPage({ isolated: true }, async (page) => {
     assert.equal(await openFiles(page, "both.webm"), "");

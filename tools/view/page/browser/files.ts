@@ -21,32 +21,58 @@ export interface Choices {
 const isVideo = ({ name, type }: File): boolean => type.startsWith("video/") || /\.(mp4|webm|mkv|mov|avi|m4v|ogv)$/i.test(name);
 const isCalibration = ({ name }: File): boolean => /\.(txt|ya?ml|json|xml|conf|csv|ini)$/i.test(name);
 const isTruth = ({ name }: File): boolean => /\.pfm$/i.test(name) || /(truth|disp|(^|[^a-z])gt([^a-z]|$))/i.test(name);
-// What stands in the name of a right picture where that of the left one has another word.
-const rightWords = /right|(^|[^a-z])r([^a-z]|$)|im(age)?_?1|img_?1|view_?5|cam(era)?_?1|image_?3/i;
-const leftWords = /left|(^|[^a-z])l([^a-z]|$)|im(age)?_?0|img_?0|view_?1|cam(era)?_?0|image_?2/i;
+const isOther = ({ name }: File): boolean => /mask|nocc|conf(idence)?[^a-z]|thumb|\.(md|py|log|sh)$/i.test(name);
+// What stands in the names of left and right pictures.
+const rightWords = /right|(^|[^a-z])r([^a-z]|$)|im(age|g)?_?0*1([^0-9]|$)|view_?5|cam(era)?_?0*1([^0-9]|$)|image_?0*3([^0-9]|$)/i;
+const leftWords = /left|(^|[^a-z])l([^a-z]|$)|im(age|g)?_?0+([^0-9]|$)|view_?1|cam(era)?_?0+([^0-9]|$)|image_?0*2([^0-9]|$)/i;
 
 // Left is the one whose name says so; else the first in the alphabet.
-function inOrder([one, other]: [File, File]): [File, File] {
+function inOrder(views: File[]): [File, File] {
   const isRight = ({ name }: File) => rightWords.test(name) && !leftWords.test(name);
   const isLeft = ({ name }: File) => leftWords.test(name) && !rightWords.test(name);
-  if (isRight(one) !== isRight(other)) return isRight(one) ? [other, one] : [one, other];
-  if (isLeft(one) !== isLeft(other)) return isLeft(one) ? [one, other] : [other, one];
-  return one.name.localeCompare(other.name, "en", { numeric: true }) <= 0 ? [one, other] : [other, one];
+  const left = views.find(isLeft) ?? views.find((file) => !isRight(file)) ?? views[0]!;
+  const others = views.filter((file) => file !== left);
+  return [left, others.find(isRight) ?? others[0]!];
 }
 
 export function withRoles(files: File[]): Given[] {
+  const sorted = [...files].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
   const found = new Map<File, Role>();
-  const rest = (): File[] => files.filter((file) => !found.has(file));
-  for (const file of files) if (isCalibration(file)) found.set(file, "calibration");
-  // A map is the truth where there are pictures besides.
-  if (rest().length > 1) for (const file of rest()) if (isTruth(file) && rest().length > 1) found.set(file, "ground truth");
+  const rest = (): File[] => sorted.filter((file) => !found.has(file));
+  const give = (role: Role, is: (file: File) => boolean): void => {
+    for (const file of rest()) if (is(file)) found.set(file, role);
+  };
+  give("calibration", isCalibration);
+  // One map is the truth where there are pictures besides.
+  if (rest().some((file) => !isOther(file))) give("not used", isOther);
+  const [truth] = rest().filter(isTruth);
+  if (truth && rest().some((file) => !isTruth(file))) {
+    found.set(truth, "ground truth");
+    give("not used", isTruth);
+  }
   const views = rest();
   if (views.length === 1) found.set(views[0]!, "both views");
   if (views.length >= 2) {
-    const [left, right] = inOrder([views[0]!, views[1]!]);
+    const [left, right] = inOrder(views);
     found.set(left, "left").set(right, "right");
   }
-  return files.map((file) => ({ file, role: found.get(file) ?? "not used" }));
+  return sorted.map((file) => ({ file, role: found.get(file) ?? "not used" }));
+}
+
+// What was dropped, and the files of folders.
+export async function filesOf(data: DataTransfer): Promise<File[]> {
+  // These are gone once this waits for anything.
+  const entries = [...data.items].map((item) => item.webkitGetAsEntry());
+  const files = [...data.files];
+  const folders = entries.filter((entry) => entry?.isDirectory) as FileSystemDirectoryEntry[];
+  const found = files.filter((_, i) => !entries[i]?.isDirectory);
+  for (const folder of folders) {
+    const inside = await new Promise<FileSystemEntry[]>((resolve, reject) => folder.createReader().readEntries(resolve, reject));
+    for (const entry of inside)
+      if (entry.isFile && !entry.name.startsWith("."))
+        found.push(await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)));
+  }
+  return found;
 }
 
 // The file under a name of its own.

@@ -3,7 +3,7 @@
 import { find, make, words } from "../dom";
 import type { Source } from "./engine";
 import type { Choices, Given, Role } from "./files";
-import { roles, sourceOf, withRoles } from "./files";
+import { filesOf, roles, sourceOf, withRoles } from "./files";
 import type { Sample } from "./messages";
 
 export const sampleOf = (scene: Sample["scene"]): Sample => ({ scene, width: 450, height: 375, disparities: 64, seed: 1 });
@@ -16,6 +16,8 @@ const samples: { scene: Sample["scene"]; help: string }[] = [
 export class OpenDialog {
   private given: Given[] = [];
   private choices: Choices = { layout: "", rectify: false };
+  // Whether the page shows these files.
+  private isShown = false;
   private readonly list = make("div", { class: "files" });
   private readonly problem = make("p", { class: "problem", role: "alert", hidden: true });
   private readonly input = make("input", { id: "files-input", type: "file", multiple: true, class: "hidden" });
@@ -66,24 +68,28 @@ export class OpenDialog {
       if (!hasFiles(event)) return;
       event.preventDefault();
       shade.hidden = true;
-      this.take([...event.dataTransfer!.files]);
-      void this.open();
+      void this.drop(event.dataTransfer!);
     });
   }
 
-  // Files that come later are added: the second picture, or a calibration. Those that hold views replace the earlier ones.
+  private async drop(data: DataTransfer): Promise<void> {
+    this.take(await filesOf(data));
+    await this.open();
+  }
+
+  // Files that come later are added: the second picture, or a calibration. A new pair replaces everything.
   private take(files: File[]): void {
-    const brought = withRoles(files);
     const isView = ({ role }: Given) => ["left", "right", "both views"].includes(role);
-    const kept = this.given.filter(({ role }) => role !== "not used");
-    const pairWasOpen = kept.some(({ role }) => role === "right") || kept.some(({ role }) => role === "both views" && this.isShown);
-    const earlier = brought.some(isView) && pairWasOpen ? [] : kept;
-    const names = new Set(files.map(({ name }) => name));
-    this.given = withRoles([...earlier.map(({ file }) => file).filter(({ name }) => !names.has(name)), ...files]);
+    const id = ({ name, size, lastModified }: File) => [name, size, lastModified].join();
+    const views = withRoles(files).filter(isView).length;
+    const replaces = views > 1 || (views === 1 && (this.isShown || this.given.filter(isView).length !== 1));
+    const brought = new Set(files.map(id));
+    const kept = replaces ? [] : this.given.map(({ file }) => file).filter((file) => !brought.has(id(file)));
+    this.given = withRoles([...kept, ...files]);
+    this.isShown = false;
     this.input.value = "";
     this.fill();
   }
-  private isShown = false;
 
   private fill(): void {
     const role = (one: Given) => {
@@ -138,7 +144,6 @@ export class OpenDialog {
       this.isShown = true;
       this.dialog.close();
     } catch (error) {
-      this.isShown = false;
       this.complain(error);
     }
   }
