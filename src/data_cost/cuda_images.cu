@@ -158,11 +158,15 @@ struct Window {
 
 __device__ __forceinline__ void load_window(const uint16* gray, const CudaSamples& samples, int first_x,
                                             int first_y, Window& window) {
+  const int i = threadIdx.x, beyond = i + census_threads;
+  const int column = clamped(first_x + i - reach_x, samples.width),
+            column_beyond = clamped(first_x + beyond - reach_x, samples.width);
+#pragma unroll
   for (int j = 0; j < census_rows + 2 * reach_y; ++j) {
     const uint16* row =
         gray + static_cast<int64>(clamped(first_y + j - reach_y, samples.height)) * samples.stride;
-    for (int i = threadIdx.x; i < census_threads + 2 * reach_x; i += census_threads)
-      window.of[j][i] = row[clamped(first_x + i - reach_x, samples.width)];
+    window.of[j][i] = row[column];
+    if (i < 2 * reach_x) window.of[j][beyond] = row[column_beyond];
   }
   __syncthreads();
 }
@@ -234,12 +238,16 @@ PARALLAX_KERNEL __launch_bounds__(census_threads)
               first_y, window);
   const int x = first_x + threadIdx.x;
   if (x >= samples.width) return;
+  uint32 values[census_rows + 2 * reach_y][1 + 2 * reach_x];
+#pragma unroll
+  for (int j = 0; j < census_rows + 2 * reach_y; ++j) {
+#pragma unroll
+    for (int i = 0; i <= 2 * reach_x; ++i) values[j][i] = window.of[j][threadIdx.x + i];
+  }
 #pragma unroll
   for (int k = 0; k < census_rows; ++k) {
     if (first_y + k >= samples.height) return;
-    const auto at = [&](int i, int j) -> uint32 {
-      return window.of[k + reach_y + j][threadIdx.x + reach_x + i];
-    };
+    const auto at = [&](int i, int j) { return values[k + reach_y + j][reach_x + i]; };
     uint32 bits = 0;
 #pragma unroll
     for (int j = -reach_y; j <= 0; ++j) {
