@@ -10,22 +10,34 @@
 
 using parallax::cuda::Image;
 
-// The left-right check: the same result as left_right_check.cpp. One thread per pixel: grid.x = rows,
-// grid.y = blocks of a row.
+// Columns of a thread of some kernels, a block apart: several loads are on their way at once.
+constexpr int columns = 4;
+
+// The left-right check: the same result as left_right_check.cpp. grid.x = rows, grid.y = blocks of a row.
 PARALLAX_KERNEL check_left_right(float* disparity, int64 stride, uint8* status, int64 status_stride,
                                  const float* right, int64 right_stride, int width, float tolerance) {
   wait_for_previous();
-  const int x = blockIdx.y * blockDim.x + threadIdx.x;
+  const int first = blockIdx.y * columns * blockDim.x + threadIdx.x;
   const int64 y = blockIdx.x;
-  if (x >= width) return;
-  const float here = disparity[y * stride + x];
-  if (!has_value(here)) return;
-  const float column = static_cast<float>(x) - ceilf(here - 0.5f);
-  if (column >= 0.0f && column < static_cast<float>(width) &&
-      fabsf(right[y * right_stride + static_cast<int>(column)] - here) <= tolerance)
-    return;
-  disparity[y * stride + x] = no_value;
-  status[y * status_stride + x] = inconsistent;
+  float here[columns], there[columns];
+#pragma unroll
+  for (int i = 0; i < columns; ++i) {
+    const int x = first + i * static_cast<int>(blockDim.x);
+    here[i] = x < width ? disparity[y * stride + x] : no_value;
+  }
+#pragma unroll
+  for (int i = 0; i < columns; ++i) {
+    const float column = static_cast<float>(first + i * static_cast<int>(blockDim.x)) - ceilf(here[i] - 0.5f);
+    const bool is_inside = has_value(here[i]) && column >= 0.0f && column < static_cast<float>(width);
+    there[i] = is_inside ? right[y * right_stride + static_cast<int>(column)] : no_value;
+  }
+#pragma unroll
+  for (int i = 0; i < columns; ++i) {
+    if (!has_value(here[i]) || fabsf(there[i] - here[i]) <= tolerance) continue;
+    const int x = first + i * static_cast<int>(blockDim.x);
+    disparity[y * stride + x] = no_value;
+    status[y * status_stride + x] = inconsistent;
+  }
 }
 
 namespace {
@@ -103,10 +115,20 @@ PARALLAX_KERNEL take_guide(Image image, int width, uint8* guide, int stride, uin
   if (colours != nullptr) colours[y * colour_stride + x] = colour;
 }
 
-// One thread per pixel: grid.x = rows, grid.y = blocks of a row.
+// grid.x = rows, grid.y = blocks of a row.
 PARALLAX_KERNEL copy_disparity(const float* from, int64 stride, float* to, int64 to_stride, int width) {
   wait_for_previous();
-  const int x = blockIdx.y * blockDim.x + threadIdx.x;
+  const int first = blockIdx.y * columns * blockDim.x + threadIdx.x;
   const int64 y = blockIdx.x;
-  if (x < width) to[y * to_stride + x] = from[y * stride + x];
+  float values[columns];
+#pragma unroll
+  for (int i = 0; i < columns; ++i) {
+    const int x = first + i * static_cast<int>(blockDim.x);
+    if (x < width) values[i] = from[y * stride + x];
+  }
+#pragma unroll
+  for (int i = 0; i < columns; ++i) {
+    const int x = first + i * static_cast<int>(blockDim.x);
+    if (x < width) to[y * to_stride + x] = values[i];
+  }
 }

@@ -20,6 +20,7 @@ using cuda::stride_of;
 constexpr unsigned lanes = 32;
 constexpr unsigned warps = 8;
 constexpr unsigned threads = lanes * warps;
+constexpr unsigned columns = 4;  // of a thread of the kernels that copy a map and check it
 constexpr unsigned tile_size = lanes;
 constexpr unsigned median_rows = 2 * warps;
 constexpr unsigned vector_threads = 128;  // threads a block of the steps for vectors
@@ -219,9 +220,10 @@ void CudaPipeline::refine(const DisparityMap& map, View<const float> right, Stre
 
 void CudaPipeline::check_left_right(const DisparityMap& map, View<const float> right,
                                     StreamHandle stream) const {
-  check_left_right_.launch_pixels(stream, size_, threads, map.disparity.data, stride_of(map.disparity),
-                                  map.status.data, stride_of(map.status), right.data, stride_of(right),
-                                  size_.width, parameters_.left_right_tolerance);
+  check_left_right_.launch(stream, cuda::grid_of_rows(size_, threads * columns), {threads}, 0,
+                           map.disparity.data, stride_of(map.disparity), map.status.data,
+                           stride_of(map.status), right.data, stride_of(right), size_.width,
+                           parameters_.left_right_tolerance);
 }
 
 void CudaPipeline::find_confidence(const DisparityMap& map, StreamHandle stream) const {
@@ -320,8 +322,8 @@ void CudaPipeline::fill_directions(const DisparityMap& map, View<float> to, Stre
 }
 
 void CudaPipeline::copy(View<const float> from, View<float> to, StreamHandle stream) const {
-  copy_.launch_pixels(stream, size_, threads, from.data, stride_of(from), to.data, stride_of(to),
-                      size_.width);
+  copy_.launch(stream, cuda::grid_of_rows(size_, threads * columns), {threads}, 0, from.data, stride_of(from),
+               to.data, stride_of(to), size_.width);
 }
 
 void CudaPipeline::median(View<const float> from, View<float> to, StreamHandle stream) const {

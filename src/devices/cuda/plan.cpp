@@ -9,7 +9,8 @@ namespace parallax::cuda {
 namespace {
 
 constexpr int max_channels = 3;
-constexpr unsigned copy_block = 128;  // threads of a block of the kernels that copy maps
+// Threads of a block of the kernels that copy maps, and the columns of a thread of copy_map().
+constexpr unsigned copy_block = 128, copy_columns = 4;
 
 DeviceAddress address_of(const void* memory) {
   return reinterpret_cast<DeviceAddress>(memory);
@@ -196,11 +197,11 @@ void Plan::launch(const StereoPair& pair, const DisparityMap& map, MemoryType ty
 
 void Plan::copy_out(const DisparityMap& to, ChangingLaunches& launches) const {
   const DisparityMap from = map_.in(device_memory());
-  copy_map_.launch_pixels(launches, format_.size, copy_block, from.disparity.data, from.status.data,
-                          from.confidence.data, from.row_offset.data, format_.size.width,
-                          stride_of(from.disparity), stride_of(from.status), to.disparity.data,
-                          stride_of(to.disparity), to.status.data, stride_of(to.status), to.confidence.data,
-                          stride_of(to.confidence), to.row_offset.data, stride_of(to.row_offset));
+  copy_map_.launch(launches, grid_of_rows(format_.size, copy_block * copy_columns), {copy_block}, 0,
+                   from.disparity.data, from.status.data, from.confidence.data, from.row_offset.data,
+                   format_.size.width, stride_of(from.disparity), stride_of(from.status), to.disparity.data,
+                   stride_of(to.disparity), to.status.data, stride_of(to.status), to.confidence.data,
+                   stride_of(to.confidence), to.row_offset.data, stride_of(to.row_offset));
 }
 
 // Gray images stand in until a run provides the pair.
