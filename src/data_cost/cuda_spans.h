@@ -80,8 +80,9 @@ struct Span {
   }
 
   // Calls action(p, k, cost), regardless of the right pixel's validity. `units`: a cost as the table has it;
-  // `per_difference`: the cost of a gray level or a bit, if costs are proportional to them, else 0.
-  template <int per_difference, class Cost, class Units, class Action>
+  // `per_difference`: the cost of a gray level or a bit, if costs up to `highest` are proportional to them,
+  // else 0; `highest`: 0 = differences are not truncated.
+  template <int per_difference, int highest, class Cost, class Units, class Action>
   __device__ __forceinline__ void for_each_cost(const CudaCosts& costs, const Cost* table, const Units& units,
                                                 const Action& action) const {
     if constexpr (COST == volume) {
@@ -93,9 +94,10 @@ struct Span {
       });
     } else {
       for_each_difference(costs, [&](int p, int k, int difference) {
-        if constexpr (per_difference > 0)
-          action(p, k, static_cast<Cost>(difference / 256) * per_difference);
-        else if constexpr (TABLE)
+        if constexpr (per_difference > 0) {
+          const Cost cost = static_cast<Cost>(difference / 256) * per_difference;
+          action(p, k, highest > 0 ? min(cost, static_cast<Cost>(highest)) : cost);
+        } else if constexpr (TABLE)
           action(p, k, table[difference / 256]);
         else
           action(p, k,

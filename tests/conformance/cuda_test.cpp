@@ -214,7 +214,9 @@ TEST_P(CudaConformance, SemiGlobalMatchingEqualsTheReference) {
     const RandomCase random_case("sgm", seed);
     static const char* const labels_a_thread[] = {"4", "8", "16", "32"};
     expect_conformance(random_case, {{"labels_per_thread", labels_a_thread[seed % 4]},
-                                     {"pixels_ahead", seed % 3 == 0 ? "4" : "8"}});
+                                     {"pixels_ahead", seed % 3 == 0 ? "4" : "8"},
+                                     {"paths_apart", seed % 5 < 2 ? "1" : "0"},
+                                     {"pixels_per_thread", seed % 7 < 3 ? "4" : "8"}});
   });
 }
 

@@ -26,17 +26,6 @@ __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
-// Loads at this point of the program; the compiler does not move the load to the value's first use.
-__device__ __forceinline__ int load_here(const uint16* from) {
-#ifdef PARALLAX_EMULATED
-  return *from;
-#else
-  int value;
-  asm volatile("ld.global.nc.u16 %0, [%1];" : "=r"(value) : "l"(from));
-  return value;
-#endif
-}
-
 // Copies of 4, 8 or 16 bytes, aligned to their size, from global to shared memory, which go on while the
 // thread computes (sm_80 and later). A thread waits for its own copies.
 

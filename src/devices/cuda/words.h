@@ -34,8 +34,12 @@ struct Between {
   }
 };
 
-// Stores of data that the kernel does not use again.
+// Access to data that the kernel does not use again.
 struct Streaming {
+  template <class Wide>
+  static __device__ __forceinline__ Wide load(const Wide* from) {
+    return __ldcs(from);
+  }
   template <class Wide>
   static __device__ __forceinline__ void store(const Wide& value, Wide* to) {
     __stcs(to, value);

@@ -149,7 +149,7 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK) find_costs(CudaIntegerLevel level, Cuda
   const uint64 right_valid = at.right_valid(costs);
 
   float cost[group_pixels][PER_LANE];
-  at.for_each_cost<0>(
+  at.for_each_cost<0, 0>(
       costs, table, [](float units) { return units; },
       [&](int p, int k, float value) {
         cost[p][k] = (right_valid >> at.index_of(p, k) & 1) != 0 ? value : costs.outside;

@@ -30,6 +30,7 @@ using data_cost::CudaImages;
 using decision::CudaDecision;
 
 constexpr unsigned block_threads = 128;
+constexpr std::size_t right_pixels = 4;  // of a thread that writes the right map
 // With more than four paths, more pixels ahead take longer: docs/measurements/semi_global.md.
 constexpr int usual_pixels_ahead(int paths) {
   return paths <= 4 ? 8 : 4;
@@ -37,7 +38,8 @@ constexpr int usual_pixels_ahead(int paths) {
 
 // Names of the tunables.
 constexpr const char *labels_a_thread = "labels_per_thread", *threads_a_block = "threads_per_block",
-                     *pixels_ahead = "pixels_ahead", *paths_apart = "paths_apart";
+                     *pixels_ahead = "pixels_ahead", *paths_apart = "paths_apart",
+                     *pixels_a_thread = "pixels_per_thread";
 
 // The number of pixels of a row whose sums a block keeps in shared memory.
 int pixels_a_segment(int labels) {
@@ -55,7 +57,8 @@ class Cuda final : public cuda::Plan {
         dealing_(deal(parameters.disparities, configuration.value(labels_a_thread, 0))),
         path_threads_(configuration.value(threads_a_block, block_threads)),
         ahead_(pixels_that_fit(configuration.value(pixels_ahead, usual_pixels_ahead(parameters.paths)))),
-        apart_(configuration.value(paths_apart, is_busy_with_rows()) != 0),
+        apart_(configuration.value(paths_apart, is_better_apart()) != 0),
+        cost_pixels_(configuration.value(pixels_a_thread, usual_cost_pixels())),
         images_(model_, format, matches_right(), layout_),
         refinement_(parameters.refine, format, layout_, refine::Maps::disparities,
                     parameters.min_confidence) {
@@ -86,22 +89,56 @@ class Cuda final : public cuda::Plan {
                 "the image has too many pixels and labels for the cuda device: match it in parts");
   }
 
-  // If the downward paths keep the GPU busy, the upward paths are launched after them, so that concurrent
-  // paths read the same data costs, which are still in the cache.
-  bool is_busy_with_rows() const {
-    constexpr int threads_a_multiprocessor = 320;
-    int chains = 0;
+  // Whether so many threads keep each multiprocessor busy.
+  bool are_many(std::size_t threads, int enough) const {
+    return threads >= to_size(enough * context()->multiprocessors());
+  }
+
+  // The number of pixels whose costs a thread finds: many have more in common, few make more threads.
+  int usual_cost_pixels() const {
+    constexpr int few = 4, many = 8, enough = 2048;
+    const std::size_t threads = format().size.pixels() * to_size(dealing_.lanes) / to_size(many);
+    return are_many(threads, enough) ? many : few;
+  }
+
+  // Whether the upward paths are launched after the downward ones, beside the sideways ones: if several
+  // downward paths keep the GPU busy, because they read the same data costs, which are still in the cache; or
+  // if the sideways ones take as long, because then less of the volumes is in use at a time.
+  bool is_better_apart() const {
+    constexpr int enough = 280;
+    const auto [width, height] = format().size;
+    std::size_t sideways = 0, down = 0, up = 0;
     for (const Step step : steps_of(parameters_.paths))
-      if (downwards(step)) chains += format().size.width;
-    return chains * dealing_.lanes >= threads_a_multiprocessor * context()->multiprocessors();
+      (step.y == 0 ? sideways : step.y > 0 ? down : up) += to_size(step.y == 0 ? height : width);
+    const auto threads = [&](std::size_t chains) { return chains * to_size(dealing_.lanes); };
+    const bool is_half_as_high = 2 * height <= width, is_nearly = 8 * height <= 5 * width;
+    return is_half_as_high || are_many(threads(down), enough) ||
+           (is_nearly && are_many(threads(sideways + down + up), enough));
   }
 
   // The number of pixels ahead whose data costs fit in shared memory.
   int pixels_that_fit(int wanted) const {
     constexpr int max_bytes = 40 * 1024;
-    const int bytes_a_pixel = path_threads_ * dealing_.per_lane * bits() / 8;
-    while (wanted * bytes_a_pixel > max_bytes) wanted /= 2;
+    while (wanted * bytes_of_a_pixel_ahead() > max_bytes) wanted /= 2;
     return wanted;
+  }
+  // Of data costs, and of a word with gray values for each thread.
+  int bytes_of_a_pixel_ahead() const { return path_threads_ * (dealing_.per_lane * bits() / 8 + 4); }
+
+  // Shared memory for which blocks that follow paths ask beyond their own, so that a multiprocessor holds no
+  // more of them than if they were spread evenly. Otherwise, beside the kernels of other matches, many of them
+  // begin where there is room, and take turns. 0 if each multiprocessor has many anyway.
+  std::size_t spreading_bytes() const {
+    using cuda::multiprocessor::reserved_bytes_a_block;
+    constexpr int few = 3;
+    unsigned blocks = 0;
+    for (const Step step : steps_of(parameters_.paths)) blocks += blocks_of(step);
+    const int together = static_cast<int>(cuda::blocks(blocks, context()->multiprocessors()));
+    if (together > few) return 0;
+    const int of_a_block = (context()->shared_bytes_per_block() + reserved_bytes_a_block) / together,
+              table_bytes = round_up(static_cast<int>(sizeof(int) * data_cost::edge_table_size), 16),
+              own = ahead_ * bytes_of_a_pixel_ahead() + table_bytes;
+    return to_size(std::max(0, of_a_block - reserved_bytes_a_block - own));
   }
 
   Options common_options(unsigned threads) const {
@@ -120,11 +157,13 @@ class Cuda final : public cuda::Plan {
   void prepare(StreamHandle stream) override {
     beside_.prepare(context());
     images_.prepare(context(), device_memory(), stream);
-    cost_program_ =
-        program(cuda::semi_global_costs_cu, block_threads,
-                {define("COST", model_.cost), define("TABLE", images_.integer_differences()),
-                 define("TABLE_SIZE", data_cost::cost_table_size), define("HAS_OUTSIDE", model_.has_outside),
-                 define("PER_DIFFERENCE", cost_of_a_difference()), define("WINDOW", parameters_.window)});
+    cost_program_ = program(
+        cuda::semi_global_costs_cu, block_threads,
+        {define("COST", model_.cost), define("TABLE", images_.integer_differences()),
+         define("TABLE_SIZE", data_cost::cost_table_size), define("HAS_OUTSIDE", model_.has_outside),
+         define("PER_DIFFERENCE", cost_of_a_difference()),
+         define("HIGHEST", parameters_.data_truncation > 0 ? static_cast<int>(highest_of_a_pixel()) : 0),
+         define("PIXELS", cost_pixels_), define("WINDOW", parameters_.window)});
     find_costs_ = cost_program_.kernel("find_costs");
     add_window_ = cost_program_.kernel("add_window");
     path_program_ = program(cuda::semi_global_paths_cu, path_threads(),
@@ -142,15 +181,20 @@ class Cuda final : public cuda::Plan {
     fill(large_jumps_, std::vector<std::uint16_t>(model_.large_jumps.begin(), model_.large_jumps.end()),
          stream);
     refinement_.prepare(context(), device_memory(), stream);
+    follow_.allow_shared(spreading_bytes());
   }
 
-  // The cost of a gray level or of a bit, if costs are proportional to them.
+  float highest_of_a_pixel() const { return model_.data_cost(model_.differences); }
+
+  // The cost of a gray level or of a bit, if costs up to the highest are proportional to them.
   int cost_of_a_difference() const {
     if (!images_.integer_differences()) return 0;
     const float cost = model_.data_cost(data_cost::per_level);
     const int highest = data_cost::highest_counted(model_.cost, 0) / data_cost::per_level;
     for (int i = 0; i <= highest; ++i)
-      if (model_.data_cost(i * data_cost::per_level) != static_cast<float>(i) * cost) return 0;
+      if (model_.data_cost(i * data_cost::per_level) !=
+          std::min(static_cast<float>(i) * cost, highest_of_a_pixel()))
+        return 0;
     return static_cast<int>(cost);
   }
 
@@ -194,10 +238,9 @@ class Cuda final : public cuda::Plan {
   }
 
   void find_costs(CudaImages::Which pair, StreamHandle stream) const {
-    constexpr std::size_t pixels_a_thread = 4;
     const auto lanes = to_size(dealing_.lanes);
     const CudaVolumes all = volumes();
-    find_costs_.launch(stream, rows(block_threads / lanes * pixels_a_thread), {block_threads}, 0,
+    find_costs_.launch(stream, rows(block_threads / lanes * to_size(cost_pixels_)), {block_threads}, 0,
                        images_.costs(pair, volume()), all.costs, right());
     if (parameters_.window == 1) return;
     const Shape grid = rows(block_threads / lanes);
@@ -207,7 +250,7 @@ class Cuda final : public cuda::Plan {
 
   void write_right(View<float> right_disparity, StreamHandle stream) const {
     const data_cost::CudaValidity validity = images_.costs(CudaImages::as_it_is, nullptr).validity;
-    write_right_.launch(stream, rows(block_threads), {block_threads}, 0, right(),
+    write_right_.launch(stream, rows(block_threads * right_pixels), {block_threads}, 0, right(),
                         CudaRightMap{.disparity = right_disparity.data,
                                      .width = format().size.width,
                                      .stride = static_cast<int>(right_disparity.stride()),
@@ -237,7 +280,8 @@ class Cuda final : public cuda::Plan {
   void follow(CudaImages::Which pair, Wanted wanted, StreamHandle stream) const {
     unsigned blocks = 0;
     const CudaPaths wanted_paths = paths(pair, wanted, blocks);
-    if (blocks > 0) follow_.launch(stream, {blocks}, {path_threads()}, 0, volumes(), wanted_paths);
+    if (blocks == 0) return;
+    follow_.launch(stream, {blocks}, {path_threads()}, spreading_bytes(), volumes(), wanted_paths);
   }
 
   // `blocks`: total number of blocks of these paths.
@@ -278,6 +322,7 @@ class Cuda final : public cuda::Plan {
   Dealing dealing_;
   int path_threads_, ahead_;
   bool apart_;
+  int cost_pixels_;
   cuda::Branch beside_;
   CudaImages images_;
   refine::CudaPipeline refinement_;
@@ -305,7 +350,8 @@ detail::TuningSpace cuda_tuning_space(const SemiGlobalParameters& parameters, co
       {threads_a_block, "Threads per block that follow paths", {32, 64, 128, 256}},
       {labels_a_thread, "Approximate number of labels per thread", {4, 8, 16, 32}},
       {pixels_ahead, "Pixels whose data costs are loaded before they are needed", {2, 4, 8, 16}},
-      {paths_apart, "Whether paths that lead downwards, upwards and sideways are launched apart", {0, 1}}};
+      {paths_apart, "Whether paths that lead downwards, upwards and sideways are launched apart", {0, 1}},
+      {pixels_a_thread, "Pixels whose data costs a thread finds", {}, {}, {4, 8}}};
   space.footprint = [labels = parameters.disparities, usual_ahead = usual_pixels_ahead(parameters.paths)](
                         const detail::Configuration& configuration) {
     constexpr int beside_values = 32;

@@ -75,12 +75,18 @@ __device__ __forceinline__ int lane_of_pixel() {
   return threadIdx.x % LANES;
 }
 
+// The index of a lane's costs in a volume, whose words can be counted in 32 bits.
+__device__ __forceinline__ uint32 lane_index(int64 pixel) {
+  return static_cast<uint32>(pixel) * pixel_words + lane_of_pixel() * lane_words;
+}
+
+template <class Way = cuda::Plain>
 __device__ __forceinline__ Packed load_lane(const uint32* volume, int64 pixel) {
-  return cuda::load<lane_words>(volume + pixel * pixel_words + lane_of_pixel() * lane_words);
+  return cuda::load<lane_words, Way>(volume + lane_index(pixel));
 }
 
 __device__ __forceinline__ void store_lane(const Packed& packed, uint32* volume, int64 pixel) {
-  cuda::store(packed, volume + pixel * pixel_words + lane_of_pixel() * lane_words);
+  cuda::store(packed, volume + lane_index(pixel));
 }
 
 // Whether a lane's label k is padding.

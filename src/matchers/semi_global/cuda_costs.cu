@@ -2,8 +2,9 @@
 // Semi-global matching on CUDA: the data costs of all pixels, and their sums over windows.
 //
 // Specialised by TABLE (1 = differences are integer gray levels or bits), TABLE_SIZE, PER_DIFFERENCE (the
-// cost of one of these if costs are proportional to them; else 0), HAS_OUTSIDE (a cost), WINDOW (its side),
-// BLOCK (threads); and by the macros of data_cost/cuda_costs.h and cuda_common.h.
+// cost of one of these if costs up to HIGHEST are proportional to them; else 0), HIGHEST (0 = differences are
+// not truncated), HAS_OUTSIDE (a cost), PIXELS (of a thread), WINDOW (its
+// side), BLOCK (threads); and by the macros of data_cost/cuda_costs.h and cuda_common.h.
 #include "data_cost/cuda_spans.h"
 #include "matchers/semi_global/cuda_common.h"
 #include "decision/cuda_decision.h"
@@ -15,7 +16,7 @@ namespace decision = parallax::decision;
 namespace {
 
 // A thread computes the costs of its labels for neighbours in a row.
-constexpr int pixels = 4;
+constexpr int pixels = PIXELS;
 using RowSpan = Span<pixels, 1>;
 
 __device__ __forceinline__ uint32 units(float cost) {
@@ -50,9 +51,9 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
   // False at the borders and near masked pixels.
   const bool all_exist = (left_valid & all_pixels) == all_pixels && exists.some_not == 0;
   if (__all_sync(all_lanes, all_exist)) {
-    at.for_each_cost<PER_DIFFERENCE>(costs, table, in_units, put);
+    at.for_each_cost<PER_DIFFERENCE, HIGHEST>(costs, table, in_units, put);
   } else {
-    at.for_each_cost<PER_DIFFERENCE>(costs, table, in_units, [&](int p, int k, uint32 cost) {
+    at.for_each_cost<PER_DIFFERENCE, HIGHEST>(costs, table, in_units, [&](int p, int k, uint32 cost) {
       const bool has_data = (left_valid >> p & 1) != 0 && (HAS_OUTSIDE || exists.all(p));
       const bool right_exists = (right_valid >> at.index_of(p, k) & 1) != 0;
       put(p, k, !has_data ? 0 : right_exists ? cost : outside);

@@ -16,6 +16,7 @@ namespace cuda = parallax::cuda;
 namespace {
 
 constexpr uint32 none = 0xFFFF;  // higher than all sums
+constexpr uint32 highest_sum = PATHS * PAD;
 // The distance between the sums of neighbours, which puts them in different banks.
 constexpr int pitch = padded_labels + 2;
 
@@ -23,7 +24,7 @@ __device__ __forceinline__ Costs add_up_paths(const CudaVolumes& volumes, int64 
   Costs sum = {};
 #pragma unroll
   for (int path = 0; path < PATHS; ++path) {
-    const Costs costs = unpack(load_lane(volumes.paths + path * volumes.words, pixel));
+    const Costs costs = unpack(load_lane<cuda::Streaming>(volumes.paths + path * volumes.words, pixel));
 #pragma unroll
     for (int k = 0; k < half_labels; ++k) sum.of[k] += costs.of[k];
   }
@@ -33,20 +34,39 @@ __device__ __forceinline__ Costs add_up_paths(const CudaVolumes& volumes, int64 
 // The lowest sum, with its label in the lower half: ties go to the lowest label.
 __device__ __forceinline__ uint32 find_best(const Costs& sums) {
   uint32 best = none << 16;
-  for_each_label(sums, [&](int k, uint32 sum) {
-    if (!beyond_labels(k)) best = min(best, sum << 16 | k);
-  });
+#pragma unroll
+  for (int k = 0; k < half_labels; ++k) {
+    const uint32 low = sums.of[k] << 16 | k, high = (sums.of[k] & 0xFFFF0000u) | (k + half_labels);
+    best = __vimin3_u32(best, beyond_labels(k) ? best : low, beyond_labels(k + half_labels) ? best : high);
+  }
   return min_over_lanes(best + lane_of_pixel() * PER_LANE);
+}
+
+// A bit for each of a lane's labels that is padding, or at most one away from `label`: bit k of the lower half
+// for label k, of the upper half for label k + half_labels.
+__device__ __forceinline__ uint32 find_near(int label) {
+  const int first = lane_of_pixel() * PER_LANE, away = label - first;
+  uint64 near = away >= -1 && away <= PER_LANE ? (7ull << (away + 1)) >> 2 : 0;
+  if (first + PER_LANE > LABELS) near |= ~0ull << max(LABELS - first, 0);
+  constexpr uint32 half = (1u << half_labels) - 1;
+  return (static_cast<uint32>(near) & half) | (static_cast<uint32>(near >> half_labels) & half) << 16;
+}
+
+// Word k of sums; those of labels whose bits are set are higher than all others.
+__device__ __forceinline__ uint32 without(uint32 labels, const Costs& sums, int k) {
+  if constexpr (highest_sum < 0x8000) return sums.of[k] | (labels << (15 - k) & both(0x8000));
+  return sums.of[k] | (labels >> k & both(1)) * none;
 }
 
 // The lowest sum of labels more than one away from `label`.
 __device__ __forceinline__ uint32 find_rival(const Costs& sums, int label) {
-  const int first = lane_of_pixel() * PER_LANE;
-  uint32 rival = none;
-  for_each_label(sums, [&](int k, uint32 sum) {
-    if (abs(first + k - label) > 1 && !beyond_labels(k)) rival = min(rival, sum);
-  });
-  return min_over_lanes(rival);
+  const uint32 near = find_near(label);
+  uint32 rival = both(none);
+#pragma unroll
+  for (int k = 0; k < half_labels; k += 2)
+    rival = __vimin3_u16x2(rival, without(near, sums, k), without(near, sums, k + 1));
+  rival = min_over_lanes(min(rival & 0xFFFF, rival >> 16));
+  return rival > highest_sum ? none : rival;
 }
 
 __device__ __forceinline__ bool is_ambiguous(const Beliefs& sums, int uniqueness) {
@@ -93,12 +113,36 @@ __device__ __forceinline__ void offer_sums(const CudaRight& right, const Segment
   }
 }
 
+// The lowest sum of a pixel, with its label, and the lowest of other labels.
+struct Found {
+  uint32 best, rival;
+};
+
+__device__ __forceinline__ void write_pixel(const CudaDecision& to, const CudaRight& right,
+                                            const Segment& segment, int p, const Found& found, int width,
+                                            int uniqueness) {
+  const int x = segment.first_x + p, y = segment.y, label = static_cast<int>(found.best & 0xFFFF);
+  const uint8 status = to.from_start[static_cast<int64>(y) * to.from_start_stride + x];
+  const uint16* const kept = segment.sums[p];
+  const Beliefs beliefs{label, static_cast<float>(kept[max(label - 1, 0)]),
+                        static_cast<float>(found.best >> 16), static_cast<float>(kept[label + 1]),
+                        found.rival == none ? no_value : static_cast<float>(found.rival)};
+  write_decision<SUB_PIXEL>(to, x, y, width, LABELS, status, beliefs);
+  if (uniqueness > 0 && status == matched && is_ambiguous(beliefs, uniqueness)) {
+    to.disparity[static_cast<int64>(y) * to.stride + x] = no_value;
+    to.status[static_cast<int64>(y) * to.status_stride + x] = ambiguous;
+  }
+  if (WINNERS && right.lowest != nullptr && status == matched)
+    offer(right, x - to.min_disparity - label, y, width, found.best);
+}
+
 }  // namespace
 
 // grid.x = rows, grid.y = blocks of a row.
 PARALLAX_KERNEL __launch_bounds__(BLOCK)
     decide(CudaVolumes volumes, CudaDecision to, CudaRight right, int wants_rival, int uniqueness) {
   __shared__ __align__(16) uint16 sums_of_block[SEGMENT][pitch];
+  __shared__ Found found[SEGMENT];
   const int width = volumes.width;
   const Segment segment{sums_of_block, static_cast<int>(blockIdx.y) * SEGMENT,
                         min(SEGMENT, width - static_cast<int>(blockIdx.y) * SEGMENT),
@@ -110,37 +154,33 @@ PARALLAX_KERNEL __launch_bounds__(BLOCK)
     const int x = segment.first_x + shown, y = segment.y;
     const Costs sums = add_up_paths(volumes, static_cast<int64>(y) * width + x);
     const uint8 status = to.from_start[static_cast<int64>(y) * to.from_start_stride + x];
-    uint16* const kept = segment.sums[shown];
-    if (p < segment.pixels) keep(sums, status, kept);
-    __syncwarp();
+    if (p < segment.pixels) keep(sums, status, segment.sums[shown]);
     const uint32 best = find_best(sums);
-    const int label = static_cast<int>(best & 0xFFFF);
     uint32 rival = none;
-    if (wants_rival) rival = find_rival(sums, label);
-    if (lane_of_pixel() != 0 || p >= segment.pixels) continue;
-    const Beliefs found{label, static_cast<float>(kept[max(label - 1, 0)]), static_cast<float>(best >> 16),
-                        static_cast<float>(kept[label + 1]), rival == none ? no_value : static_cast<float>(rival)};
-    write_decision<SUB_PIXEL>(to, x, y, width, LABELS, status, found);
-    if (uniqueness > 0 && status == matched && is_ambiguous(found, uniqueness)) {
-      to.disparity[static_cast<int64>(y) * to.stride + x] = no_value;
-      to.status[static_cast<int64>(y) * to.status_stride + x] = ambiguous;
-    }
-    if (WINNERS && right.lowest != nullptr && status == matched)
-      offer(right, x - to.min_disparity - label, y, width, best);
+    if (wants_rival) rival = find_rival(sums, static_cast<int>(best & 0xFFFF));
+    if (lane_of_pixel() == 0) found[shown] = {best, rival};
   }
-  if (WINNERS || right.lowest == nullptr) return;
   __syncthreads();
-  offer_sums(right, segment, width, to.min_disparity);
+  for (int p = threadIdx.x; p < segment.pixels; p += BLOCK)
+    write_pixel(to, right, segment, p, found[p], width, uniqueness);
+  if (!WINNERS && right.lowest != nullptr) offer_sums(right, segment, width, to.min_disparity);
 }
 
-// The right map, from the best offers; a masked pixel has none. One thread per pixel, grid as above.
+// The right map, from the best offers; a masked pixel has none. grid.x = rows, grid.y = blocks of a row.
 PARALLAX_KERNEL __launch_bounds__(BLOCK) write_right(CudaRight right, CudaRightMap to) {
+  constexpr int pixels = 4;
   wait_for_previous();
-  const int x = blockIdx.y * BLOCK + threadIdx.x, y = blockIdx.x;
-  if (x >= to.width) return;
-  const uint32 best = right.lowest[static_cast<int64>(y) * to.width + x];
-  const bool is_valid = (to.validity[static_cast<int64>(y) * to.validity_words + x / 32] >> x % 32 & 1) != 0;
-  to.disparity[static_cast<int64>(y) * to.stride + x] =
-      best == ~0u || !is_valid ? no_value
-                               : static_cast<float>(to.min_disparity + static_cast<int>(best & 0xFFFF));
+  const int y = blockIdx.x, first_x = blockIdx.y * pixels * BLOCK + threadIdx.x;
+  const uint32* const lowest = right.lowest + static_cast<int64>(y) * to.width;
+  const uint32* const validity = to.validity + static_cast<int64>(y) * to.validity_words;
+#pragma unroll
+  for (int i = 0; i < pixels; ++i) {
+    const int x = first_x + i * BLOCK;
+    if (x >= to.width) return;
+    const uint32 best = lowest[x];
+    const bool is_valid = (validity[x / 32] >> x % 32 & 1) != 0;
+    to.disparity[static_cast<int64>(y) * to.stride + x] =
+        best == ~0u || !is_valid ? no_value
+                                 : static_cast<float>(to.min_disparity + static_cast<int>(best & 0xFFFF));
+  }
 }

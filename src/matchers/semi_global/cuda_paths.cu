@@ -91,42 +91,11 @@ struct Chain {
   uint32* out;
 };
 
-// Data costs that the threads of a block load ahead, each for itself.
+// Data costs and gray values that the threads of a block load ahead, each for itself. A word has the gray
+// values of two neighbours.
 struct Ahead {
   Packed costs[AHEAD][BLOCK];
-};
-
-// Gray values of a chain, loaded ahead.
-template <bool is_diagonal>
-class Grays {
- public:
-  __device__ __forceinline__ Grays(const uint16* gray, const Chain& chain)
-      : gray_(gray), way_(chain.way), next_(chain.first), left_(chain.length) {
-    if constexpr (EDGES)
-      for (int& value : ahead_) value = load_next();
-  }
-
-  __device__ __forceinline__ int take() {
-    const int first = ahead_[0];
-    ahead_[0] = ahead_[1];
-    ahead_[1] = ahead_[2];
-    ahead_[2] = load_next();
-    return first;
-  }
-
- private:
-  __device__ __forceinline__ int load_next() {
-    int value = 0;
-    if (left_-- > 0) value = load_here(gray_ + next_.gray);
-    way_.template advance<is_diagonal>(next_);
-    return value;
-  }
-
-  const uint16* gray_;
-  const Way& way_;
-  Position next_;
-  int left_;
-  int ahead_[3];
+  uint32 grays[EDGES ? AHEAD : 1][BLOCK];
 };
 
 template <bool is_diagonal>
@@ -134,22 +103,24 @@ __device__ __forceinline__ void follow_chain(const uint32* volume_of_costs, cons
                                              const uint32* table, const Chain& chain, Ahead& ahead) {
   Position here = chain.first, next_copied = chain.first;
   const auto copy = [&](int i) {
-    if (i < chain.length)
+    if (i < chain.length) {
       cuda::begin_copy(&ahead.costs[i % AHEAD][threadIdx.x], volume_of_costs + next_copied.word);
+      const uint16* const two_grays = gray + (next_copied.gray & ~1);
+      if constexpr (EDGES) begin_copy<4>(&ahead.grays[i % AHEAD][threadIdx.x], two_grays);
+    }
     end_copies();
     chain.way.advance<is_diagonal>(next_copied);
   };
   for (int i = 0; i < AHEAD; ++i) copy(i);
-  Grays<is_diagonal> grays(gray, chain);
   State state = {};
   int gray_before = 0;
-#pragma unroll 4
+#pragma unroll 8
   for (int i = 0; i < chain.length; ++i) {
     wait_for_copies<AHEAD - 1>();
     const Costs costs = unpack(ahead.costs[i % AHEAD][threadIdx.x]);
     uint32 jump = both(LARGE_JUMP);
     if constexpr (EDGES) {
-      const int gray_here = grays.take();
+      const int gray_here = ahead.grays[i % AHEAD][threadIdx.x] >> here.gray % 2 * 16 & 0xFFFF;
       jump = table[(abs(gray_here - gray_before) + 128) / 256];
       gray_before = gray_here;
     }
