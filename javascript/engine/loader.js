@@ -20,7 +20,7 @@ var parallaxLoader = (() => {
   async function compile(name) {
     if (inNode) return WebAssembly.compile(node.fs.readFileSync(node.path.join(__dirname, `${name}.wasm`)));
     const response = await fetch(new URL(`${name}.wasm`, self.location.href));
-    if (!response.ok) throw new Error(`cannot load ${response.url} (${response.status}): put it beside worker.js`);
+    if (!response.ok) throw new Error(`cannot load ${response.url} (${response.status})`);
     // Compiling while it arrives takes the right type, which not all servers know.
     if (/^application\/wasm\b/.test(response.headers.get("Content-Type"))) return WebAssembly.compileStreaming(response);
     return WebAssembly.compile(await response.arrayBuffer());

@@ -265,6 +265,27 @@ def test_its_code_makes_the_same_map(serve, folder, inputs):
     page.close()
 
 
+def test_a_code_says_which_rows_are_compared(serve, folder):
+    """The command line would align those of a pair by itself."""
+    image = pytest.importorskip("PIL.Image")
+    right = np.asarray(image.open(folder / "pair/right.png"))
+    image.fromarray(np.roll(right, -2, axis=0)).save(folder / "low.png")
+    page = Page(serve("pair/left.png", "low.png", "--method", "census", "--device", "cpu", "--disparities", "24"))
+    message, _ = page.match(1)
+    command = message["commands"]["command_line"].replace("parallax", COMMAND, 1)
+    subprocess.run(command, shell=True, cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    assert page.export("disparity.pfm") == (folder / "disparity.pfm").read_bytes()
+    assert "--rows given" in command and 'rows="given"' in message["commands"]["python"]
+    page.close()
+
+
+def test_a_calibration_of_another_size_is_scaled(serve, folder):
+    subprocess.run([COMMAND, "synth", "large", "--size", "320x240", "--disparities", "48"], cwd=folder, check=True)
+    large = serve("pair/left.png", "pair/right.png", "--calib", "large/calib.txt", "--device", "cpu").state
+    own = serve("pair/left.png", "pair/right.png", "--calib", "pair/calib.txt", "--device", "cpu").state
+    assert large["calibration"]["focal"] == pytest.approx(own["calibration"]["focal"], rel=0.01)
+
+
 def test_files_may_have_any_name(serve, folder):
     name = os.fsdecode(b'it\'s \xff\r\nX: "y".png')
     shutil.copy(folder / "pair/left.png", folder / name)

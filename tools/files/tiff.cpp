@@ -144,6 +144,10 @@ bool TiffReader::understand_samples() {
 }
 
 bool TiffReader::understand() {
+  if (TIFFIsCODECConfigured(file_->field<std::uint16_t>(TIFFTAG_COMPRESSION, COMPRESSION_NONE)) == 0)
+    fail_picture(file_->path(),
+                 "is compressed in a way that is not read here: convert it, for example with "
+                 "gdal_translate -co COMPRESS=DEFLATE");
   const auto width = file_->field<std::uint32_t>(TIFFTAG_IMAGEWIDTH, 0);
   const auto height = file_->field<std::uint32_t>(TIFFTAG_IMAGELENGTH, 0);
   if (!fits_int(width) || !fits_int(height) || !understand_samples()) return false;

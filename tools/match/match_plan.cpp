@@ -104,7 +104,8 @@ PicturePair MatchPlan::rectified(PicturePair pictures, const std::string& left, 
     calibration_ = rectifier_->calibration();
     settle_unit();
   }
-  quarter_turns_ = rectifier_->quarter_turns();
+  // Always the same after the first pair, when others may read it.
+  if (quarter_turns_ != rectifier_->quarter_turns()) quarter_turns_ = rectifier_->quarter_turns();
   return result;
 }
 
@@ -130,18 +131,22 @@ void MatchPlan::find_range(const PicturePair& pictures, const std::string& name)
   write_message("searching the range of " + name + ": " + range_options(report.range) + "\n");
 }
 
-void MatchPlan::settle(const ImageFormat& format) {
+void MatchPlan::fit_calibration(const ImageFormat& format) {
   format_ = format;
-  read_masks(format.size);
   const Input& input = request_.input;
-  if (!input.calibration.empty()) {
-    std::string notice;
-    const double unit = calibration_.metres_per_unit;
-    calibration_ = turned(fitted(given_.calibration, map_size(), join(input.calibration, " and "), notice),
-                          quarter_turns_);
-    calibration_.metres_per_unit = unit;
-    if (!notice.empty()) write_notice(notice);
-  }
+  if (input.calibration.empty()) return;
+  std::string notice;
+  const double unit = calibration_.metres_per_unit;
+  calibration_ = turned(fitted(given_.calibration, map_size(), join(input.calibration, " and "), notice),
+                        quarter_turns_);
+  calibration_.metres_per_unit = unit;
+  if (!notice.empty()) write_notice(notice);
+}
+
+void MatchPlan::settle(const ImageFormat& format) {
+  read_masks(format.size);
+  fit_calibration(format);
+  const Input& input = request_.input;
   settle_range(input, calibration_, format.size, request_.search);
   costs_ = read_costs_of(input.cost_file, parameters().disparities(), format.size);
   for (const std::string& path : {request_.outputs.disparity, request_.outputs.right_disparity})

@@ -35,7 +35,10 @@ class MatchPlan {
   // Reads the masks of pictures of this size.
   // \throws Error (file)
   void read_masks(Size size);
-  // Settles the search range, and reads masks and costs.
+  // Scales the calibration to pictures of this format, with a notice, where it is that of others.
+  // \throws Error (file) where it cannot be theirs
+  void fit_calibration(const ImageFormat& format);
+  // Does so, settles the search range, and reads masks and costs.
   // \throws UsageError, Error
   void settle(const ImageFormat& format);
   // Does so, and plans.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/view/commands.h"
 
+#include <algorithm>
+
 #include "tools/command/json.h"
 #include "tools/command/method_options.h"
 
@@ -75,6 +77,15 @@ void add_rig_words(const tool::Input& input, std::vector<std::string>& words) {
   add(choices.exchange, {"--exchange"});
 }
 
+// The rows that are compared, where those of a pair would be aligned unless this is said; empty elsewhere.
+std::string rows_to_say(const Scene& scene, const Settings& settings, const Nearest& nearest) {
+  const auto is_said = [](const auto& change) { return change.first == "rows"; };
+  if (scene.is_sequence() || std::any_of(nearest.changes.begin(), nearest.changes.end(), is_said)) return "";
+  for (const ParameterInfo& parameter : list_parameters(method_name(*settings.parameters)))
+    if (parameter.name == "rows") return get_parameter(*settings.parameters, "rows");
+  return "";
+}
+
 std::string command_line(const Scene& scene, const Settings& settings, const Nearest& nearest) {
   const tool::Input& input = scene.request().input;
   std::vector<std::string> words{"parallax", "match"};
@@ -97,6 +108,7 @@ std::string command_line(const Scene& scene, const Settings& settings, const Nea
     for (const std::string& word :
          tool::option_words(describe_parameter(method_name(*settings.parameters), name), value))
       words.push_back(word);
+  add("--rows", rows_to_say(scene, settings, nearest));
   const bool is_numbered = scene.is_sequence() && !scene.is_live();
   add("-o", is_numbered ? "disparity_%04d.pfm" : "disparity.pfm");
   if (settings.temporal && is_numbered) words.push_back("--temporal");
@@ -166,6 +178,8 @@ std::string python(const Scene& scene, const Settings& settings, const Nearest& 
   };
   add_mask("left_mask", input.left_mask);
   add_mask("right_mask", input.right_mask);
+  if (const std::string rows = rows_to_say(scene, settings, nearest); !rows.empty())
+    add("rows", quoted(rows));
   for (const auto& [name, value] : nearest.changes)
     add(name, python_value(describe_parameter(method, name), value));
   text += ")\n";

@@ -280,8 +280,12 @@ bool Page::work_once() {
     task = next_task();
     if (task.frame) wanted_frame_.reset();
   }
-  if (task.frame) show_frame(*task.frame);
-  if (task.slot) fill(*task.slot);
+  try {
+    if (task.frame) show_frame(*task.frame);
+    if (task.slot) fill(*task.slot);
+  } catch (const std::bad_alloc&) {
+    send_error("", 0, "out of memory: choose smaller pictures");
+  }
   return !task.is_none();
 }
 

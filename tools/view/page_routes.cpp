@@ -182,7 +182,11 @@ PageRoutes::PageRoutes(const Scene& scene) : scene_(scene) {
     std::optional<bool> playing;
     std::optional<std::size_t> frame;
     if (json.contains("playing")) playing = json.at("playing").get<bool>();
-    if (json.contains("frame")) frame = json.at("frame").get<std::size_t>();
+    if (json.contains("frame")) {
+      if (!json.at("frame").is_number_unsigned())
+        throw Error(ErrorCategory::argument, "'frame' is not a number from 0 on");
+      frame = json.at("frame").get<std::size_t>();
+    }
     page.play(playing, frame);
     answer(response, Json::object());
   };

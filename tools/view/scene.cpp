@@ -70,6 +70,7 @@ Scene::Scene(const SceneRequest& request) : plan_(request.match), max_threads_(r
     throw tool::UsageError("--truth is for a pair: give pictures, or leave it out");
   if (!request.map.empty()) read_map(request.map);
   plan_.read_masks(first_->format().size);
+  plan_.fit_calibration(first_->format());
   settle_range();
 }
 
@@ -142,7 +143,8 @@ std::shared_ptr<const ViewedFrame> FrameReader::read(std::size_t number) {
   std::shared_ptr<const ViewedFrame> frame = number == 0 ? scene_.first_frame()
                                              : is_ahead  ? ahead.get()
                                                          : read_now(number);
-  if (frame && plays_on) ahead_ = std::async(background, [this, number] { return read_now(number + 1); });
+  if (frame && plays_on && background == std::launch::async)
+    ahead_ = std::async(background, [this, number] { return read_now(number + 1); });
   return frame;
 }
 

@@ -84,18 +84,23 @@ SceneRequest scene_request(const Json& json) {
 // A scene that cannot be opened leaves the one before.
 void open_scene(const Json& json) {
   auto scene = std::make_unique<Scene>(scene_request(json));
-  viewer.page.reset();
-  viewer.routes = std::make_unique<PageRoutes>(*scene);
-  viewer.page = std::make_unique<Page>(*scene, Page::Worker::caller, tell_page);
+  auto routes = std::make_unique<PageRoutes>(*scene);
+  auto page = std::make_unique<Page>(*scene, Page::Worker::caller, tell_page);
+  Json state = describe_scene(*scene);
+  // All that there are, whatever their number.
+  state["start"]["threads"] = 0;
+  std::string text = tool::json_text(state);
+  viewer.page = std::move(page);
+  viewer.routes = std::move(routes);
   viewer.scene = std::move(scene);
-  answer(response, tool::json_text(describe_scene(*viewer.scene)), "application/json");
+  answer(response, std::move(text), "application/json");
 }
 
 void ask(const Json& json) {
   const std::string method = json.at("method"), what = json.at("what");
   Request request{.method = method, .path = what, .body = json.value("body", "")};
   for (const auto& [name, value] : json.at("parameters").items()) request.parameters[name] = value;
-  const PageRoutes::Handler* const handler = viewer.routes ? viewer.routes->find(method, what) : nullptr;
+  const PageRoutes::Handler* const handler = viewer.page ? viewer.routes->find(method, what) : nullptr;
   if (handler == nullptr) return refuse(response, 404, "there is nothing here");
   (*handler)(*viewer.page, request, response);
 }

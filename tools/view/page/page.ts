@@ -11,7 +11,7 @@ import { Overlay } from "./overlay";
 import { Panel } from "./panel";
 import { PictureView } from "./picture_view";
 import { Player } from "./player";
-import type { Server, ServerState } from "./protocol";
+import type { Server, ServerState, Values } from "./protocol";
 import { Readout } from "./readout";
 import { Scales } from "./scale";
 import { Share } from "./share";
@@ -90,14 +90,14 @@ export class Pages {
     return this.cloudShown ? this.cloud.current!.picture() : this.view.picture();
   }
 
-  // Takes what a server first says of its scene: settings to begin with. announce() shows it.
-  begin(found: ServerState): void {
+  // Takes what a server first says of its scene: settings to begin with, but for `changed` ones. announce() shows it.
+  begin(found: ServerState, changed: Values = {}): void {
     reset();
     state.server = found;
     const { start } = found;
     const method = found.methods.find(({ name }) => name === start.method) ?? found.methods[0]!;
     const preset = start.preset ?? method.presets[0]!.name;
-    const values = { ...presetValues(method, preset), ...start.values };
+    const values = { ...presetValues(method, preset), ...start.values, ...changed };
     const { device, threads, temporal } = start;
     Object.assign(state.results.A, { preset, settings: { method: method.name, device, threads, temporal, values } });
     if (found.stored_map) {
@@ -139,6 +139,7 @@ export class Pages {
 
 export function showProblem(error: unknown): void {
   const banner = find("banner");
+  banner.classList.remove("notice");
   banner.textContent = error instanceof Error ? error.message : String(error);
   banner.hidden = false;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page without a server: its engine is a worker, and its pair comes from the user.
-import { Pages, showProblem } from "../page";
 import { find } from "../dom";
+import { Pages, showProblem } from "../page";
+import type { Message } from "../protocol";
 import { Server } from "../protocol";
 import { on, receive } from "../state";
 import type { Source } from "./engine";
@@ -16,16 +17,21 @@ class Browser {
   private readonly server = new Server(this.engine.carry, null);
   private readonly link = new Link();
   private shown: Source | null = null;
+  // What the engine says while it opens a pair.
+  private notices: string[] = [];
   readonly pages: Pages;
   private readonly dialog: OpenDialog;
 
   constructor() {
-    const first = this.engine.open({ sample: sampleOf(this.firstSample()) });
+    const first = { sample: sampleOf(this.firstSample()) };
+    const opening = this.engine.open(first);
     this.pages = new Pages(this.server);
-    this.dialog = new OpenDialog((source) => this.show(source));
-    this.engine.onNotice = (text) => this.tell(text);
-    this.engine.onLost = (error) => void this.recover(error);
-    void this.begin({ sample: sampleOf(this.firstSample()) }, first).catch((error: unknown) => this.tell(error));
+    this.dialog = new OpenDialog((source) => this.show(source, false));
+    this.engine.onNotice = (text) => this.notices.push(text);
+    this.engine.onLost = (error, isBack) => void this.recover(error, isBack);
+    // A page cannot start ffmpeg.
+    find("record").hidden = true;
+    void this.begin(first, opening).catch(showProblem);
   }
 
   private firstSample(): Sample["scene"] {
@@ -33,31 +39,53 @@ class Browser {
     return sample === "planes" || sample === "dots" ? sample : "layers";
   }
 
-  private async show(source: Source): Promise<void> {
-    this.link.keep();
+  private async show(source: Source, again: boolean): Promise<void> {
+    this.link.keep(again);
+    this.notices = [];
     await this.begin(source, this.engine.open(source));
   }
 
   private async begin(source: Source, opening: ReturnType<Engine["open"]>): Promise<void> {
-    const state = this.link.apply(await opening);
+    const { state, values } = this.link.settings(await opening);
     if (this.shown !== null && "scene" in this.shown && this.shown !== source) this.shown.frames?.close();
     this.shown = source;
     this.link.sample = "sample" in source ? source.sample.scene : null;
-    find("banner").hidden = true;
-    this.pages.begin("sample" in source ? { ...state, source: { ...state.source, left: `sample: ${source.sample.scene}`, right: "" } } : state);
+    const [left, right = ""] = this.names(source) ?? [state.source.left, state.source.right];
+    this.pages.begin({ ...state, source: { ...state.source, left: left!, right } }, values);
     this.pages.resend();
-    void this.server.stream(receive).catch((error: unknown) => this.tell(error));
+    void this.server.stream((message) => receive(this.named(message))).catch(showProblem);
     this.pages.announce();
+    this.showNotices();
   }
 
-  private tell(what: unknown): void {
-    showProblem(what);
+  // Names that the user knows, where files have others here.
+  private names(source: Source): string[] | null {
+    if ("sample" in source) return [`sample: ${source.sample.scene}`];
+    return source.frames?.files.map(({ name }) => name) ?? null;
   }
 
-  // Another worker shows the same with the settings that are there.
-  private async recover(error: string): Promise<void> {
-    if (this.shown !== null) await this.show(this.shown).catch(() => this.dialog.showFiles());
-    this.tell(error);
+  // Commands name the videos, and not their frames.
+  private named(message: Message): Message {
+    const { shown } = this;
+    if (!message.commands || shown === null || "sample" in shown || shown.frames === null) return message;
+    const { names, files } = shown.frames;
+    const quoted = (name: string) => (/^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);
+    let { command_line } = message.commands;
+    names.forEach((name, i) => (command_line = command_line.split(name).join(quoted(files[i]!.name))));
+    return { ...message, commands: { ...message.commands, command_line } };
+  }
+
+  private showNotices(): void {
+    const banner = find("banner");
+    banner.hidden = this.notices.length === 0;
+    banner.classList.toggle("notice", !banner.hidden);
+    banner.textContent = this.notices.join("\n");
+  }
+
+  // Another worker shows the same.
+  private async recover(error: string, isBack: boolean): Promise<void> {
+    if (isBack && this.shown !== null) await this.show(this.shown, true).catch(() => this.dialog.showFiles());
+    showProblem(error);
   }
 }
 
@@ -66,10 +94,10 @@ try {
   // For tests and for curious engineers.
   Object.assign(window, { parallax: pages, engine });
   // Keeping the files would slow down their first use.
-  let registered = false;
-  on("map", () => {
-    if (!registered) void navigator.serviceWorker?.register("offline.js").catch(() => undefined);
-    registered = true;
+  let isKept = false;
+  on(["map", "problem"], () => {
+    if (!isKept) void navigator.serviceWorker?.register("offline.js").catch(() => undefined);
+    isKept = true;
   });
 } catch (error) {
   showProblem(error);

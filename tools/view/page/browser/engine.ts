@@ -24,38 +24,45 @@ async function openFiles({ scene, files, frames }: FilesSource): Promise<(id: nu
 
 // More threads than this do not make a match faster.
 const mostThreads = 16;
+// A worker that is lost so soon, in milliseconds, is not replaced: the next one would be lost, too.
+const patience = 5000;
 
 export class Engine {
-  private worker!: Worker;
+  private worker: Worker | null = null;
   private readonly calls = new Map<number, Call>();
   private lastId = 0;
+  // What the worker shows, and its number there.
   private source: Source | null = null;
+  private scene = 0;
   private stream: ReadableStreamDefaultController<Uint8Array> | null = null;
   // Messages that came before somebody read the stream.
   private waiting: Uint8Array[] = [];
   private isStarted = false;
+  private lostAt = -Infinity;
   onNotice: (text: string) => void = () => undefined;
-  // A scene has to be opened again.
-  onLost: (error: string) => void = () => undefined;
+  // `isBack`: another worker is there, in which a scene has to be opened again.
+  onLost: (error: string, isBack: boolean) => void = () => undefined;
 
   constructor() {
     this.start();
   }
 
-  private start(): void {
-    this.worker = new Worker("engine.js");
-    this.worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.receive(data);
-    this.worker.onerror = (event) => this.lose(event.message || "its files cannot be loaded");
-    this.post({ kind: "start", threads: Math.min(navigator.hardwareConcurrency || 1, mostThreads) });
+  private start(): Worker {
+    const worker = new Worker("engine.js");
+    const isOurs = () => worker === this.worker;
+    worker.onmessage = ({ data }: MessageEvent<FromWorker>) => isOurs() && this.receive(data);
+    worker.onerror = (event) => isOurs() && this.lose(event.message || "its files cannot be loaded");
+    const start: ToWorker = { kind: "start", threads: Math.min(navigator.hardwareConcurrency || 1, mostThreads) };
+    worker.postMessage(start);
+    return (this.worker = worker);
   }
 
   async open(source: Source): Promise<ServerState> {
-    const state = await this.call<ServerState>(
-      "sample" in source
-        ? (id) => ({ kind: "open-sample", id, sample: source.sample })
-        : await openFiles(source),
-    );
-    this.source = source;
+    const message: (id: number) => ToWorker =
+      "sample" in source ? (id) => ({ kind: "open-sample", id, sample: source.sample }) : await openFiles(source);
+    const id = ++this.lastId;
+    const state = await this.call<ServerState>(message(id), id);
+    [this.source, this.scene] = [source, id];
     return state;
   }
 
@@ -65,7 +72,8 @@ export class Engine {
     const what = pathname.split("/").at(-1)!;
     if (what === "stream") return new Response(this.newStream());
     const request = { method, what, parameters: Object.fromEntries(searchParams), body: typeof body === "string" ? body : "" };
-    const answer = await this.call<PageAnswer>((id) => ({ kind: "ask", id, request }));
+    const id = ++this.lastId;
+    const answer = await this.call<PageAnswer>({ kind: "ask", id, request }, id);
     return new Response(answer.content, { status: answer.status, headers: { "Content-Type": answer.type } });
   };
 
@@ -84,16 +92,11 @@ export class Engine {
     this.stream = null;
   }
 
-  private call<T>(message: (id: number) => ToWorker): Promise<T> {
+  private call<T>(message: ToWorker, id: number): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const id = ++this.lastId;
       this.calls.set(id, { resolve, reject });
-      this.post(message(id));
+      (this.worker ?? this.start()).postMessage(message);
     });
-  }
-
-  private post(message: ToWorker): void {
-    this.worker.postMessage(message);
   }
 
   private take(id: number): Call | undefined {
@@ -103,8 +106,9 @@ export class Engine {
   }
 
   private receive(message: FromWorker): void {
-    if (message.kind === "opened") {
+    if (message.kind === "started") {
       this.isStarted = true;
+    } else if (message.kind === "opened") {
       // What is not read yet belongs to the scene before.
       this.endStream();
       this.waiting = [];
@@ -112,14 +116,13 @@ export class Engine {
     } else if (message.kind === "answer") {
       this.take(message.id)?.resolve(message.answer as never);
     } else if (message.kind === "refused") {
-      this.isStarted = true;
       this.take(message.id)?.reject(new Error(message.error));
     } else if (message.kind === "message") {
       const bytes = new Uint8Array(message.bytes);
       if (this.stream) this.stream.enqueue(bytes);
       else this.waiting.push(bytes);
     } else if (message.kind === "frame") {
-      void this.sendFrame(message.number);
+      void this.sendFrame(message.id, message.number);
     } else if (message.kind === "notice") {
       this.onNotice(message.text);
     } else {
@@ -127,24 +130,29 @@ export class Engine {
     }
   }
 
-  private async sendFrame(number: number): Promise<void> {
+  private async sendFrame(id: number, number: number): Promise<void> {
     const { source } = this;
-    if (source === null || "sample" in source || source.frames === null) return;
+    if (id !== this.scene || source === null || "sample" in source || source.frames === null) return;
     const pictures = await source.frames.decode(number).catch(() => []);
-    if (source === this.source) this.post({ kind: "frame", number, pictures });
+    const frame: ToWorker = { kind: "frame", id, number, pictures };
+    this.worker?.postMessage(frame);
   }
 
+  // Another worker takes over at once, unless this one could not start, or was itself a recent replacement: then the next
+  // call starts one.
   private lose(error: string): void {
-    this.worker.terminate();
+    this.worker?.terminate();
+    this.worker = null;
     this.endStream();
+    const isBack = this.isStarted && performance.now() - this.lostAt > patience;
+    const message = this.isStarted
+      ? `The engine crashed (${error})${isBack ? " and was started again." : " again: open another pair, or choose other settings."}`
+      : `The engine cannot be started: ${error}.`;
+    this.lostAt = performance.now();
+    this.isStarted = false;
     const calls = [...this.calls.values()];
     this.calls.clear();
-    const { isStarted } = this;
-    this.isStarted = false;
-    // What could not be loaded once would not be the second time.
-    if (isStarted) this.start();
-    const message = isStarted ? `The engine crashed (${error}) and was started again.` : `The engine cannot be started: ${error}.`;
     for (const { reject } of calls) reject(new Error(message));
-    this.onLost(message);
+    this.onLost(message, isBack);
   }
 }

@@ -47,15 +47,16 @@ export type ToWorker =
   | { kind: "open"; id: number; scene: SceneFiles; files: File[]; frames: FrameList | null }
   | { kind: "open-sample"; id: number; sample: Sample }
   | { kind: "ask"; id: number; request: PageRequest }
-  // A picture for each name of the list; none if the frame could not be decoded.
-  | { kind: "frame"; number: number; pictures: ImageData[] };
+  // A picture for each name of the list of the scene `id`; none if the frame could not be decoded.
+  | { kind: "frame"; id: number; number: number; pictures: ImageData[] };
 
 export type FromWorker =
+  | { kind: "started" }
   | { kind: "opened"; id: number; state: ServerState }
   | { kind: "answer"; id: number; answer: PageAnswer }
   | { kind: "refused"; id: number; error: string }
   | { kind: "message"; bytes: ArrayBuffer }
-  | { kind: "frame"; number: number }
+  | { kind: "frame"; id: number; number: number }
   // A line for the user.
   | { kind: "notice"; text: string }
   | { kind: "lost"; error: string };

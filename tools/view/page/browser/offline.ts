@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The service worker: keeps the files of the page, so that it works without a network, and isolates it, so that it may use
 // threads. FILES and VERSION are put in when the page is made.
-interface Event_ extends Event {
+interface WorkerEvent extends Event {
   readonly request: Request;
   waitUntil(work: Promise<unknown>): void;
   respondWith(answer: Promise<Response>): void;
@@ -10,11 +10,17 @@ declare const FILES: string[];
 declare const VERSION: string;
 
 const scope = self as unknown as {
-  addEventListener(name: "install" | "activate" | "fetch", listener: (event: Event_) => void): void;
+  addEventListener(name: "install" | "activate" | "fetch", listener: (event: WorkerEvent) => void): void;
   skipWaiting(): Promise<void>;
   clients: { claim(): Promise<void> };
+  registration: ServiceWorkerRegistration;
 };
-const name = `parallax-${VERSION}`;
+// Other versions of the page may be in other folders of the site.
+const family = `parallax ${scope.registration.scope} `;
+const name = family + VERSION;
+const address = (file: string): string => new URL(file, scope.registration.scope).href;
+const own = new Set(FILES.map(address));
+const pages = new Set([address(""), address("index.html")]);
 
 // Browsers take their own cache where they may: `reload` asks the server.
 async function install(): Promise<void> {
@@ -24,16 +30,30 @@ async function install(): Promise<void> {
 }
 
 async function activate(): Promise<void> {
-  for (const other of await caches.keys()) if (other.startsWith("parallax-") && other !== name) await caches.delete(other);
+  for (const other of await caches.keys()) if (other.startsWith(family) && other !== name) await caches.delete(other);
   await scope.clients.claim();
 }
 
+// What the server has at the page's address; null without a network.
+async function livePage(request: Request): Promise<Response | null> {
+  try {
+    return await fetch(request);
+  } catch {
+    return null;
+  }
+}
+
 async function answer(request: Request): Promise<Response> {
-  const cache = await caches.open(name);
-  // The address of the page may end with its folder.
-  const own = request.mode === "navigate" ? "index.html" : request;
-  const found = (await cache.match(own, { ignoreSearch: true })) ?? (await fetch(request));
-  if (found.type === "opaque" || found.type === "error") return found;
+  const file = request.mode === "navigate" ? "index.html" : request;
+  if (request.mode === "navigate") {
+    // Something else may have moved to this address.
+    const live = await livePage(request);
+    if (live !== null && !(await live.clone().text()).includes("page.js")) {
+      await scope.registration.unregister();
+      return live;
+    }
+  }
+  const found = (await (await caches.open(name)).match(file, { ignoreSearch: true })) ?? (await fetch(request));
   const headers = new Headers(found.headers);
   headers.set("Cross-Origin-Opener-Policy", "same-origin");
   headers.set("Cross-Origin-Embedder-Policy", "require-corp");
@@ -45,7 +65,10 @@ scope.addEventListener("install", (event) => event.waitUntil(install()));
 scope.addEventListener("activate", (event) => event.waitUntil(activate()));
 scope.addEventListener("fetch", (event) => {
   const { request } = event;
-  if (request.method === "GET" && new URL(request.url).origin === location.origin) event.respondWith(answer(request));
+  const { origin, pathname } = new URL(request.url);
+  const wanted = origin + pathname;
+  if (request.method !== "GET") return;
+  if (request.mode === "navigate" ? pages.has(wanted) : own.has(wanted)) event.respondWith(answer(request));
 });
 
 export {};

@@ -3,7 +3,7 @@
 import { find, make, words } from "../dom";
 import type { Source } from "./engine";
 import type { Choices, Given, Role } from "./files";
-import { filesOf, roles, sourceOf, withRoles } from "./files";
+import { filesOf, isView, mayHoldBoth, roles, sourceOf, withRoles } from "./files";
 import type { Sample } from "./messages";
 
 export const sampleOf = (scene: Sample["scene"]): Sample => ({ scene, width: 450, height: 375, disparities: 64, seed: 1 });
@@ -12,13 +12,23 @@ const samples: { scene: Sample["scene"]; help: string }[] = [
   { scene: "planes", help: "Slanted planes with smooth texture" },
   { scene: "dots", help: "Random dots" },
 ];
+const noChoices = (): Choices => ({ layout: "", rectify: false });
+
+// What the engine says in the words of the command line, for somebody who has a dialog.
+function inWordsOfPage(text: string): string {
+  const said = text
+    .replace(/give it with --rig/, "tick “The pictures are not rectified”")
+    .replace(/give --exchange[^,.]*/, "exchange the left and the right picture");
+  return /--[a-z]/.test(said) ? `${said} (This page does not have all options: use ‘parallax view’.)` : said;
+}
 
 export class OpenDialog {
   private given: Given[] = [];
-  private choices: Choices = { layout: "", rectify: false };
+  private choices = noChoices();
   // Whether the page shows these files.
   private isShown = false;
   private readonly list = make("div", { class: "files" });
+  private readonly more = make("div", { class: "files" });
   private readonly problem = make("p", { class: "problem", role: "alert", hidden: true });
   private readonly input = make("input", { id: "files-input", type: "file", multiple: true, class: "hidden" });
   private readonly openButton = make("button", { type: "button", class: "main", disabled: true, click: () => void this.open() }, "Open");
@@ -41,6 +51,7 @@ export class OpenDialog {
       make("p", {}, "Drop files anywhere on the page: a left and a right picture or video, or one with both views side by side; a calibration and the ground truth, if there are any. Nothing leaves this computer."),
       make("p", {}, this.input, make("label", { for: "files-input", class: "button" }, "Choose files…")),
       this.list,
+      this.more,
       this.problem,
       make("div", { class: "buttons" }, this.openButton, make("button", { type: "button", click: () => this.dialog.close() }, "Close")),
       make("h3", {}, "Samples"),
@@ -72,22 +83,34 @@ export class OpenDialog {
     });
   }
 
+  // Opens a pair at once. One view alone may be waiting for the other one.
   private async drop(data: DataTransfer): Promise<void> {
     this.take(await filesOf(data));
-    await this.open();
+    const both = this.given.find(({ role }) => role === "both views");
+    if (both && !(await mayHoldBoth(both.file))) this.showFiles();
+    else await this.open();
   }
 
-  // Files that come later are added: the second picture, or a calibration. A new pair replaces everything.
+  // Adds files: the second view, a calibration or the truth. A new pair replaces everything.
   private take(files: File[]): void {
-    const isView = ({ role }: Given) => ["left", "right", "both views"].includes(role);
-    const id = ({ name, size, lastModified }: File) => [name, size, lastModified].join();
-    const views = withRoles(files).filter(isView).length;
-    const replaces = views > 1 || (views === 1 && (this.isShown || this.given.filter(isView).length !== 1));
-    const brought = new Set(files.map(id));
-    const kept = replaces ? [] : this.given.map(({ file }) => file).filter((file) => !brought.has(id(file)));
-    this.given = withRoles([...kept, ...files]);
+    const views = this.given.filter(isView);
+    const brought = withRoles(files, views.length > 0);
+    const newViews = brought.filter(isView);
+    const [one] = views;
+    const [other] = newViews;
+    if (one && other && views.length === 1 && newViews.length === 1 && !this.isShown) {
+      const pair = withRoles([one.file, other.file]);
+      for (const view of [one, other]) view.role = pair.find(({ file }) => file === view.file)!.role;
+    } else if (newViews.length > 0) {
+      this.given = [];
+      this.choices = noChoices();
+    }
+    if (brought.some(({ role }) => role === "ground truth"))
+      for (const earlier of this.given) if (earlier.role === "ground truth") earlier.role = "not used";
+    this.given.push(...brought);
     this.isShown = false;
     this.input.value = "";
+    this.problem.hidden = true;
     this.fill();
   }
 
@@ -97,16 +120,19 @@ export class OpenDialog {
       select.value = one.role;
       select.addEventListener("change", () => {
         one.role = select.value as Role;
-        this.fill();
+        this.isShown = false;
+        this.fillMore();
       });
       return make("div", { class: "choice-row" }, make("span", { class: "file-name", title: one.file.name }, one.file.name), select);
     };
+    this.list.replaceChildren(...this.given.map(role));
+    this.fillMore();
+  }
+
+  // What depends on the roles.
+  private fillMore(): void {
     const has = (wanted: Role) => this.given.some((one) => one.role === wanted);
-    this.list.replaceChildren(
-      ...this.given.map(role),
-      ...(has("both views") ? [this.layout()] : []),
-      ...(has("calibration") ? [this.rectify()] : []),
-    );
+    this.more.replaceChildren(...(has("both views") ? [this.layout()] : []), ...(has("calibration") ? [this.rectify()] : []));
     this.openButton.disabled = this.given.length === 0;
   }
 
@@ -126,19 +152,21 @@ export class OpenDialog {
   }
 
   showFiles(): void {
-    this.fill();
+    this.problem.hidden = true;
     if (!this.dialog.open) this.dialog.showModal();
   }
 
   // In the dialog, where the files can be given other roles.
   private complain(error: unknown): void {
-    this.problem.textContent = error instanceof Error ? error.message : String(error);
-    this.problem.hidden = false;
     this.showFiles();
+    this.problem.textContent = inWordsOfPage(error instanceof Error ? error.message : String(error));
+    this.problem.hidden = false;
   }
 
   private async open(): Promise<void> {
     this.problem.hidden = true;
+    this.openButton.disabled = true;
+    this.openButton.textContent = "Opening…";
     try {
       await this.show(await sourceOf(this.given, this.choices));
       this.isShown = true;
@@ -146,11 +174,15 @@ export class OpenDialog {
     } catch (error) {
       this.complain(error);
     }
+    this.openButton.textContent = "Open";
+    this.openButton.disabled = this.given.length === 0;
   }
 
   private async openSample(scene: Sample["scene"]): Promise<void> {
     try {
       await this.show({ sample: sampleOf(scene) });
+      this.given = [];
+      this.fill();
       this.dialog.close();
     } catch (error) {
       this.complain(error);

@@ -31,10 +31,13 @@ const pauseOfSequence = 5;
 const framesKept = 3;
 
 const send = (message: FromWorker, transfer: Transferable[] = []): void => self.postMessage(message, { transfer });
+// Exceptions of C++ that nobody caught are numbers.
+const tellLost = (error: unknown): void => send({ kind: "lost", error: error instanceof Error ? error.message : `exception ${error}` });
 const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 class Viewer {
   private folder = "/";
+  private id = 0;
   private frames: FrameList | null = null;
   // Those whose files are not empty.
   private framesHere: number[] = [];
@@ -53,7 +56,14 @@ class Viewer {
   }
 
   async open({ id, scene, files, frames }: ToWorker & { kind: "open" }): Promise<void> {
-    const contents = await Promise.all(files.map(async (file) => ({ name: file.name, bytes: await asReadable(file) })));
+    const contents: { name: string; bytes: Uint8Array }[] = [];
+    for (const file of files) {
+      try {
+        contents.push({ name: file.name, bytes: await asReadable(file) });
+      } catch {
+        return send({ kind: "refused", id, error: `${file.name} cannot be read: is it a folder, or was it moved?` });
+      }
+    }
     this.begin(id, scene, frames, () => {
       for (const { name, bytes } of contents) this.write(name, bytes);
       if (frames) this.announceFrames(frames);
@@ -81,6 +91,7 @@ class Viewer {
       return send({ kind: "refused", id, error: answer.error });
     }
     this.remove(before.folder);
+    this.id = id;
     this.frameWanted = -1;
     this.isSequence = answer.source.kind !== "pair";
     send({ kind: "opened", id, state: answer });
@@ -94,9 +105,10 @@ class Viewer {
   }
 
   // Frames that were not decoded leave an empty file, which is an error of that frame.
-  takeFrame({ number, pictures }: ToWorker & { kind: "frame" }): void {
+  takeFrame({ id, number, pictures }: ToWorker & { kind: "frame" }): void {
+    if (id !== this.id) return;
     this.writeFrame(number, pictures);
-    this.frameWanted = -1;
+    if (number === this.frameWanted) this.frameWanted = -1;
     this.wake();
   }
 
@@ -133,7 +145,7 @@ class Viewer {
 
   private wake(): void {
     this.isIdle = false;
-    if (!this.isWorking) void this.work().catch((error: Error) => send({ kind: "lost", error: error.message }));
+    if (!this.isWorking) void this.work().catch(tellLost);
   }
 
   // Works until nothing is left to do. Between two matches, requests come in.
@@ -153,7 +165,7 @@ class Viewer {
     if (!this.frames) return false;
     const wanted = this.module._viewer_wanted_frame();
     if (wanted < 0 || wanted >= this.frames.count || this.framesHere.includes(wanted)) return false;
-    if (wanted !== this.frameWanted) send({ kind: "frame", number: wanted });
+    if (wanted !== this.frameWanted) send({ kind: "frame", id: this.id, number: wanted });
     this.frameWanted = wanted;
     return true;
   }
@@ -206,6 +218,7 @@ async function receive(message: ToWorker): Promise<void> {
   if (message.kind === "start") {
     viewer = start(message.threads);
     await viewer;
+    send({ kind: "started" });
   }
   if (message.kind === "open") await (await viewer).open(message);
   if (message.kind === "open-sample") (await viewer).openSample(message);
@@ -215,5 +228,5 @@ async function receive(message: ToWorker): Promise<void> {
 
 // One after the other. Errors of the module, unlike those that it answers, leave it in a state that nobody knows.
 self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
-  last = last.then(() => receive(data)).catch((error: Error) => send({ kind: "lost", error: error.message }));
+  last = last.then(() => receive(data)).catch(tellLost);
 };
