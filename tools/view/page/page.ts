@@ -42,7 +42,8 @@ export class Pages {
   readonly wanted: Wanted;
   readonly state = state;
 
-  constructor(server: Server) {
+  // `server` is for tests and for curious engineers.
+  constructor(readonly server: Server) {
     this.matching = new Matching(server);
     this.view = new PictureView(find<HTMLCanvasElement>("pixels"), server);
     this.overlay = new Overlay(this.view);
@@ -92,7 +93,8 @@ export class Pages {
 
   // Takes what a server first says of its scene: settings to begin with, but for `changed` ones. announce() shows it.
   begin(found: ServerState, changed: Values = {}): void {
-    reset();
+    // The first pictures may be here before.
+    if (state.server !== null) reset();
     state.server = found;
     const { start } = found;
     const method = found.methods.find(({ name }) => name === start.method) ?? found.methods[0]!;
