@@ -20,7 +20,7 @@ using cuda::stride_of;
 constexpr unsigned lanes = 32;
 constexpr unsigned warps = 8;
 constexpr unsigned threads = lanes * warps;
-constexpr unsigned columns = 4;  // of a thread of the kernels that copy a map and check it
+constexpr unsigned columns = 4;  // columns of a thread of the kernels that copy a map and check it
 constexpr unsigned tile_size = lanes;
 constexpr unsigned median_rows = 2 * warps;
 constexpr unsigned vector_threads = 128;  // threads a block of the steps for vectors

@@ -49,7 +49,7 @@ struct SceneRequest {
   std::vector<std::string> cameras;  // in place of files
   tool::TruthFile truth;
   std::string map;      // a file of disparities that was made elsewhere; may be empty
-  int max_threads = 0;  // of everything that is done; 0 = no limit
+  int max_threads = 0;  // most threads of whatever is done; 0 = no limit
 };
 
 class Scene {

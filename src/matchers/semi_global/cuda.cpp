@@ -30,7 +30,7 @@ using data_cost::CudaImages;
 using decision::CudaDecision;
 
 constexpr unsigned block_threads = 128;
-constexpr std::size_t right_pixels = 4;  // of a thread that writes the right map
+constexpr std::size_t right_pixels = 4;  // pixels of a thread that writes the right map
 // With more than four paths, more pixels ahead take longer: docs/measurements/semi_global.md.
 constexpr int usual_pixels_ahead(int paths) {
   return paths <= 4 ? 8 : 4;
@@ -122,7 +122,7 @@ class Cuda final : public cuda::Plan {
     while (wanted * bytes_of_a_pixel_ahead() > max_bytes) wanted /= 2;
     return wanted;
   }
-  // Of data costs, and of a word with gray values for each thread.
+  // Bytes of data costs, and of a word with gray values for each thread.
   int bytes_of_a_pixel_ahead() const { return path_threads_ * (dealing_.per_lane * bits() / 8 + 4); }
 
   // Shared memory for which blocks that follow paths ask beyond their own, so that a multiprocessor holds no
