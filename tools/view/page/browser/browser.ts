@@ -11,6 +11,12 @@ import { Link } from "./link";
 import type { Sample } from "./messages";
 import { OpenDialog, sampleOf } from "./open";
 
+// Memory of earlier matches lies between what is free: only another worker has all of it.
+function withAdvice(message: Message): Message {
+  const error = message.error?.replace(/(the system refused the .* that the match needs):.*/, "$1: reload the page, then try again");
+  return error === undefined ? message : { ...message, error };
+}
+
 class Browser {
   // First of all: it loads while the page is made.
   readonly engine = new Engine();
@@ -53,7 +59,7 @@ class Browser {
     const [left, right = ""] = this.names(source) ?? [state.source.left, state.source.right];
     this.pages.begin({ ...state, source: { ...state.source, left: left!, right } }, values);
     this.pages.resend();
-    void this.server.stream((message) => receive(this.named(message))).catch(showProblem);
+    void this.server.stream((message) => receive(withAdvice(this.named(message)))).catch(showProblem);
     this.pages.announce();
     this.showNotices();
   }
