@@ -40,6 +40,7 @@ export class OpenDialog {
     this.dialog = this.build();
     document.body.append(this.dialog);
     find("theme").before(make("button", { id: "open", type: "button", click: () => this.showFiles() }, "Open…"));
+    find("help-close").before(make("p", {}, "Drop a stereo pair on the page, or choose one with “Open…”."));
     this.listenToDrops();
   }
 
