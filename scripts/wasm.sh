@@ -78,8 +78,9 @@ version=$(cd "$page" && cat -- * | sha256sum | cut -c1-16)
 sed -i "1s|^|const FILES=[$files],VERSION=\"$version\";|" "$page/offline.js"
 cp -r "$package/licences" "$page"
 for library in libjpeg-turbo libspng tiff tinyxml2 yaml-cpp zlib; do
-  cat "$sources/$library"/{LICENSE*,README.ijg} >"$page/licences/$library" 2>/dev/null || true
+  cat "$sources/$library"/LICENSE* >"$page/licences/$library"
 done
+cat "$sources/libjpeg-turbo/README.ijg" >>"$page/licences/libjpeg-turbo"
 
 if [ "$command" = pack ]; then (cd build/javascript && npm pack --silent ./parallax-stereo); fi
 if [ "$command" = test ]; then
