@@ -207,9 +207,20 @@ test("a video with both views plays, and its frames can be chosen", () =>
     assert.equal(await disparities(page), frames[1]);
     const code = await page.evaluate(() => window.parallax.state.results.A.map.commands.command_line);
     assert.match(code, /^parallax match both\.webm --layout side-by-side /);
+    const sums = await page.evaluate(async () => {
+      const { frames } = window.engine.source;
+      const sum = ([{ data }]) => data.reduce((total, value) => (Math.imul(total, 31) + value) | 0, 0);
+      const apart = [sum(await frames.decode(4)), sum(await frames.decode(1))];
+      return { apart, together: (await Promise.all([frames.decode(4), frames.decode(1)])).map(sum) };
+    });
+    assert.notEqual(sums.apart[0], sums.apart[1]);
+    assert.deepEqual(sums.together, sums.apart);
     // A pair in place of a video that plays.
     await page.evaluate(() => window.parallax.player.toggle());
     assert.equal(await openFiles(page, "pair/left.png", "pair/right.png"), "");
+    // A frame of the video that comes too late is nobody's.
+    await page.evaluate(() => window.engine.worker.postMessage({ kind: "frame", id: window.engine.scene - 1, number: 0, pictures: [] }));
+    await page.evaluate(() => window.parallax.server.value("A", 5, 5));
     assert.equal(await page.isHidden("#banner"), true);
   }));
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The viewer within its page: a scene of files in memory, and one page, which asks and works by turns. Every
-// function but viewer_message() takes JSON, or nothing; what it answers is in `viewer_answer`.
+// The viewer within its page: a scene of files in memory, and one page, which asks and works by turns.
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,7 +71,6 @@ SceneRequest scene_request(const Json& json) {
   input.rig = files_at(json, "rig");
   if (input.right.empty()) input.layout = layout_of(json.value("layout", ""), input);
   request.truth.path = json.value("truth", "");
-  request.map = json.value("map", "");
   request.max_threads = json.at("threads");
   tool::Search& search = request.match.search;
   search.parameters = preset(search.method, search.preset);
@@ -130,7 +128,7 @@ void synthesize_files(const Json& json) {
   answer(response, "{}", "application/json");
 }
 
-// Errors in the words of the command line become those of the page.
+// Answers with what `body` makes of the JSON, or with its error.
 template <class Body>
 const Answer* run(const char* text, const Body& body) {
   response = {};

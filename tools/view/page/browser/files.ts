@@ -20,7 +20,7 @@ export interface Choices {
 
 export const isView = ({ role }: Given): boolean => role === "left" || role === "right" || role === "both views";
 
-export const isVideo = ({ name, type }: File): boolean => type.startsWith("video/") || /\.(mp4|webm|mkv|mov|avi|m4v|ogv)$/i.test(name);
+const isVideo = ({ name, type }: File): boolean => type.startsWith("video/") || /\.(mp4|webm|mkv|mov|avi|m4v|ogv)$/i.test(name);
 const isOther = ({ name }: File): boolean =>
   /mask|nocc|thumb|readme|licen[cs]e|\.(md|py|log|sh|ply|pcd)$|(^|[^a-z])(occ|disc|all)([^a-z]|$)/i.test(name);
 const isCalibration = ({ name }: File): boolean => /\.(txt|ya?ml|json|xml|conf|csv|ini)$/i.test(name);

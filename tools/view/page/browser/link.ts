@@ -59,10 +59,9 @@ export class Link {
 
   // Remembers the settings for the next pair, or for the same one again. A range belongs to its pair.
   keep(withRange: boolean): void {
-    const { settings, preset } = state.results.A;
+    const { settings } = state.results.A;
     if (settings === null || settings.method === "") return;
     this.given = this.words(withRange);
-    this.given.set("preset", preset);
   }
 
   private words(withRange: boolean): URLSearchParams {

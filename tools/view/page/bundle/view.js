@@ -12,9 +12,9 @@ uniform usampler2D disparityA, statusA, confidenceA, rowOffsetA, rightDisparityA
 uniform usampler2D disparityB, statusB, confidenceB, rowOffsetB, rightDisparityB, truthMap;
 uniform vec2 codingA, codingB, codingTruth, codingRowsA, codingRowsB, codingRightA, codingRightB;  // lowest value, steps for a pixel
 
-uniform vec2 corner;      // of the pane, in pixels of the canvas from its top
+uniform vec2 corner;      // corner of the pane, in pixels of the canvas from its top
 uniform float canvasHeight;
-uniform vec2 offset;      // of the picture in the pane
+uniform vec2 offset;      // place of the picture in the pane
 uniform float zoom;       // pixels of the canvas for a pixel of the full picture
 uniform vec4 region;      // the part of the full picture that the textures have: left, top, right, bottom
 uniform float planeScale; // pixels of the full picture for one of the textures
